@@ -1,0 +1,81 @@
+# Every target that needs an environment makes it: .venv, from the lock files in requirements/.
+# PYTHON=... names the interpreter when .venv is made; ARGS=... is handed to pytest.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-print-directory
+export PYTHON
+
+BIN := .venv/bin
+RUN := .venv/.installed-run
+DEV := .venv/.installed-dev
+LOCK := uv pip compile pyproject.toml --group build --quiet --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command 'make lock'
+GATES := format-check lint types docs test
+
+.PHONY: help demo test test-slow coverage check format-check lint types docs format lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
+
+demo: $(RUN) ## Train and audit two models, write glassine-demo/
+	@$(BIN)/glassine demo
+
+test: $(DEV) ## Run the tests and doctests
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(DEV) ## Run the tests that are slow, need the data sets or a browser
+	@$(BIN)/python -m pytest -m "slow or data or browser" $(ARGS)
+
+coverage: $(DEV) ## Run the tests and measure their coverage
+	@$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+check: $(DEV) ## Run every gate: format, lint, types, docs, tests
+	@failed=; \
+	for gate in $(GATES); do \
+		echo "== $$gate"; \
+		$(MAKE) $$gate || failed="$$failed $$gate"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi; \
+	echo "All gates passed."
+
+format-check: $(DEV)
+	@$(BIN)/ruff format --check --quiet --diff .
+
+lint: $(DEV)
+	@$(BIN)/ruff check --quiet .
+
+types: $(DEV)
+	@$(BIN)/mypy
+
+docs: $(DEV) ## Build the documentation, strictly, into docs/_build/html
+	@$(BIN)/python -m sphinx -b html -W -n -E --keep-going -q docs docs/_build/html
+
+format: $(DEV) ## Format the code and apply safe lint fixes
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+lock: ## Resolve the dependencies anew (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: python3 -m pip install uv" >&2; exit 1; }
+	@$(LOCK) $(ARGS) --output-file requirements/run.txt >/dev/null
+	@$(LOCK) $(ARGS) --extra dev --constraint requirements/run.txt --output-file requirements/dev.txt >/dev/null
+
+clean: ## Remove everything that make has made
+	@rm -rf .venv docs/_build glassine-demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	@find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is written last, so that an interrupted installation leaves none.
+$(RUN): requirements/run.txt pyproject.toml
+	@rm -f $@
+	@requirements/install.sh requirements/run.txt
+	@touch $@
+
+# dev.txt holds all of run.txt.
+$(DEV): requirements/dev.txt pyproject.toml
+	@rm -f $@
+	@requirements/install.sh requirements/dev.txt
+	@touch $(RUN) $@

@@ -1,0 +1,39 @@
+"""Fixtures and settings for every test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+hypothesis.settings.register_profile("glassine", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("glassine")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of the data sets; GLASSINE_DATA names it."""
+    named = os.environ.get("GLASSINE_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if folder.is_dir():
+        return folder
+    if named:
+        pytest.fail(f"GLASSINE_DATA must be a folder, got {named}.")
+    pytest.skip("the data sets are not here; GLASSINE_DATA may name their folder")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Path:
+    """Path of a Chromium; its absence fails where GLASSINE_REQUIRE_BROWSER is set and skips elsewhere."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    if os.environ.get("GLASSINE_REQUIRE_BROWSER"):
+        pytest.fail("GLASSINE_REQUIRE_BROWSER is set, but no chromium is on PATH.")
+    pytest.skip("no chromium is on PATH")

@@ -1,0 +1,121 @@
+"""Imports inside the package go down the table of rooms, or stay within a room."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+
+from tests.repo.code_blocks import ROOT
+
+# From top to bottom; the rooms of one line do not see each other.
+ROOMS = [
+    ["__init__", "__main__"],
+    ["cli", "server"],
+    ["demo"],
+    ["report"],
+    ["audit", "scrubbing"],
+    ["attacks"],
+    ["surrogates"],
+    ["learners"],
+    ["verification"],
+    ["privacy"],
+    ["models"],
+    ["counting"],
+    ["domain"],
+    ["files"],
+    ["errors"],
+]
+RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
+# Names of the package itself that any room may read.
+COMMON = {"__version__"}
+
+
+def room_of(module: str) -> str:
+    """Top-level room of a dotted module name that starts with ``glassine``."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imported_modules(name: str, source: str, *, is_package: bool) -> list[tuple[int, str]]:
+    """Line and dotted name of everything from ``glassine`` that a module imports."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = name.split(".")
+                up = up[: len(up) - node.level + is_package]
+                base = ".".join([*up, base] if base else up)
+            if base == "glassine":
+                names = [alias.name for alias in node.names if alias.name not in COMMON]
+                found += [(node.lineno, f"glassine.{name}" if name in RANK else "glassine") for name in names]
+            else:
+                found.append((node.lineno, base))
+    return [(line, module) for line, module in found if module.split(".")[0] == "glassine"]
+
+
+def violations(sources: Mapping[str, str]) -> list[str]:
+    """Every import that goes up or sideways, and every room without a place; keys are paths below ``glassine``."""
+    wrong: list[str] = []
+    for path, source in sources.items():
+        parts = path.removesuffix(".py").split("/")
+        is_package = parts[-1] == "__init__"
+        name = ".".join(["glassine", *(parts[:-1] if is_package else parts)])
+        room = room_of(name)
+        if room not in RANK:
+            wrong.append(
+                f"{path}: the room '{room}' has no place; add it to ROOMS in tests/repo/test_import_arrows.py."
+            )
+            continue
+        for line, module in imported_modules(name, source, is_package=is_package):
+            target = room_of(module)
+            if target not in RANK:
+                wrong.append(f"{path}:{line}: imports '{target}', which has no place in ROOMS.")
+            elif target != room and RANK[target] <= RANK[room]:
+                wrong.append(f"{path}:{line}: '{room}' may not import '{target}': imports go down only.")
+    return wrong
+
+
+def test_imports_go_down() -> None:
+    package = ROOT / "src" / "glassine"
+    sources = {path.relative_to(package).as_posix(): path.read_text() for path in package.rglob("*.py")}
+    assert "__init__.py" in sources
+    assert violations(sources) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("domain.py", "from glassine.models import DecisionTree"),
+        ("domain/attributes.py", "from ..models.tree import DecisionTree"),
+        ("models/tree.py", "from glassine import attacks"),
+        ("models/__init__.py", "from ..attacks import reconstruct"),
+        ("models/tree.py", "from glassine import DecisionTree"),
+        ("models/tree.py", "import glassine"),
+        ("models/tree.py", "def f():\n    import glassine.cli"),
+        ("attacks/a.py", "if TYPE_CHECKING:\n    from glassine.report import html"),
+        ("audit.py", "from glassine.scrubbing import scrub"),
+        ("cupboard/things.py", ""),
+        ("audit.py", "from glassine.cupboard import things"),
+    ],
+)
+def test_a_planted_violation_is_found(path: str, source: str) -> None:
+    assert len(violations({path: source})) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("cli.py", "from glassine.report import html\nfrom glassine import audit, __version__"),
+        ("models/formats/text.py", "from ..tree import DecisionTree\nfrom ...domain import Domain"),
+        ("models/__init__.py", "from . import tree\nfrom .rule_list import RuleList"),
+        ("domain.py", "import numpy as np\nfrom glassine.errors import GlassineError"),
+        ("__init__.py", "from .audit import audit\nfrom . import models"),
+    ],
+)
+def test_an_allowed_import_passes(path: str, source: str) -> None:
+    assert violations({path: source}) == []
