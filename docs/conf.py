@@ -1,0 +1,29 @@
+"""Settings of the documentation; `make docs` builds it with every warning an error."""
+
+from glassine import __version__
+
+project = "Glassine"
+author = "The Glassine authors"
+copyright = "The Glassine authors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+
+html_theme = "furo"
+html_title = f"Glassine {release}"
+html_show_sourcelink = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints_format = "short"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+napoleon_custom_sections = ["Guarantee", "Assumptions", "Edge cases"]
+
+# Glassine's own names must resolve. Other libraries' names, and the prose in a parameter's type, have no target here,
+# because the build fetches no inventory from the network.
+nitpick_ignore_regex = [(r"py:.*", r"(?!glassine\.).*")]
