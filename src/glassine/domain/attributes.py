@@ -1,0 +1,235 @@
+"""Attributes: what is publicly known about each column of the records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from glassine.errors import InvalidDomainError
+
+__all__ = ["Attribute", "Binary", "Category", "Integer", "Real", "Scalar"]
+
+Scalar: TypeAlias = str | int | float | bool
+
+
+def exact(value: float) -> Fraction:
+    """Return a number as the fraction that its shortest decimal form denotes, so that 0.1 is 1/10."""
+    return Fraction(value) if isinstance(value, int) else Fraction(repr(float(value)))
+
+
+def _finite(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidDomainError(f"{what} must be a finite number, got {value!r}. Give the public bound.")
+    return value
+
+
+def _checked_thresholds(thresholds: Iterable[float]) -> tuple[float, ...]:
+    values = tuple(thresholds)
+    for value in values:
+        _finite(value, "a threshold")
+    if any(a >= b for a, b in zip(values, values[1:], strict=False)):
+        raise InvalidDomainError(f"thresholds must increase strictly, got {values!r}. Sort them and drop repeats.")
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """A whole number between two public bounds, both included.
+
+    Parameters
+    ----------
+    lo, hi : int
+        Smallest and largest possible value.
+    thresholds : tuple of float, optional
+        Public cut points, strictly increasing.
+    missing : bool, default=False
+        Whether a value may be missing; a missing value counts as one more value.
+    inferred : bool, default=False
+        Whether the bounds were taken from data.
+
+    Raises
+    ------
+    InvalidDomainError
+        If a bound is not a whole number or ``lo > hi``.
+
+    Examples
+    --------
+    >>> Integer(17, 90).size
+    74
+    """
+
+    lo: int
+    hi: int
+    thresholds: tuple[float, ...] = field(default=(), kw_only=True)
+    missing: bool = field(default=False, kw_only=True)
+    inferred: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for bound in (self.lo, self.hi):
+            if isinstance(bound, bool) or not isinstance(bound, int):
+                raise InvalidDomainError(f"Integer bounds must be whole numbers, got {bound!r}. Use Real for others.")
+        if not self.lo <= self.hi:
+            raise InvalidDomainError(f"Integer needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
+        object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds))
+
+    @property
+    def size(self) -> int:
+        """Number of possible values, a missing one included."""
+        return self.hi - self.lo + 1 + self.missing
+
+    def measure(self, lo: float, hi: float) -> int:
+        """Return the number of values v with ``lo < v <= hi``."""
+        first = self.lo if lo == -math.inf else max(self.lo, math.floor(lo) + 1)
+        last = self.hi if hi == math.inf else min(self.hi, math.floor(hi))
+        return max(0, last - first + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A real number between two public bounds, both included.
+
+    Parameters
+    ----------
+    lo, hi : float
+        Smallest and largest possible value.
+    resolution : float, optional
+        Step of the grid ``lo, lo + resolution, ...`` on which values lie. Without it the values are a continuum:
+        bits learned about them are defined, the number of possible values is not.
+    thresholds, missing, inferred
+        As in :class:`Integer`.
+
+    Raises
+    ------
+    InvalidDomainError
+        If a bound is not finite, ``lo >= hi`` or the resolution is not in ``(0, hi - lo]``.
+
+    Examples
+    --------
+    >>> Real(0.0, 1.0, resolution=0.1).size
+    11
+    >>> Real(0.0, 1.0).size is None
+    True
+    """
+
+    lo: float
+    hi: float
+    resolution: float | None = None
+    thresholds: tuple[float, ...] = field(default=(), kw_only=True)
+    missing: bool = field(default=False, kw_only=True)
+    inferred: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _finite(self.lo, "lo")
+        _finite(self.hi, "hi")
+        if not self.lo < self.hi:
+            raise InvalidDomainError(
+                f"Real needs lo < hi, got lo={self.lo} and hi={self.hi}. Swap or widen the bounds."
+            )
+        if self.resolution is not None:
+            _finite(self.resolution, "resolution")
+            if not 0 < self.resolution <= self.hi - self.lo:
+                raise InvalidDomainError(
+                    f"resolution must lie in (0, hi - lo={self.hi - self.lo}], got {self.resolution}. "
+                    "Give the step in which the values are recorded."
+                )
+        object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds))
+
+    @property
+    def size(self) -> int | None:
+        """Number of possible values, a missing one included; None without a resolution."""
+        if self.resolution is None:
+            return None
+        return self._grid_index(exact(self.hi)) + 1 + self.missing
+
+    def _grid_index(self, value: Fraction) -> int:
+        """Index of the last grid value at or below ``value``."""
+        assert self.resolution is not None  # noqa: S101 - narrows the type; callers check
+        return math.floor((value - exact(self.lo)) / exact(self.resolution))
+
+    def measure(self, lo: float, hi: float) -> int | Fraction:
+        """Return the number of grid values v with ``lo < v <= hi``, or the length of that interval."""
+        bottom, top = exact(self.lo), exact(self.hi)
+        right = top if hi == math.inf else min(top, exact(hi))
+        if self.resolution is None:
+            left = bottom if lo == -math.inf else max(bottom, exact(lo))
+            return max(Fraction(0), right - left)
+        first = 0 if lo == -math.inf else max(0, self._grid_index(exact(lo)) + 1)
+        return max(0, self._grid_index(right) - first + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One of a public list of values.
+
+    Parameters
+    ----------
+    values : tuple of str, int, float or bool
+        The possible values, in the order in which they are reported.
+    missing, inferred
+        As in :class:`Integer`.
+
+    Raises
+    ------
+    InvalidDomainError
+        If the list is empty, repeats a value or holds one that is not a plain scalar.
+
+    Examples
+    --------
+    >>> Category(("red", "green")).size
+    2
+    """
+
+    values: tuple[Scalar, ...]
+    missing: bool = field(default=False, kw_only=True)
+    inferred: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            raise InvalidDomainError(f"values must be a list, got the string {self.values!r}. Put it in a tuple.")
+        values = tuple(self.values)
+        if not values:
+            raise InvalidDomainError("Category needs at least one value, got none. List the public values.")
+        for value in values:
+            if not isinstance(value, str | int | float | bool) or value != value:  # noqa: PLR0124 - NaN
+                raise InvalidDomainError(
+                    f"a category value must be a string, number or Boolean, got {value!r}. Use missing=True for gaps."
+                )
+        if len(set(values)) < len(values):
+            twice = next(v for i, v in enumerate(values) if v in values[:i])
+            raise InvalidDomainError(f"category values must differ, got {twice!r} twice. Drop the repeat.")
+        object.__setattr__(self, "values", values)
+
+    @property
+    def size(self) -> int:
+        """Number of possible values, a missing one included."""
+        return len(self.values) + self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary:
+    """A value that is 0 or 1.
+
+    Parameters
+    ----------
+    missing, inferred
+        As in :class:`Integer`.
+
+    Examples
+    --------
+    >>> Binary().size
+    2
+    """
+
+    missing: bool = False
+    inferred: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of possible values, a missing one included."""
+        return 2 + self.missing
+
+
+Attribute: TypeAlias = Integer | Real | Category | Binary

@@ -1,0 +1,217 @@
+"""The domain: the set of all records that are possible by public knowledge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.groups import Combinations, Group, Pattern, blocks, patterns
+from glassine.errors import InvalidDomainError
+
+__all__ = ["Domain"]
+
+
+class Domain:
+    """What is publicly known about each attribute, and about how attributes hang together.
+
+    Parameters
+    ----------
+    attributes : mapping of str to Integer, Real, Category or Binary
+        The attributes, in order.
+    groups : sequence of groups, optional
+        Ties between binary attributes: :class:`ExactlyOne`, :class:`AtMostOne`, :class:`Implies`,
+        :class:`Intervals`, :class:`Combinations`.
+
+    Raises
+    ------
+    InvalidDomainError
+        If there is no attribute, a group names an unknown or a non-binary attribute, or groups contradict each other.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": Integer(18, 99), "smoker": Binary()})
+    >>> domain.size()
+    164
+    """
+
+    def __init__(self, attributes: Mapping[str, Attribute], *, groups: Iterable[Group] = ()) -> None:
+        self._attributes = dict(attributes)
+        self._groups = tuple(groups)
+        if not self._attributes:
+            raise InvalidDomainError(
+                "a domain needs at least one attribute, got none. Name the columns of the records."
+            )
+        for name, attribute in self._attributes.items():
+            if not isinstance(name, str) or not name:
+                raise InvalidDomainError(f"an attribute's name must be a non-empty string, got {name!r}.")
+            if not isinstance(attribute, Integer | Real | Category | Binary):
+                raise InvalidDomainError(
+                    f"attribute {name!r} must be Integer, Real, Category or Binary, got {type(attribute).__name__}."
+                )
+        for group in self._groups:
+            for name in group.attributes:
+                member = self._attributes.get(name)
+                if member is None:
+                    raise InvalidDomainError(
+                        f"a group names {name!r}, which is not an attribute of the domain. Declare it or drop it."
+                    )
+                if not isinstance(member, Binary) or member.missing:
+                    raise InvalidDomainError(
+                        f"a group ties binary attributes without missing values, but {name!r} is {member!r}."
+                    )
+        _ = self.blocks  # contradictory groups fail here, not at first use
+
+    @classmethod
+    def binary(cls, names: Iterable[str], *, groups: Iterable[Group] = ()) -> Domain:
+        """Return a domain of binary attributes.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The attributes, in order, each once.
+        groups : sequence of groups, optional
+            As for :class:`Domain`.
+
+        Examples
+        --------
+        >>> Domain.binary(["a", "b", "c"]).size()
+        8
+        """
+        listed = [names] if isinstance(names, str) else list(names)
+        if len(set(listed)) < len(listed):
+            twice = next(n for i, n in enumerate(listed) if n in listed[:i])
+            raise InvalidDomainError(f"attribute names must differ, got {twice!r} twice. Rename one.")
+        return cls({name: Binary() for name in listed}, groups=groups)
+
+    @classmethod
+    def infer(cls, frame: Any) -> Domain:
+        """Return a domain read off a data frame, every attribute marked ``inferred``.
+
+        Bounds, categories and resolutions are those of the data: they are not public knowledge, and a measure taken in
+        an inferred domain understates what a reader learns. See :mod:`glassine.domain.inference`.
+
+        Parameters
+        ----------
+        frame : data frame
+            Any eager frame that narwhals reads, shape (n, d), n at least 1.
+
+        Raises
+        ------
+        InvalidDataError
+            If the frame is empty or a column holds neither numbers, Booleans nor strings.
+        """
+        from glassine.domain.inference import infer
+
+        return infer(frame)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> Domain:
+        """Read a domain from a JSON file; see :meth:`to_json`.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file is missing or is not JSON.
+        InvalidDomainError
+            If the JSON is not a domain of this schema version.
+        """
+        from glassine.domain.serialization import read
+
+        return read(path)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the domain to a JSON file, whole or not at all. The schema is ``glassine.domain/1``."""
+        from glassine.domain.serialization import write
+
+        write(self, path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes' names, in order."""
+        return tuple(self._attributes)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The declared groups."""
+        return self._groups
+
+    @property
+    def inferred(self) -> bool:
+        """Whether any attribute was inferred from data."""
+        return any(attribute.inferred for attribute in self._attributes.values())
+
+    @cached_property
+    def blocks(self) -> list[tuple[tuple[str, ...], list[Pattern]]]:
+        """The attributes tied by groups, block by block, with the possible combinations of each."""
+        return [(block, patterns(block, groups)) for block, groups in blocks(self.names, self._groups)]
+
+    def __getitem__(self, name: str) -> Attribute:
+        try:
+            return self._attributes[name]
+        except KeyError:
+            raise InvalidDomainError(
+                f"{name!r} is not an attribute of the domain, which has {_some(self.names)}. Declare it or rename it."
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._attributes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._attributes)
+
+    def __len__(self) -> int:
+        return len(self._attributes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Domain):
+            return NotImplemented
+        return list(self._attributes.items()) == list(other._attributes.items()) and self._groups == other._groups
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._attributes.items()), self._groups))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name!r}: {attribute!r}" for name, attribute in self._attributes.items())
+        return f"Domain({{{inner}}}, groups={self._groups!r})" if self._groups else f"Domain({{{inner}}})"
+
+    def size(self, *, domain_aware: bool = True) -> int | None:
+        """Return the number of possible records, or None when an attribute is a continuum.
+
+        Parameters
+        ----------
+        domain_aware : bool, default=True
+            Whether to leave out the records that the groups make impossible.
+        """
+        total = 1
+        tied = {name for block, _ in self.blocks for name in block} if domain_aware else set()
+        for name, attribute in self._attributes.items():
+            if name in tied:
+                continue
+            if attribute.size is None:
+                return None
+            total *= attribute.size
+        if domain_aware:
+            for _, possible in self.blocks:
+                total *= len(possible)
+        return total
+
+    def restrict(self, names: Sequence[str]) -> Domain:
+        """Return the domain of some of the attributes, in the given order; ties are projected onto them."""
+        kept = {name: self[name] for name in names}
+        groups: list[Group] = []
+        for block, possible in self.blocks:
+            inside = tuple(name for name in block if name in kept)
+            if inside:
+                at = [block.index(name) for name in inside]
+                rows = tuple(dict.fromkeys(tuple(row[i] for i in at) for row in possible))
+                if len(rows) < 2 ** len(inside):
+                    groups.append(Combinations(inside, rows))
+        return Domain(kept, groups=groups)
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

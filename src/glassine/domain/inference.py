@@ -1,0 +1,150 @@
+"""Inference of a domain from data, and the check of data against a domain."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.domain import Domain
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError
+
+__all__ = ["columns", "infer", "violations"]
+
+MAX_DECIMALS = 9
+
+
+def eager(frame: Any) -> nw.DataFrame[Any]:
+    """Return any frame as an eager narwhals frame with at least one row."""
+    try:
+        data = nw.from_native(frame)
+    except TypeError:
+        raise InvalidDataError(
+            f"data must be a data frame, got {type(frame).__name__}. Use pandas, polars, Arrow or DuckDB."
+        ) from None
+    if isinstance(data, nw.LazyFrame):
+        data = data.collect()
+    if len(data) == 0:
+        raise InvalidDataError("data must hold at least one record, got none. Check the file and its filters.")
+    return data
+
+
+def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
+    data = eager(frame)
+    out: dict[str, npt.NDArray[Any]] = {}
+    for name in data.columns:
+        series = data[name]
+        if series.dtype.is_numeric():
+            gaps = series.is_null().to_numpy()
+            kind: Any = float if gaps.any() or not series.dtype.is_integer() else np.int64
+            out[name] = np.asarray(series.to_numpy(), dtype=kind)
+        elif series.dtype == nw.Boolean and not series.is_null().any():
+            out[name] = np.asarray(series.to_numpy(), dtype=np.int64)
+        else:
+            out[name] = np.array(series.to_list(), dtype=object)
+    return out
+
+
+def _decimals(values: npt.NDArray[np.float64]) -> int | None:
+    """Return the smallest number of decimals in which all values are written, or None beyond nine."""
+    for decimals in range(MAX_DECIMALS + 1):
+        if np.array_equal(np.round(values, decimals), values):
+            return decimals
+    return None
+
+
+def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
+    gaps = is_missing(column)
+    present = column[~gaps]
+    missing = bool(gaps.any())
+    if len(present) == 0:
+        raise InvalidDataError(f"column {name!r} has no value at all. Drop it, or declare its attribute by hand.")
+    if column.dtype.kind in "if":
+        numbers = present.astype(float)
+        if not np.isfinite(numbers).all():
+            raise InvalidDataError(f"column {name!r} holds an infinite value. Clip it to its public bounds.")
+        if np.isin(numbers, (0, 1)).all():
+            return Binary(missing=missing, inferred=True)
+        decimals = _decimals(numbers)
+        lo, hi = float(numbers.min()), float(numbers.max())
+        if decimals == 0:
+            return Integer(int(lo), int(hi), missing=missing, inferred=True)
+        if lo == hi:
+            return Category((lo,), missing=missing, inferred=True)
+        resolution = None if decimals is None else 10.0**-decimals
+        return Real(lo, hi, resolution, missing=missing, inferred=True)
+    if all(isinstance(v, bool | np.bool_) for v in present):
+        return Binary(missing=missing, inferred=True)
+    if all(isinstance(v, str) for v in present):
+        return Category(tuple(sorted(set(present.tolist()))), missing=missing, inferred=True)
+    odd = next(v for v in present if not isinstance(v, str))
+    raise InvalidDataError(
+        f"column {name!r} holds {odd!r}, which is neither a number, a Boolean nor a string. Convert or drop it."
+    )
+
+
+def infer(frame: Any) -> Domain:
+    """Return the smallest domain that holds a frame's records, every attribute marked ``inferred``.
+
+    Numbers become ``Binary`` (only 0 and 1), ``Integer`` (whole) or ``Real`` with the decimal step in which the data
+    are written, if nine decimals are enough. Strings become ``Category``. Columns with gaps allow missing values.
+    """
+    return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
+
+
+def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    gaps = is_missing(column)
+    bad = gaps & (not attribute.missing)
+    if isinstance(attribute, Category):
+        listed = set(attribute.values)
+        return bad | (~gaps & np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column)))
+    if column.dtype.kind == "O":
+        numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
+        bad = bad | (~gaps & ~numeric)
+        column = np.where(numeric & ~gaps, column, np.nan).astype(float)
+    usable = ~np.isnan(column.astype(float))
+    numbers = np.where(usable, column, 0).astype(float)
+    if isinstance(attribute, Binary):
+        return np.asarray(bad | (usable & ~np.isin(numbers, (0, 1))))
+    bad = bad | (usable & ~((numbers >= attribute.lo) & (numbers <= attribute.hi)))
+    step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
+    if step is not None:
+        inside = usable & ~bad
+        steps = (numbers - attribute.lo) / step
+        bad = bad | (
+            inside & ~np.isclose(steps, np.round(steps), rtol=0, atol=1e-6 * max(1.0, math.log10(len(column))))
+        )
+    return np.asarray(bad)
+
+
+def violations(domain: Domain, frame: Any) -> dict[str, int]:
+    """Return how many records break the domain, by attribute or block of tied attributes; only those above zero.
+
+    Parameters
+    ----------
+    domain : Domain
+        The public domain; each attribute must be a column.
+    frame : data frame
+        The records, shape (n, at least d).
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is not a column of the frame.
+    """
+    data = columns(frame)
+    absent = [name for name in domain if name not in data]
+    if absent:
+        raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
+    found = {name: int(_outside(domain[name], data[name]).sum()) for name in domain}
+    for block, possible in domain.blocks:
+        rows = zip(*(data[name].tolist() for name in block), strict=True)
+        allowed = set(possible)
+        found[" + ".join(block)] = sum(row not in allowed for row in rows)
+    return {name: count for name, count in found.items() if count}

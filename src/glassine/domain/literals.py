@@ -1,0 +1,158 @@
+"""Literals: one Boolean condition on one attribute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError
+
+__all__ = ["Between", "Literal", "OneOf", "is_missing"]
+
+
+def number(value: float) -> str:
+    """Return a number in its shortest form, whole numbers without a point."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where a column holds None or NaN."""
+    if column.dtype.kind == "f":
+        return np.asarray(np.isnan(column))
+    if column.dtype.kind != "O":
+        return np.zeros(len(column), dtype=bool)
+    return np.fromiter((v is None or v != v for v in column), dtype=bool, count=len(column))
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The condition ``lo < value <= hi`` on a number, or its negation.
+
+    Parameters
+    ----------
+    attribute : str
+        The attribute.
+    lo, hi : float
+        Bounds; infinite where there is none.
+    negated : bool, default=False
+        Whether the condition is that the value lies outside.
+    missing : bool, default=False
+        Whether a missing value satisfies the literal, whatever ``negated`` says.
+
+    Raises
+    ------
+    InvalidModelError
+        If a bound is NaN or ``lo >= hi``.
+
+    Examples
+    --------
+    >>> str(Between("age", hi=40)), str(Between("age", hi=40).negate())
+    ('age <= 40', 'age > 40')
+    """
+
+    attribute: str
+    lo: float = -math.inf
+    hi: float = math.inf
+    negated: bool = field(default=False, kw_only=True)
+    missing: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.lo < self.hi:
+            raise InvalidModelError(
+                f"a condition on {self.attribute!r} needs lo < hi, got lo={self.lo} and hi={self.hi}. "
+                "Bounds must be numbers in order."
+            )
+
+    def negate(self) -> Between:
+        """Return the literal that holds exactly where this one does not."""
+        return Between(self.attribute, self.lo, self.hi, negated=not self.negated, missing=not self.missing)
+
+    def holds(self, column: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return where the values of a numeric column, shape (n,), satisfy the literal."""
+        values = np.asarray(column)
+        gaps = is_missing(values)
+        numbers = np.where(gaps, np.nan, values).astype(float) if values.dtype.kind == "O" else values.astype(float)
+        inside = (numbers > self.lo) & (numbers <= self.hi)
+        return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
+
+    def __str__(self) -> str:
+        if self.lo == -math.inf:
+            text = f"{self.attribute} {'>' if self.negated else '<='} {number(self.hi)}"
+        elif self.hi == math.inf:
+            text = f"{self.attribute} {'<=' if self.negated else '>'} {number(self.lo)}"
+        else:
+            text = f"{number(self.lo)} < {self.attribute} <= {number(self.hi)}"
+            text = f"not ({text})" if self.negated else text
+        return f"{text} or missing" if self.missing else text
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The condition that a value is one of a list, or its negation.
+
+    Parameters
+    ----------
+    attribute : str
+        The attribute.
+    values : tuple of str, int, float or bool
+        The listed values; may be empty when the literal only speaks of missing values.
+    negated, missing
+        As in :class:`Between`.
+
+    Examples
+    --------
+    >>> str(OneOf("colour", ("red", "green")))
+    'colour in {red, green}'
+    >>> str(OneOf("smoker", (1,)).negate())
+    'not smoker or missing'
+    """
+
+    attribute: str
+    values: tuple[Scalar, ...]
+    negated: bool = field(default=False, kw_only=True)
+    missing: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if any(v != v for v in self.values):  # noqa: PLR0124 - NaN
+            raise InvalidModelError(
+                f"a condition on {self.attribute!r} lists NaN. Say that missing values satisfy it instead."
+            )
+
+    def negate(self) -> OneOf:
+        """Return the literal that holds exactly where this one does not."""
+        return OneOf(self.attribute, self.values, negated=not self.negated, missing=not self.missing)
+
+    def holds(self, column: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return where the values of a column, shape (n,), satisfy the literal."""
+        values = np.asarray(column)
+        gaps = is_missing(values)
+        listed = set(self.values)
+        inside = np.fromiter((v in listed for v in values.tolist()), dtype=bool, count=len(values))
+        return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
+
+    def __str__(self) -> str:
+        if self.values == (1,):
+            text = f"not {self.attribute}" if self.negated else self.attribute
+        elif not self.values:
+            return f"{self.attribute} is {'not ' if self.negated else ''}missing"
+        elif len(self.values) == 1:
+            text = f"{self.attribute} {'!=' if self.negated else '='} {self.values[0]}"
+        else:
+            listed = ", ".join(str(v) for v in self.values)
+            text = f"{self.attribute} {'not in' if self.negated else 'in'} {{{listed}}}"
+        return f"{text} or missing" if self.missing else text
+
+
+Literal: TypeAlias = Between | OneOf
+
+
+def attributes_of(literals: Iterable[Literal]) -> tuple[str, ...]:
+    """Return the attributes that literals speak of, each once, in order of first use."""
+    return tuple(dict.fromkeys(literal.attribute for literal in literals))

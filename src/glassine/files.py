@@ -1,0 +1,103 @@
+"""Files: read whole with a clear error, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from glassine.errors import UnreadableFileError
+
+__all__ = ["parse_json", "read_bytes", "read_json", "read_text", "write_json", "write_text"]
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return a file's bytes.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be opened.
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {os.fspath(path)}: {error.strerror or error}.", path=path) from None
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return a file's text, UTF-8.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be opened or is not UTF-8 text.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is not UTF-8 text. Give a JSON, text or skops file.", path=path
+        ) from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"the number {name} is not JSON; numbers must be finite")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return out
+
+
+def parse_json(text: str, *, path: str | os.PathLike[str]) -> Any:
+    """Return the value of a JSON text; NaN, infinities and repeated keys are errors."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnreadableFileError(f"{os.fspath(path)} is not valid JSON: {reason}.", path=path) from None
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Return the value of a JSON file."""
+    return parse_json(read_text(path), path=path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text file through a temporary neighbour, so that readers see the old file or the whole new one."""
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise UnreadableFileError(f"cannot write {target}: {error.strerror or error}.", path=path) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise UnreadableFileError(f"cannot write {target}: {error.strerror or error}.", path=path) from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(value: Any, path: str | os.PathLike[str]) -> None:
+    """Write plain values as an indented JSON file, whole or not at all."""
+    write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
