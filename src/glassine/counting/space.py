@@ -1,0 +1,299 @@
+"""The space of possible records as a product of finite factors, cut into the atoms that a set of literals can tell apart."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
+from glassine.domain.attributes import Scalar, exact
+from glassine.domain.domain import _some
+from glassine.errors import InvalidModelError
+
+__all__ = ["Box", "Factor", "Measure", "Space"]
+
+Measure: TypeAlias = int | Fraction
+"""A number of records, or a volume where an attribute is a continuum."""
+
+Box: TypeAlias = dict[int, int]
+"""A product of sets: for each constrained factor the bit mask of its allowed atoms."""
+
+
+class Factor(Protocol):
+    """One independent part of a record: an attribute, or a block of attributes tied by groups."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that this factor fixes."""
+        ...
+
+    @property
+    def weights(self) -> Sequence[Measure]:
+        """Measure of each atom."""
+        ...
+
+    def mask(self, literal: Literal) -> int:
+        """Return the atoms on which a literal holds, as a bit mask."""
+        ...
+
+    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+        """Return one value per given atom, uniform within it, for each attribute."""
+        ...
+
+    def holds_one(self, attribute: str) -> Sequence[Fraction]:
+        """Return for each atom of a block the share of its combinations in which a binary attribute is 1."""
+        ...
+
+
+class NumberFactor:
+    """An :class:`Integer` or :class:`Real` attribute; its atoms are the intervals between cut points."""
+
+    def __init__(self, name: str, attribute: Integer | Real, literals: Iterable[Literal]) -> None:
+        self.attributes = (name,)
+        self._attribute = attribute
+        cuts: set[float] = set()
+        for literal in literals:
+            for lo, hi in self._pieces(literal):
+                cuts |= {lo, hi}
+        self._cuts = sorted(cuts - {-math.inf, math.inf})
+        edges = [-math.inf, *self._cuts, math.inf]
+        self._spans = list(zip(edges[:-1], edges[1:], strict=True))
+        weights: list[Measure] = [attribute.measure(lo, hi) for lo, hi in self._spans]
+        if attribute.missing:
+            # Among a continuum a missing value has no natural measure: it gets as much as all numbers together.
+            continuum = isinstance(attribute, Real) and attribute.resolution is None
+            weights.append(sum(weights, start=Fraction(0)) if continuum else 1)
+        self.weights: tuple[Measure, ...] = tuple(weights)
+
+    def _pieces(self, literal: Literal) -> list[tuple[float, float]]:
+        """The intervals ``(lo, hi]`` that a literal speaks of, before negation."""
+        if isinstance(literal, Between):
+            return [(literal.lo, literal.hi)]
+        pieces = []
+        for value in literal.values:
+            if isinstance(value, bool | str):
+                raise InvalidModelError(f"{literal.attribute!r} is a number, but the model compares it with {value!r}.")
+            if isinstance(self._attribute, Integer):
+                below: float = math.ceil(value) - 1
+            elif self._attribute.resolution is not None:
+                below = float(exact(value) - exact(self._attribute.resolution) / 2)
+            else:
+                raise InvalidModelError(
+                    f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}. "
+                    "Declare a resolution."
+                )
+            if not self._attribute.lo <= value <= self._attribute.hi or not self._attribute.measure(below, value):
+                raise InvalidModelError(
+                    f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain "
+                    f"[{self._attribute.lo}, {self._attribute.hi}]. Mend the domain or the model."
+                )
+            pieces.append((below, float(value)))
+        return pieces
+
+    def mask(self, literal: Literal) -> int:
+        """Return the atoms on which a literal holds, as a bit mask."""
+        numbers = (1 << len(self._spans)) - 1
+        mask = 0
+        for lo, hi in self._pieces(literal):
+            first = 0 if lo == -math.inf else bisect_left(self._cuts, lo) + 1
+            last = len(self._cuts) if hi == math.inf else bisect_left(self._cuts, hi)
+            mask |= (1 << (last + 1)) - (1 << first)
+        if literal.negated:
+            mask = numbers & ~mask
+        if self._attribute.missing and literal.missing:
+            mask |= 1 << len(self._spans)
+        return mask
+
+    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+        """Return one value per given atom, uniform within it."""
+        attribute = self._attribute
+        out = np.full(len(atoms), np.nan)
+        for atom in np.unique(atoms):
+            if atom == len(self._spans):
+                continue
+            rows = np.flatnonzero(atoms == atom)
+            lo, hi = self._spans[atom]
+            if isinstance(attribute, Real) and attribute.resolution is None:
+                left, right = max(lo, attribute.lo), min(hi, attribute.hi)
+                out[rows] = right - rng.random(len(rows)) * (right - left)
+                continue
+            step = exact(1 if isinstance(attribute, Integer) else attribute.resolution or 0)
+            before = attribute.measure(-math.inf, lo) if lo != -math.inf else 0
+            inside = int(self.weights[atom])
+            for row in rows:
+                offset = int(rng.integers(inside)) if inside < 2**62 else int(rng.random() * inside)
+                out[row] = float(exact(attribute.lo) + step * (int(before) + offset))
+        if isinstance(attribute, Integer) and not attribute.missing:
+            return {self.attributes[0]: out.astype(np.int64)}
+        return {self.attributes[0]: out}
+
+    def holds_one(self, attribute: str) -> Sequence[Fraction]:
+        """Not a block."""
+        raise InvalidModelError(f"{attribute!r} is not binary.")
+
+
+class ListFactor:
+    """Attributes whose joint values are listed; its atoms are the classes that the literals tell apart."""
+
+    def __init__(
+        self, attributes: tuple[str, ...], items: Sequence[tuple[Scalar | None, ...]], literals: Iterable[Literal]
+    ) -> None:
+        self.attributes = attributes
+        self._items = items
+        at = {name: i for i, name in enumerate(attributes)}
+        truths = {literal: _truths(literal, items, at[literal.attribute]) for literal in dict.fromkeys(literals)}
+        classes: dict[tuple[bool, ...], list[int]] = {}
+        for i in range(len(items)):
+            classes.setdefault(tuple(truth[i] for truth in truths.values()), []).append(i)
+        self._classes = list(classes.values())
+        self.weights: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
+        self._masks = {
+            literal: sum(1 << atom for atom, members in enumerate(self._classes) if truth[members[0]])
+            for literal, truth in truths.items()
+        }
+
+    def mask(self, literal: Literal) -> int:
+        """Return the atoms on which a literal holds, as a bit mask."""
+        return self._masks[literal]
+
+    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+        """Return one value per given atom, uniform within it, for each attribute."""
+        sizes = np.array([len(members) for members in self._classes])
+        starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        flat = np.array([i for members in self._classes for i in members])
+        picked = flat[starts[atoms] + rng.integers(sizes[atoms])]
+        out: dict[str, npt.NDArray[Any]] = {}
+        for i, name in enumerate(self.attributes):
+            values = [item[i] for item in self._items]
+            whole = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+            column = np.array(values, dtype=np.int64) if whole else np.array([*values, None], dtype=object)[:-1]
+            out[name] = column[picked]
+        return out
+
+    def holds_one(self, attribute: str) -> Sequence[Fraction]:
+        """Return for each atom the share of its combinations in which a binary attribute is 1."""
+        at = self.attributes.index(attribute)
+        return [Fraction(sum(self._items[i][at] == 1 for i in members), len(members)) for members in self._classes]
+
+
+def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: int) -> list[bool]:
+    if isinstance(literal, OneOf):
+        listed = set(literal.values)
+        known = {item[at] for item in items}
+        for value in literal.values:
+            if value not in known:
+                raise InvalidModelError(
+                    f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
+                    f"{_some([str(v) for v in known if v is not None])}. Mend the domain or the model."
+                )
+        return [literal.missing if v is None else (v in listed) ^ literal.negated for v in (i[at] for i in items)]
+    truths = []
+    for value in (item[at] for item in items):
+        if isinstance(value, str):
+            raise InvalidModelError(
+                f"{literal.attribute!r} is a category with the value {value!r}, but the model has the threshold "
+                f"condition {literal}. Declare a number, or read the model with its encoder."
+            )
+        inside = value is not None and literal.lo < value <= literal.hi
+        truths.append(literal.missing if value is None else inside ^ literal.negated)
+    return truths
+
+
+class Space:
+    """The possible records of a domain, as far as a set of literals can tell them apart.
+
+    Parameters
+    ----------
+    domain : Domain
+        The public domain.
+    literals : iterable of Literal
+        Every literal that will be asked for.
+    domain_aware : bool
+        Whether the groups of the domain count; otherwise attributes are taken as independent.
+
+    Raises
+    ------
+    InvalidModelError
+        If a literal names an attribute or a value that the domain does not have.
+    """
+
+    def __init__(self, domain: Domain, literals: Iterable[Literal], *, domain_aware: bool) -> None:
+        used: dict[str, list[Literal]] = {}
+        for literal in dict.fromkeys(literals):
+            if literal.attribute not in domain:
+                raise InvalidModelError(
+                    f"the model uses {literal.attribute!r}, which the domain lacks; the domain has "
+                    f"{_some(domain.names)}. Declare it or rename it."
+                )
+            used.setdefault(literal.attribute, []).append(literal)
+        self.factors: list[Factor] = []
+        blocks = {block[0]: (block, rows) for block, rows in domain.blocks} if domain_aware else {}
+        tied = {name for block, _ in blocks.values() for name in block}
+        for name in domain:
+            if name in blocks:
+                block, rows = blocks[name]
+                wanted = [literal for member in block for literal in used.get(member, ())]
+                self.factors.append(ListFactor(block, rows, wanted))
+            elif name not in tied:
+                self.factors.append(_factor(name, domain, used.get(name, ())))
+        self._factor_of = {name: i for i, factor in enumerate(self.factors) for name in factor.attributes}
+        self._masks: dict[Literal, int] = {}
+        self._measures: list[dict[int, Measure]] = [{} for _ in self.factors]
+        self.totals: list[Measure] = [sum(factor.weights, start=0) for factor in self.factors]
+
+    @property
+    def total(self) -> Measure:
+        """Measure of the whole space."""
+        return math.prod(self.totals)
+
+    def factor_of(self, attribute: str) -> int:
+        """Return the index of the factor that fixes an attribute."""
+        return self._factor_of[attribute]
+
+    def box(self, literals: Iterable[Literal]) -> Box:
+        """Return the records that satisfy a conjunction; a factor with mask 0 makes it empty."""
+        box: Box = {}
+        for literal in literals:
+            mask = self._masks.get(literal)
+            index = self._factor_of[literal.attribute]
+            if mask is None:
+                mask = self._masks[literal] = self.factors[index].mask(literal)
+            box[index] = box.get(index, self.full(index)) & mask
+        return box
+
+    def full(self, factor: int) -> int:
+        """Return the mask of all atoms of a factor."""
+        return (1 << len(self.factors[factor].weights)) - 1
+
+    def weight(self, factor: int, mask: int) -> Measure:
+        """Return the measure of a set of atoms of one factor."""
+        known = self._measures[factor]
+        if mask not in known:
+            weights = self.factors[factor].weights
+            known[mask] = sum((weights[i] for i in bits(mask)), start=0)
+        return known[mask]
+
+
+def bits(mask: int) -> Iterable[int]:
+    """Yield the positions of the ones of a mask, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _factor(name: str, domain: Domain, literals: Sequence[Literal]) -> Factor:
+    attribute = domain[name]
+    if isinstance(attribute, Integer | Real):
+        return NumberFactor(name, attribute, literals)
+    values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    items: list[tuple[Scalar | None, ...]] = [(value,) for value in values]
+    if attribute.missing:
+        items.append((None,))
+    return ListFactor((name,), items, literals)
