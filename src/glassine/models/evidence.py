@@ -1,0 +1,203 @@
+"""What a published node or rule tells about the records it captured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Literal
+from glassine.domain.attributes import Scalar
+from glassine.domain.literals import attributes_of
+from glassine.errors import InvalidDataError, InvalidModelError
+
+__all__ = ["Cell", "Evidence", "Model"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is published about the training records that a node or a rule captured; None where nothing is.
+
+    Attributes
+    ----------
+    counts : tuple of int or None
+        Number of records of each class.
+    total : int or None
+        Number of records.
+    label : int or None
+        Index of the predicted class.
+    error_rate : float or None
+        Share of the records, in [0, 1], that are not of the predicted class.
+    value : float or None
+        Predicted mean of a regression.
+
+    Raises
+    ------
+    InvalidModelError
+        If a count is negative or not whole, or the parts contradict each other.
+
+    Examples
+    --------
+    >>> Evidence(counts=(3, 1)).size
+    4
+    """
+
+    counts: tuple[int, ...] | None = None
+    total: int | None = None
+    label: int | None = None
+    error_rate: float | None = None
+    value: float | None = None
+
+    def __post_init__(self) -> None:
+        whole = [] if self.counts is None else list(self.counts)
+        for count in whole if self.total is None else [*whole, self.total]:
+            if isinstance(count, bool) or not isinstance(count, int) or not count >= 0:
+                raise InvalidModelError(f"counts must be whole numbers of at least 0, got {count!r}.")
+        if self.counts is not None:
+            object.__setattr__(self, "counts", tuple(self.counts))
+            if self.total is not None and sum(self.counts) != self.total:
+                raise InvalidModelError(
+                    f"class counts must add up to the total, got {list(self.counts)} and {self.total}. Mend either."
+                )
+        if self.label is not None and not (isinstance(self.label, int) and self.label >= 0):
+            raise InvalidModelError(f"a label must be the index of a class, got {self.label!r}.")
+        if self.error_rate is not None and not 0 <= self.error_rate <= 1:
+            raise InvalidModelError(f"an error rate must lie in [0, 1], got {self.error_rate!r}.")
+        if self.value is not None and not math.isfinite(self.value):
+            raise InvalidModelError(f"a predicted value must be finite, got {self.value!r}.")
+
+    @property
+    def size(self) -> int | None:
+        """Number of records captured, if published."""
+        return sum(self.counts) if self.counts is not None else self.total
+
+    @property
+    def purity(self) -> float | None:
+        """Largest share of one class, if published and any record was captured."""
+        if self.counts is not None:
+            return max(self.counts) / sum(self.counts) if sum(self.counts) else None
+        if self.error_rate is not None and self.size != 0:
+            return 1 - self.error_rate
+        return None
+
+    @property
+    def prediction(self) -> int | None:
+        """Index of the predicted class: the label, else the first of the largest counts."""
+        if self.label is not None or self.counts is None:
+            return self.label
+        return self.counts.index(max(self.counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A leaf or a rule: the condition under which it captures a record, and the evidence.
+
+    Attributes
+    ----------
+    inside : tuple of Literal
+        Conjunction that a captured record satisfies.
+    outside : tuple of tuple of Literal
+        Conjunctions that it does not satisfy: the antecedents of earlier rules.
+    evidence : Evidence
+        What is published about the captured records.
+    node : int
+        Index of the leaf's node, or of the rule.
+    """
+
+    inside: tuple[Literal, ...]
+    outside: tuple[tuple[Literal, ...], ...]
+    evidence: Evidence
+    node: int
+
+    def __str__(self) -> str:
+        text = " and ".join(str(literal) for literal in self.inside)
+        return text or ("otherwise" if self.outside else "every record")
+
+
+class Model(Protocol):
+    """A published model: what its reader sees."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the attributes that the model was given, in order."""
+        ...
+
+    @property
+    def classes(self) -> tuple[Scalar, ...] | None:
+        """Names of the classes; None for a regression."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where the model came from."""
+        ...
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the counts were rounded before publication."""
+        ...
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The leaves or rules, in order; they partition the records."""
+        ...
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """Every literal of the model, each once."""
+        ...
+
+    def apply(self, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
+        """Return for each record the index of its cell."""
+        ...
+
+
+def predict(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the predicted class or value of each record, None where the cell publishes neither."""
+    cells = model.cells
+    out = np.empty(len(cells), dtype=object)
+    for i, cell in enumerate(cells):
+        label = cell.evidence.prediction
+        if model.classes is not None and label is not None:
+            out[i] = model.classes[label]
+        elif model.classes is None:
+            out[i] = cell.evidence.value
+    return np.asarray(out[model.apply(columns)])
+
+
+def needed_columns(model: Model, columns: dict[str, npt.NDArray[Any]]) -> int:
+    """Return the number of records after checking that no attribute that the model tests is absent.
+
+    Raises
+    ------
+    InvalidDataError
+        If a tested attribute is not a column.
+    """
+    for name in attributes_of(model.literals):
+        if name not in columns:
+            raise InvalidDataError(f"data lack the column {name!r}, which the model tests. Add or rename it.")
+    return len(next(iter(columns.values()))) if columns else 0
+
+
+def check_classes(classes: tuple[Scalar, ...] | None, evidence: Sequence[Evidence], what: str) -> None:
+    """Raise InvalidModelError if evidence does not fit the classes."""
+    if classes is not None:
+        if not classes:
+            raise InvalidModelError(f"a {what} needs at least one class, got none. Give None for a regression.")
+        if len(set(classes)) < len(classes):
+            raise InvalidModelError(f"the classes of a {what} must differ, got {list(classes)}.")
+    for i, entry in enumerate(evidence):
+        if classes is None and (entry.counts is not None or entry.label is not None):
+            raise InvalidModelError(f"{what} part {i} has class counts or a label, but the model names no classes.")
+        if classes is not None and entry.counts is not None and len(entry.counts) != len(classes):
+            raise InvalidModelError(
+                f"{what} part {i} has {len(entry.counts)} class counts, but the model has {len(classes)} classes."
+            )
+        if classes is not None and entry.label is not None and not entry.label < len(classes):
+            raise InvalidModelError(
+                f"{what} part {i} predicts class number {entry.label}, but the model has {len(classes)} classes."
+            )

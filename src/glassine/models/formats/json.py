@@ -1,0 +1,203 @@
+"""Models as JSON, schema ``glassine.model/1``."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+from glassine.domain import Between, Literal, OneOf
+from glassine.errors import InvalidModelError
+from glassine.files import write_json
+from glassine.models.evidence import Evidence
+from glassine.models.rule_list import Rule, RuleList
+from glassine.models.tree import Branch, DecisionTree, Node
+
+__all__ = ["SCHEMA", "from_dict", "to_dict", "write_model"]
+
+SCHEMA = "glassine.model/1"
+
+
+def _literal(literal: Literal) -> dict[str, Any]:
+    out: dict[str, Any] = {"attribute": literal.attribute}
+    if isinstance(literal, OneOf):
+        out["values"] = list(literal.values)
+    else:
+        out |= {"above": literal.lo} if literal.lo != -math.inf else {}
+        out |= {"at_most": literal.hi} if literal.hi != math.inf else {}
+    out |= {"negated": True} if literal.negated else {}
+    out |= {"missing": True} if literal.missing else {}
+    return out
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    named = {
+        "counts": None if evidence.counts is None else list(evidence.counts),
+        "total": evidence.total,
+        "label": evidence.label,
+        "error_rate": evidence.error_rate,
+        "value": evidence.value,
+    }
+    return {key: value for key, value in named.items() if value is not None}
+
+
+def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
+    """Return a model as plain JSON values."""
+    head = {
+        "schema": SCHEMA,
+        "kind": "decision-tree" if isinstance(model, DecisionTree) else "rule-list",
+        "attributes": list(model.attributes),
+        "classes": None if model.classes is None else list(model.classes),
+        "source": model.source,
+        "approximate": model.approximate,
+    }
+    if isinstance(model, DecisionTree):
+        nodes = [
+            {
+                "branches": [{"if": _literal(b.literal), "child": b.child} for b in node.branches],
+                **_evidence(node.evidence),
+            }
+            for node in model.nodes
+        ]
+        return {**head, "nodes": nodes}
+    rules = [{"if": [_literal(lit) for lit in rule.antecedent], **_evidence(rule.evidence)} for rule in model.rules]
+    return {**head, "rules": rules}
+
+
+def _take(entry: Any, what: str, allowed: tuple[str, ...], required: tuple[str, ...] = ()) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise InvalidModelError(f"{what} must be an object, got {type(entry).__name__}.")
+    for key in entry:
+        if key not in allowed:
+            raise InvalidModelError(f"{what} has an unknown key {key!r}. Known: {', '.join(allowed)}.")
+    for key in required:
+        if key not in entry:
+            raise InvalidModelError(f"{what} lacks the key {key!r}.")
+    return entry
+
+
+def _number(value: Any, what: str, default: float) -> float:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise InvalidModelError(f"{what} must be a number, got {value!r}.")
+    return float(value)
+
+
+def _flag(entry: dict[str, Any], key: str, what: str) -> bool:
+    value = entry.get(key, False)
+    if not isinstance(value, bool):
+        raise InvalidModelError(f"{what}: {key!r} must be true or false, got {value!r}.")
+    return value
+
+
+def _list(entry: dict[str, Any], key: str, what: str) -> list[Any]:
+    value = entry.get(key, [])
+    if not isinstance(value, list):
+        raise InvalidModelError(f"{what}: {key!r} must be a list, got {value!r}.")
+    return value
+
+
+def _scalars(values: list[Any], what: str) -> tuple[Any, ...]:
+    for value in values:
+        if not isinstance(value, str | int | float | bool):
+            raise InvalidModelError(f"{what} must hold strings, numbers or Booleans, got {value!r}.")
+    return tuple(values)
+
+
+def _read_literal(entry: Any, what: str) -> Literal:
+    keys = ("attribute", "values", "above", "at_most", "negated", "missing")
+    entry = _take(entry, what, keys, ("attribute",))
+    name = entry["attribute"]
+    if not isinstance(name, str):
+        raise InvalidModelError(f"{what}: an attribute is named by a string, got {name!r}.")
+    negated, missing = _flag(entry, "negated", what), _flag(entry, "missing", what)
+    if "values" in entry:
+        if "above" in entry or "at_most" in entry:
+            raise InvalidModelError(f"{what} has values and bounds. Give one of them.")
+        return OneOf(name, _scalars(_list(entry, "values", what), what), negated=negated, missing=missing)
+    if "above" not in entry and "at_most" not in entry:
+        raise InvalidModelError(f"{what} has neither values nor bounds.")
+    lo = _number(entry.get("above"), f"{what}: 'above'", -math.inf)
+    hi = _number(entry.get("at_most"), f"{what}: 'at_most'", math.inf)
+    return Between(name, lo, hi, negated=negated, missing=missing)
+
+
+EVIDENCE = ("counts", "total", "label", "error_rate", "value")
+
+
+def _read_evidence(entry: dict[str, Any], what: str) -> Evidence:
+    counts = tuple(_list(entry, "counts", what)) if entry.get("counts") is not None else None
+    for key in ("error_rate", "value"):
+        if entry.get(key) is not None:
+            _number(entry[key], f"{what}: {key!r}", 0)
+    if isinstance(entry.get("label"), bool):
+        raise InvalidModelError(f"{what}: a label must be the index of a class, got {entry['label']!r}.")
+    try:
+        return Evidence(counts=counts, **{key: entry.get(key) for key in EVIDENCE[1:]})
+    except InvalidModelError as error:
+        raise InvalidModelError(f"{what}: {error}") from None
+
+
+def from_dict(data: Any) -> DecisionTree | RuleList:
+    """Return the model that plain JSON values describe.
+
+    Raises
+    ------
+    InvalidModelError
+        If a key is missing, unknown or of the wrong kind, the schema version is another, or the model contradicts
+        itself.
+    """
+    head = ("schema", "kind", "attributes", "classes", "source", "approximate")
+    if not isinstance(data, dict) or "schema" not in data:
+        raise InvalidModelError(f'a model must be a JSON object with "schema": "{SCHEMA}".')
+    if data["schema"] != SCHEMA:
+        raise InvalidModelError(f"this version reads models of schema {SCHEMA!r}, got {data['schema']!r}.")
+    kind = data.get("kind")
+    if kind not in ("decision-tree", "rule-list"):
+        raise InvalidModelError(f"a model's kind must be 'decision-tree' or 'rule-list', got {kind!r}.")
+    parts = "nodes" if kind == "decision-tree" else "rules"
+    _take(data, "the model", (*head, parts), ("attributes", parts))
+    names = _list(data, "attributes", "the model")
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidModelError("the model's attributes must be strings.")
+    if not isinstance(data.get("source", ""), str):
+        raise InvalidModelError(f"the model's source must be a string, got {data['source']!r}.")
+    classes = None
+    if data.get("classes") is not None:
+        classes = _scalars(_list(data, "classes", "the model"), "the model's classes")
+    common: dict[str, Any] = {
+        "attributes": tuple(names),
+        "classes": classes,
+        "source": data.get("source", ""),
+        "approximate": _flag(data, "approximate", "the model"),
+    }
+    entries = _list(data, parts, "the model")
+    if kind == "rule-list":
+        return RuleList(tuple(_read_rule(e, f"rule {i}") for i, e in enumerate(entries, start=1)), **common)
+    return DecisionTree(tuple(_read_node(e, f"node {i}") for i, e in enumerate(entries)), **common)
+
+
+def _read_rule(entry: Any, what: str) -> Rule:
+    entry = _take(entry, what, ("if", *EVIDENCE), ("if",))
+    antecedent = tuple(
+        _read_literal(lit, f"{what}, condition {i}") for i, lit in enumerate(_list(entry, "if", what), 1)
+    )
+    return Rule(antecedent=antecedent, evidence=_read_evidence(entry, what))
+
+
+def _read_node(entry: Any, what: str) -> Node:
+    entry = _take(entry, what, ("branches", *EVIDENCE))
+    branches = []
+    for i, branch in enumerate(_list(entry, "branches", what), start=1):
+        where = f"{what}, branch {i}"
+        branch = _take(branch, where, ("if", "child"), ("if", "child"))
+        if isinstance(branch["child"], bool):
+            raise InvalidModelError(f"{where}: a child must be the index of a node, got {branch['child']!r}.")
+        branches.append(Branch(_read_literal(branch["if"], where), branch["child"]))
+    return Node(branches=tuple(branches), evidence=_read_evidence(entry, what))
+
+
+def write_model(model: DecisionTree | RuleList, path: str | os.PathLike[str]) -> None:
+    """Write a model to a JSON file, whole or not at all."""
+    write_json(to_dict(model), path)

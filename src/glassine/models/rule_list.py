@@ -1,0 +1,162 @@
+"""Rule lists, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError
+from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
+
+__all__ = ["Rule", "RuleList"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """If the antecedent holds, and that of no earlier rule, then the consequent.
+
+    Attributes
+    ----------
+    antecedent : tuple of Literal
+        The conjunction; empty for the default rule.
+    evidence : Evidence
+        The consequent (its label) and what is published about the captured training records.
+    """
+
+    antecedent: tuple[Literal, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+
+
+@dataclass(frozen=True)
+class RuleList:
+    """A published rule list.
+
+    Parameters
+    ----------
+    rules : tuple of Rule
+        The rules in order; the last one, and only it, has an empty antecedent: the default rule.
+    attributes : tuple of str
+        The attributes that the list was given, in order.
+    classes : tuple of scalars, optional
+        Names of the classes; None for a regression.
+    source : str, optional
+        Where the list came from.
+    approximate : bool, default=False
+        Whether counts were rounded before publication.
+
+    Raises
+    ------
+    InvalidModelError
+        If there is no default rule, a rule names an unknown attribute, or evidence does not fit the classes.
+    """
+
+    rules: tuple[Rule, ...]
+    attributes: tuple[str, ...]
+    classes: tuple[Scalar, ...] | None = None
+    source: str = ""
+    approximate: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("rules", "attributes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
+        if not self.rules or self.rules[-1].antecedent:
+            raise InvalidModelError("a rule list must end with a default rule, one without conditions. Add an else.")
+        known = set(self.attributes)
+        if len(known) < len(self.attributes):
+            raise InvalidModelError("a rule list names an attribute twice. Name each once.")
+        for i, rule in enumerate(self.rules[:-1], start=1):
+            if not rule.antecedent:
+                raise InvalidModelError(f"rule {i} has no condition, so no later rule captures anything. Put it last.")
+            for literal in rule.antecedent:
+                if literal.attribute not in known:
+                    raise InvalidModelError(f"rule {i} tests {literal.attribute!r}, not an attribute of the list.")
+        check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
+
+    @classmethod
+    def from_text(cls, text: str, domain: Domain | None = None) -> RuleList:
+        """Read a rule list from its plain-text notation.
+
+        One rule a line, as the papers print them::
+
+            if [a] and [not b] then [true] ([0 ; 2] examples)
+            else if [age <= 40] then [false] ([3 ; 1] examples)
+            else [false] ([3 ; 1] examples)
+
+        Parameters
+        ----------
+        text : str
+            The rule list. The notation is described in full in :mod:`glassine.models.formats.rule_text`.
+        domain : Domain, optional
+            The public domain, whose attributes the conditions must name. Without it, every condition that is a bare
+            name is taken as a binary attribute.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If a line cannot be read; the message gives its number.
+        InvalidModelError
+            If a condition names an attribute or a value that the domain lacks.
+
+        Examples
+        --------
+        >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\\nelse [false] ([3 ; 1] examples)")
+        >>> rules.n_records
+        6
+        """
+        from glassine.models.formats.rule_text import parse_rules
+
+        return parse_rules(text, domain)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The rules, in order, the default rule last."""
+        antecedents = [rule.antecedent for rule in self.rules]
+        return tuple(
+            Cell(rule.antecedent, tuple(antecedents[:i]), rule.evidence, i) for i, rule in enumerate(self.rules)
+        )
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """Every literal of the list, each once."""
+        return tuple(dict.fromkeys(literal for rule in self.rules for literal in rule.antecedent))
+
+    @property
+    def n_records(self) -> int | None:
+        """Number of training records, if published."""
+        sizes = [rule.evidence.size for rule in self.rules]
+        return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
+
+    def apply(self, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
+        """Return for each record the index of the rule that captures it.
+
+        Parameters
+        ----------
+        columns : dict of str to ndarray, shape (n,)
+            The records, column by column.
+
+        Raises
+        ------
+        InvalidDataError
+            If a tested attribute is absent.
+        """
+        n = needed_columns(self, columns)
+        out = np.full(n, len(self.rules) - 1, dtype=np.intp)
+        rows = np.arange(n)
+        for i, rule in enumerate(self.rules[:-1]):
+            captured = np.ones(len(rows), dtype=bool)
+            for literal in rule.antecedent:
+                captured &= literal.holds(columns[literal.attribute][rows])
+            out[rows[captured]] = i
+            rows = rows[~captured]
+        return out
+
+    def __str__(self) -> str:
+        return f"rule list with {len(self.rules) - 1} rules and a default"

@@ -1,0 +1,223 @@
+"""Decision trees, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
+
+__all__ = ["Branch", "DecisionTree", "Node"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One outcome of a split.
+
+    Attributes
+    ----------
+    literal : Literal
+        The condition under which a record takes the branch.
+    child : int
+        Index of the node that it leads to.
+    """
+
+    literal: Literal
+    child: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node: a leaf, or a split with two or more branches.
+
+    Attributes
+    ----------
+    branches : tuple of Branch
+        The outcomes, none for a leaf. A record takes the first branch whose literal it satisfies.
+    evidence : Evidence
+        What is published about the training records that reached the node.
+    """
+
+    branches: tuple[Branch, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """A published decision tree with binary or multiway splits.
+
+    Parameters
+    ----------
+    nodes : tuple of Node
+        The nodes; the first is the root, and each other is the child of exactly one.
+    attributes : tuple of str
+        The attributes that the tree was given, in order.
+    classes : tuple of scalars, optional
+        Names of the classes; None for a regression.
+    source : str, optional
+        Where the tree came from.
+    approximate : bool, default=False
+        Whether counts were rounded before publication, so that they need not add up.
+
+    Raises
+    ------
+    InvalidModelError
+        If the nodes do not form a tree, a split names an unknown attribute, or counts do not add up.
+
+    Examples
+    --------
+    >>> from glassine.domain import Between
+    >>> tree = DecisionTree(
+    ...     nodes=(
+    ...         Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2))),
+    ...         Node(evidence=Evidence(counts=(3, 0))),
+    ...         Node(evidence=Evidence(counts=(1, 5))),
+    ...     ),
+    ...     attributes=("age",),
+    ...     classes=("no", "yes"),
+    ... )
+    >>> [str(cell) for cell in tree.cells], tree.n_records
+    (['age <= 40', 'age > 40'], 9)
+    """
+
+    nodes: tuple[Node, ...]
+    attributes: tuple[str, ...]
+    classes: tuple[Scalar, ...] | None = None
+    source: str = ""
+    approximate: bool = False
+    _cells: tuple[Cell, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "attributes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
+        if not self.nodes:
+            raise InvalidModelError("a decision tree needs at least one node, got none.")
+        check_classes(self.classes, [node.evidence for node in self.nodes], "decision tree")
+        self._check_shape()
+        if not self.approximate:
+            self._check_counts()
+        object.__setattr__(self, "_cells", tuple(self._walk()))
+
+    def _check_shape(self) -> None:
+        known = set(self.attributes)
+        if len(known) < len(self.attributes):
+            raise InvalidModelError("a decision tree names an attribute twice. Name each once.")
+        parents = [0] * len(self.nodes)
+        for i, node in enumerate(self.nodes):
+            if len(node.branches) == 1:
+                raise InvalidModelError(f"node {i} has one branch; a split needs at least two.")
+            for branch in node.branches:
+                if branch.literal.attribute not in known:
+                    raise InvalidModelError(
+                        f"node {i} tests {branch.literal.attribute!r}, not an attribute of the tree."
+                    )
+                if not isinstance(branch.child, int) or not 0 < branch.child < len(self.nodes):
+                    raise InvalidModelError(
+                        f"node {i} leads to node {branch.child!r}, but the tree has nodes 0 to {len(self.nodes) - 1} "
+                        "and nothing leads back to the root."
+                    )
+                parents[branch.child] += 1
+        for i, count in enumerate(parents[1:], start=1):
+            if count != 1:
+                raise InvalidModelError(f"node {i} is the child of {count} nodes; every node but the root needs one.")
+        seen, stack = 0, [0]
+        while stack:
+            seen += 1
+            stack += [branch.child for branch in self.nodes[stack.pop()].branches]
+        if seen < len(self.nodes):
+            raise InvalidModelError("some nodes cannot be reached from the root: they form a cycle.")
+
+    def _check_counts(self) -> None:
+        for i, node in enumerate(self.nodes):
+            children = [self.nodes[branch.child].evidence for branch in node.branches]
+            own = node.evidence
+            if children and own.counts is not None and all(c.counts is not None for c in children):
+                sums = tuple(sum(column) for column in zip(*(c.counts for c in children if c.counts), strict=True))
+                if sums != own.counts:
+                    raise InvalidModelError(
+                        f"the counts of node {i}, {list(own.counts)}, are not the sum of its branches', {list(sums)}."
+                    )
+            elif children and own.size is not None and all(c.size is not None for c in children):
+                total = sum(c.size or 0 for c in children)
+                if total != own.size:
+                    raise InvalidModelError(f"node {i} holds {own.size} records, but its branches hold {total}.")
+
+    def _walk(self) -> Iterator[Cell]:
+        stack: list[tuple[int, tuple[Literal, ...]]] = [(0, ())]
+        while stack:
+            index, path = stack.pop()
+            node = self.nodes[index]
+            if not node.branches:
+                yield Cell(path, (), node.evidence, index)
+            stack += [(branch.child, (*path, branch.literal)) for branch in reversed(node.branches)]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The leaves, depth first, branches in order."""
+        return self._cells
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """Every literal of the tree, each once."""
+        return tuple(dict.fromkeys(branch.literal for node in self.nodes for branch in node.branches))
+
+    @property
+    def n_records(self) -> int | None:
+        """Number of training records, if published."""
+        sizes = [cell.evidence.size for cell in self.cells]
+        if any(size is None for size in sizes):
+            return self.nodes[0].evidence.size
+        return sum(size or 0 for size in sizes)
+
+    @property
+    def depth(self) -> int:
+        """Largest number of splits on a path."""
+        return max(len(cell.inside) for cell in self.cells)
+
+    def apply(self, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
+        """Return for each record the index of its leaf among :attr:`cells`.
+
+        Parameters
+        ----------
+        columns : dict of str to ndarray, shape (n,)
+            The records, column by column.
+
+        Raises
+        ------
+        InvalidDataError
+            If a tested attribute is absent, or a record satisfies no branch of a split.
+        """
+        n = needed_columns(self, columns)
+        where = {cell.node: i for i, cell in enumerate(self.cells)}
+        out = np.empty(n, dtype=np.intp)
+        stack = [(0, np.arange(n))]
+        while stack:
+            index, rows = stack.pop()
+            node = self.nodes[index]
+            if not node.branches:
+                out[rows] = where[index]
+                continue
+            for branch in node.branches:
+                taken = branch.literal.holds(columns[branch.literal.attribute][rows])
+                stack.append((branch.child, rows[taken]))
+                rows = rows[~taken]
+            if len(rows):
+                name = node.branches[0].literal.attribute
+                raise InvalidDataError(
+                    f"row {rows[0]} satisfies no branch on {name!r} (value {columns[name][rows[0]]!r}). "
+                    "Clip it to the domain first."
+                )
+        return out
+
+    def __str__(self) -> str:
+        kind = "regression tree" if self.classes is None else "decision tree"
+        return f"{kind} with {len(self.cells)} leaves, depth {self.depth}"
