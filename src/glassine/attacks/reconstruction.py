@@ -1,0 +1,624 @@
+"""Reconstruction of the training records from a published tree or rule list.
+
+The reader of a model knows, for each leaf or rule, how many training records it captured, and that each of them lies in
+its region. Without further knowledge all records of a region are equally likely: this is the *probabilistic data set*
+of Ferry et al., "Probabilistic Dataset Reconstruction from Interpretable Models". Every figure here comes from exact
+counts of regions (:mod:`glassine.counting`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.alignment import ErrorEstimate, align
+from glassine.counting import Measure, Region, RegionCounter, Space
+from glassine.domain import Domain, Real
+from glassine.domain.inference import columns as read_columns
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.models import Cell, DecisionTree, RuleList
+
+__all__ = ["AttributeLeakage", "CellLeakage", "ProbabilisticDataset", "SubgroupLeakage", "reconstruct"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellLeakage:
+    """What a reader learns about the records of one leaf or rule.
+
+    Attributes
+    ----------
+    cell : Cell
+        The leaf or rule.
+    size : int or None
+        Number of training records captured, if published.
+    worlds : int or None
+        Number of possible records in its region; None over a continuum.
+    bits_learned : float
+        log2 of the share of the domain that the region rules out per record; infinite for an empty region.
+    """
+
+    cell: Cell
+    size: int | None
+    worlds: int | None
+    bits_learned: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeLeakage:
+    """What a reader learns about one attribute, averaged over the training records.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    bits_learned : float
+        Mean relative entropy, in bits per record, from what was known before to what is known after.
+    bits_largest : float
+        The same in the leaf or rule where it is largest.
+    """
+
+    attribute: str
+    bits_learned: float
+    bits_largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubgroupLeakage:
+    """What a reader learns about the records of one subgroup.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute that defines the subgroup.
+    value : str
+        Its value there.
+    size : int
+        Number of records in the subgroup.
+    bits_mean, bits_largest : float
+        Bits learned per record: mean and largest.
+    """
+
+    attribute: str
+    value: str
+    size: int
+    bits_mean: float
+    bits_largest: float
+
+
+class ProbabilisticDataset:
+    """The set of data sets that a published model leaves possible.
+
+    Made by :func:`reconstruct`. Measures come in two readings: with independent attributes, as published
+    (``domain_aware=False``, the default), and without the records that the domain's groups make impossible
+    (``domain_aware=True``), which is what the reader really knows.
+
+    Attributes
+    ----------
+    model : DecisionTree or RuleList
+        The published model.
+    domain : Domain
+        The public domain.
+    """
+
+    def __init__(self, model: DecisionTree | RuleList, domain: Domain) -> None:
+        self.model = model
+        self.domain = domain
+        self._readings: dict[bool, _Reading] = {}
+        self._reading(False)  # an attribute or a value that the domain lacks is an error here
+
+    def _reading(self, domain_aware: bool) -> _Reading:
+        domain_aware = domain_aware and bool(self.domain.groups)
+        if domain_aware not in self._readings:
+            self._readings[domain_aware] = _Reading(self.model, self.domain, domain_aware)
+        return self._readings[domain_aware]
+
+    @property
+    def supports(self) -> tuple[int, ...]:
+        """Number of training records of each leaf or rule, in order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If the model does not publish them.
+        """
+        sizes = [cell.evidence.size for cell in self.model.cells]
+        if any(size is None for size in sizes):
+            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+        return tuple(size or 0 for size in sizes)
+
+    @property
+    def n_records(self) -> int:
+        """Number of training records.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If it is zero or not published.
+        """
+        n = sum(self.supports)
+        if not n:
+            raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
+        return n
+
+    def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:
+        """Return the exact number of possible records of each leaf or rule, in order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum: declare its resolution.
+        """
+        self._require_finite()
+        return tuple(int(m) for m in self._reading(domain_aware).measures)
+
+    def entropy(self, *, domain_aware: bool = False) -> float:
+        """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum, counts are not published, or a region that holds records is empty.
+        """
+        worlds = self.worlds(domain_aware=domain_aware)
+        self._require_possible(domain_aware)
+        return math.fsum(size * math.log2(count) for size, count in zip(self.supports, worlds, strict=True) if size)
+
+    def prior_entropy(self, *, domain_aware: bool = False) -> float:
+        """Return the entropy of as many unknown records, in bits (equation 4).
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum or counts are not published.
+        """
+        self._require_finite()
+        return self.n_records * math.log2(int(self._reading(domain_aware).space.total))
+
+    def dist_g(self, *, domain_aware: bool = False) -> float:
+        """Return Dist_G, the share of the joint entropy that the model leaves (Definition 4).
+
+        1 means that the model tells nothing, 0 that the records are known.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum, counts are not published, a region that holds records is empty, or the
+            domain allows one record only.
+        """
+        prior = self.prior_entropy(domain_aware=domain_aware)
+        if not prior:
+            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+        return self.entropy(domain_aware=domain_aware) / prior
+
+    def dist(self) -> float:
+        """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
+
+        Each attribute of each record counts the same; attributes with one possible value are left out. A value counts
+        as possible if some record of the region has it.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`dist_g`.
+        """
+        self._require_finite()
+        self._require_possible(False)
+        reading = self._reading(False)
+        sizes = {name: size for name in self.domain if (size := self.domain[name].size or 0) > 1}
+        if not sizes:
+            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+        ratios = []
+        for size, region in zip(self.supports, reading.regions, strict=True):
+            left = float(len(sizes))
+            for factor in reading.touched(region) if size else ():
+                (name,) = reading.space.factors[factor].attributes
+                if name in sizes:
+                    marginal = reading.marginal(region, factor)
+                    weights = reading.space.factors[factor].weights
+                    possible = sum(int(w) for w, m in zip(weights, marginal, strict=True) if m)
+                    left -= 1 - math.log2(possible) / math.log2(sizes[name])
+            ratios.append(size * left)
+        return math.fsum(ratios) / (self.n_records * len(sizes))
+
+    def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
+        """Return the bits that a reader learns about each record of each leaf or rule, in order.
+
+        These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty.
+        """
+        reading = self._reading(domain_aware)
+        return tuple(_log2_ratio(reading.space.total, measure) for measure in reading.measures)
+
+    def bits_per_record(self, *, domain_aware: bool = False) -> float:
+        """Return the mean number of bits that a reader learns about a training record.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If counts are not published, or a region that holds records is empty.
+        """
+        self._require_possible(domain_aware)
+        learned = self.bits_learned(domain_aware=domain_aware)
+        return math.fsum(s * b for s, b in zip(self.supports, learned, strict=True) if s) / self.n_records
+
+    def exposure_curve(self, *, domain_aware: bool = False) -> list[tuple[float, float]]:
+        """Return the exposure curve: against the share of records, the most exposed first, the bits learned.
+
+        This is the paper's Figure 4 with bits in place of ratios, so that it is defined over a continuum too.
+
+        Returns
+        -------
+        list of (float, float)
+            Share of the training records in (0, 1], and the bits learned about each of those that this step adds;
+            bits never increase.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        learned = self.bits_learned(domain_aware=domain_aware)
+        steps: dict[float, int] = {}
+        for size, value in zip(self.supports, learned, strict=True):
+            if size:
+                steps[value] = steps.get(value, 0) + size
+        curve, seen = [], 0
+        for value in sorted(steps, reverse=True):
+            seen += steps[value]
+            curve.append((seen / self.n_records, value))
+        return curve
+
+    def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
+        """Return what the model tells about each leaf or rule, in order."""
+        finite = self._continuum() is None
+        reading = self._reading(domain_aware)
+        return [
+            CellLeakage(
+                cell=cell,
+                size=cell.evidence.size,
+                worlds=int(measure) if finite else None,
+                bits_learned=_log2_ratio(reading.space.total, measure),
+            )
+            for cell, measure in zip(self.model.cells, reading.measures, strict=True)
+        ]
+
+    def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
+        """Return what the model tells about each attribute, in the domain's order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        reading, supports, n = self._reading(domain_aware), self.supports, self.n_records
+        mean = dict.fromkeys(self.domain, 0.0)
+        largest = dict.fromkeys(self.domain, 0.0)
+        for size, region in zip(supports, reading.regions, strict=True):
+            for factor in reading.touched(region) if size else ():
+                for name, learned in reading.learned(region, factor).items():
+                    mean[name] += size * learned / n
+                    largest[name] = max(largest[name], learned)
+        return [
+            AttributeLeakage(attribute=name, bits_learned=mean[name], bits_largest=largest[name])
+            for name in self.domain
+        ]
+
+    def by_subgroup(
+        self, frame: Any, attributes: Sequence[str], *, domain_aware: bool = False
+    ) -> list[SubgroupLeakage]:
+        """Return what the model tells about subgroups of given records, the most exposed first.
+
+        Parameters
+        ----------
+        frame : data frame
+            The training records, with every attribute that the model tests.
+        attributes : sequence of str
+            Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
+        domain_aware : bool, default=False
+            Whether the domain's groups count.
+
+        Raises
+        ------
+        InvalidDataError
+            If a column is absent.
+        """
+        data = read_columns(frame)
+        bits = self.record_bits(frame, domain_aware=domain_aware)
+        out = []
+        for name in attributes:
+            if name not in data:
+                raise InvalidDataError(f"data lack the column {name!r} that defines subgroups. Add it or drop the name.")
+            for value, rows in _subgroups(data[name]).items():
+                out.append(
+                    SubgroupLeakage(
+                        attribute=name,
+                        value=value,
+                        size=len(rows),
+                        bits_mean=float(bits[rows].mean()),
+                        bits_largest=float(bits[rows].max()),
+                    )
+                )
+        return sorted(out, key=lambda group: -group.bits_mean)
+
+    def record_bits(self, frame: Any, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
+        """Return the bits that a reader learns about each given record, in row order.
+
+        Parameters
+        ----------
+        frame : data frame
+            Training records, shape (n, at least the tested attributes).
+        domain_aware : bool, default=False
+            Whether the domain's groups count.
+        """
+        learned = np.array(self.bits_learned(domain_aware=domain_aware))
+        return np.asarray(learned[self.model.apply(read_columns(frame))])
+
+    def sample(
+        self, *, random_state: int | np.random.Generator | None = None, domain_aware: bool = True
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return one data set drawn uniformly from the possible ones, columns by attribute.
+
+        Parameters
+        ----------
+        random_state : int, Generator or None
+            Source of randomness.
+        domain_aware : bool, default=True
+            Whether to leave out the records that the domain's groups make impossible.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (n,)
+            The records of the first leaf or rule first. Missing values are NaN in numbers, else None.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If counts are not published or a region that holds records is empty.
+        """
+        self._require_possible(domain_aware)
+        rng = np.random.default_rng(random_state)
+        reading = self._reading(domain_aware)
+        atoms = np.concatenate(
+            [
+                reading.counter.sample(region, size, rng)
+                for size, region in zip(self.supports, reading.regions, strict=True)
+                if size
+            ]
+        )
+        return reading.draw(atoms, rng)
+
+    def error_to(
+        self,
+        original: Any,
+        *,
+        n_draws: int = 5,
+        max_records: int = 1000,
+        random_state: int | np.random.Generator | None = None,
+        domain_aware: bool = True,
+    ) -> ErrorEstimate:
+        """Return how far reconstructed records are from the original ones, and how far random ones are.
+
+        Each draw is matched with the original records at minimum total cost. The cost of a pair is its mean distance
+        over the attributes: 0 or 1 for categories, the difference over the domain's range for numbers.
+
+        Parameters
+        ----------
+        original : data frame
+            The training records, with every attribute of the domain.
+        n_draws : int, default=5
+            Number of data sets drawn from the model, and of random ones drawn from the domain.
+        max_records : int, default=1000
+            Matching is cubic: beyond this many records, both sides are sampled down to it.
+        random_state : int, Generator or None
+            Source of randomness.
+        domain_aware : bool, default=True
+            Whether draws respect the domain's groups.
+
+        Raises
+        ------
+        InvalidDataError
+            If an attribute is not a column, or the number of records is not the model's.
+        UndefinedMeasureError
+            As for :meth:`sample`.
+        """
+        data = read_columns(original)
+        for name in self.domain:
+            if name not in data:
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+        n = len(data[self.domain.names[0]])
+        if n != self.n_records:
+            raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
+        for name, value in (("n_draws", n_draws), ("max_records", max_records)):
+            if not value >= 1:
+                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+        rng = np.random.default_rng(random_state)
+        reading = self._reading(domain_aware)
+        everywhere = Region({})
+        pairs = []
+        for _ in range(n_draws):
+            informed = self.sample(random_state=rng, domain_aware=domain_aware)
+            random = reading.draw(reading.counter.sample(everywhere, n, rng), rng)
+            pairs.append((informed, random))
+        return align(self.domain, data, pairs, max_records=max_records, rng=rng)
+
+    def notes(self, *, domain_aware: bool = False) -> list[str]:
+        """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions."""
+        out = []
+        noun = "leaf" if isinstance(self.model, DecisionTree) else "rule"
+        for i, (cell, measure) in enumerate(
+            zip(self.model.cells, self._reading(domain_aware).measures, strict=True), start=1
+        ):
+            if measure:
+                continue
+            last = noun == "rule" and i == len(self.model.cells)
+            what = "the default rule" if last else f"{noun} {i} ({cell})"
+            if cell.evidence.size:
+                out.append(
+                    f"{what} holds records, but the domain leaves no possible record there: "
+                    "the domain contradicts the model"
+                )
+            elif cell.outside:
+                out.append(f"{what} can capture nothing: earlier rules cover it")
+            else:
+                out.append(f"{what} can hold nothing: its conditions exclude each other")
+        return out
+
+    def _continuum(self) -> str | None:
+        for name in self.domain:
+            attribute = self.domain[name]
+            if isinstance(attribute, Real) and attribute.resolution is None:
+                return name
+        return None
+
+    def _require_finite(self) -> None:
+        name = self._continuum()
+        if name is not None:
+            raise UndefinedMeasureError(
+                f"{name!r} is a continuum, so possible records cannot be counted. Declare its resolution, "
+                "or use bits_learned()."
+            )
+
+    def _require_possible(self, domain_aware: bool) -> None:
+        for i, (size, measure) in enumerate(
+            zip(self.supports, self._reading(domain_aware).measures, strict=True), start=1
+        ):
+            if size and not measure:
+                raise UndefinedMeasureError(
+                    f"part {i} of the model holds records where the domain allows none. Widen the domain's bounds, "
+                    "or mend its groups."
+                )
+
+    def __repr__(self) -> str:
+        return f"<ProbabilisticDataset of a {self.model} over {len(self.domain)} attributes>"
+
+
+class _Reading:
+    """The model's regions in one space: with or without the domain's groups."""
+
+    def __init__(self, model: DecisionTree | RuleList, domain: Domain, domain_aware: bool) -> None:
+        self.domain = domain
+        self.space = Space(domain, model.literals, domain_aware=domain_aware)
+        self.counter = RegionCounter(self.space)
+        boxes = {conjunction: self.space.box(conjunction) for cell in model.cells for conjunction in cell.outside}
+        self.regions = [
+            Region(self.space.box(cell.inside), tuple(boxes[c] for c in cell.outside)) for cell in model.cells
+        ]
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        return [self.counter.measure(region) for region in self.regions]
+
+    def touched(self, region: Region) -> list[int]:
+        """The factors on which a region may differ from the whole space."""
+        return sorted({factor for box in (region.inside, *region.outside) for factor in box})
+
+    def marginal(self, region: Region, factor: int) -> list[Measure]:
+        return self.counter.marginal(region, factor)
+
+    def learned(self, region: Region, factor: int) -> dict[str, float]:
+        """Bits learned about each attribute of a factor: relative entropy from before to after."""
+        part = self.space.factors[factor]
+        after = _shares(self.marginal(region, factor))
+        before = _shares(part.weights)
+        if len(part.attributes) == 1:
+            return {part.attributes[0]: _relative_entropy(after, before)}
+        out = {}
+        for name in part.attributes:
+            ones = part.holds_one(name)
+            p = sum((a * share for a, share in zip(after, ones, strict=True)), start=Fraction(0))
+            q = sum((b * share for b, share in zip(before, ones, strict=True)), start=Fraction(0))
+            out[name] = _relative_entropy([p, 1 - p], [q, 1 - q])
+        return out
+
+    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for factor, part in enumerate(self.space.factors):
+            columns |= part.draw(atoms[:, factor], rng)
+        return {name: columns[name] for name in self.domain}
+
+
+def reconstruct(model: DecisionTree | RuleList, domain: Domain) -> ProbabilisticDataset:
+    """Return what a reader of a published model knows about its training records.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The published model.
+    domain : Domain
+        What is publicly known about the attributes; every attribute that the model tests must be in it. All its
+        attributes count, tested or not.
+
+    Returns
+    -------
+    ProbabilisticDataset
+        Its measures.
+
+    Raises
+    ------
+    InvalidModelError
+        If the model tests an attribute or a value that the domain lacks.
+
+    References
+    ----------
+    Ferry, Aivodji, Gambs, Huguet, Siala: Probabilistic Dataset Reconstruction from Interpretable Models, 2023.
+
+    Examples
+    --------
+    Rule list 1 of the paper:
+
+    >>> domain = Domain.binary(["a1", "a2", "a3"])
+    >>> rules = RuleList.from_text(
+    ...     "if [a1] and [a2] then [true] ([0 ; 2] examples)\\n"
+    ...     "else if [a3] then [false] ([2 ; 0] examples)\\n"
+    ...     "else [true] ([0 ; 1] example)", domain)
+    >>> known = reconstruct(rules, domain)
+    >>> known.worlds(), round(known.dist_g(), 4)
+    ((2, 3, 3), 0.4503)
+    """
+    return ProbabilisticDataset(model, domain)
+
+
+def _log2_ratio(whole: Measure, part: Measure) -> float:
+    if not part:
+        return math.inf
+    ratio = Fraction(whole) / Fraction(part)
+    return math.log2(ratio.numerator) - math.log2(ratio.denominator)
+
+
+def _shares(measures: Sequence[Measure]) -> list[Fraction]:
+    total = Fraction(sum(measures, start=0))
+    return [Fraction(m) / total for m in measures]
+
+
+def _relative_entropy(after: Sequence[Fraction], before: Sequence[Fraction]) -> float:
+    terms = (float(a) * _log2_ratio(a, b) for a, b in zip(after, before, strict=True) if a)
+    return max(0.0, math.fsum(terms))
+
+
+def _subgroups(column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
+    """Rows of each value of a column; numbers with more than ten values are cut at their quartiles."""
+    gaps = is_missing(column)
+    out: dict[str, npt.NDArray[np.intp]] = {}
+    present = np.flatnonzero(~gaps)
+    values = column[present]
+    if column.dtype.kind in "if" and len(np.unique(values)) > 10:
+        edges = np.unique(np.quantile(values.astype(float), [0, 0.25, 0.5, 0.75, 1]))
+        quarter = np.clip(np.searchsorted(edges, values.astype(float), side="left") - 1, 0, len(edges) - 2)
+        for i in np.unique(quarter):
+            out[f"quarter {i + 1} of {len(edges) - 1}"] = present[quarter == i]
+    else:
+        texts = np.array([str(v) for v in values.tolist()], dtype=object)
+        for text in sorted(set(texts.tolist())):
+            out[text] = present[texts == text]
+    if gaps.any():
+        out["missing"] = np.flatnonzero(gaps)
+    return out
