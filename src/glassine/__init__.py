@@ -1,3 +1,125 @@
-"""Glassine."""
+"""Glassine: the privacy of interpretable models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from glassine.attacks.outcome import Failed, Measured, NotApplicable
+    from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
+    from glassine.auditing import audit
+    from glassine.domain import (
+        AtMostOne,
+        Between,
+        Binary,
+        Category,
+        Combinations,
+        Domain,
+        ExactlyOne,
+        Implies,
+        Integer,
+        Intervals,
+        OneOf,
+        Real,
+    )
+    from glassine.errors import GlassineError, PrivacyLeakWarning
+    from glassine.findings import Findings
+    from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
+    from glassine.models.formats import as_model, load_model, write_model
+    from glassine.policy import Policy
+    from glassine.report import render_html, render_text
+    from glassine.scrubbing import ScrubResult, scrub
+
+_HOME = {
+    "AtMostOne": "glassine.domain",
+    "Between": "glassine.domain",
+    "Binary": "glassine.domain",
+    "Branch": "glassine.models",
+    "Category": "glassine.domain",
+    "Combinations": "glassine.domain",
+    "DecisionTree": "glassine.models",
+    "Domain": "glassine.domain",
+    "Evidence": "glassine.models",
+    "ExactlyOne": "glassine.domain",
+    "Failed": "glassine.attacks.outcome",
+    "Findings": "glassine.findings",
+    "GlassineError": "glassine.errors",
+    "Implies": "glassine.domain",
+    "Integer": "glassine.domain",
+    "Intervals": "glassine.domain",
+    "Measured": "glassine.attacks.outcome",
+    "Node": "glassine.models",
+    "NotApplicable": "glassine.attacks.outcome",
+    "OneOf": "glassine.domain",
+    "Policy": "glassine.policy",
+    "PrivacyLeakWarning": "glassine.errors",
+    "ProbabilisticDataset": "glassine.attacks.reconstruction",
+    "Real": "glassine.domain",
+    "Rule": "glassine.models",
+    "RuleList": "glassine.models",
+    "ScrubResult": "glassine.scrubbing",
+    "as_model": "glassine.models.formats",
+    "audit": "glassine.auditing",
+    "load_model": "glassine.models.formats",
+    "reconstruct": "glassine.attacks.reconstruction",
+    "render_html": "glassine.report",
+    "render_text": "glassine.report",
+    "scrub": "glassine.scrubbing",
+    "write_model": "glassine.models.formats",
+}
+
+__all__ = [
+    "AtMostOne",
+    "Between",
+    "Binary",
+    "Branch",
+    "Category",
+    "Combinations",
+    "DecisionTree",
+    "Domain",
+    "Evidence",
+    "ExactlyOne",
+    "Failed",
+    "Findings",
+    "GlassineError",
+    "Implies",
+    "Integer",
+    "Intervals",
+    "Measured",
+    "Node",
+    "NotApplicable",
+    "OneOf",
+    "Policy",
+    "PrivacyLeakWarning",
+    "ProbabilisticDataset",
+    "Real",
+    "Rule",
+    "RuleList",
+    "ScrubResult",
+    "__version__",
+    "as_model",
+    "audit",
+    "load_model",
+    "reconstruct",
+    "render_html",
+    "render_text",
+    "scrub",
+    "write_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at first use, so that ``import glassine`` stays light."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'glassine' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

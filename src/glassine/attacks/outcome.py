@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-__all__ = ["Failed", "Measured", "NotApplicable", "Outcome"]
+__all__ = ["Count", "Failed", "Measured", "NotApplicable", "Outcome"]
 
 T = TypeVar("T")
+
+Count: TypeAlias = int | str
+"""A number of records, or a text such as ``<10`` where it is suppressed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,7 +336,9 @@ class ProbabilisticDataset:
         out = []
         for name in attributes:
             if name not in data:
-                raise InvalidDataError(f"data lack the column {name!r} that defines subgroups. Add it or drop the name.")
+                raise InvalidDataError(
+                    f"data lack the column {name!r} that defines subgroups. Add it or drop the name."
+                )
             for value, rows in _subgroups(data[name]).items():
                 out.append(
                     SubgroupLeakage(
@@ -346,6 +348,32 @@ class ProbabilisticDataset:
                         bits_mean=float(bits[rows].mean()),
                         bits_largest=float(bits[rows].max()),
                     )
+                )
+        return sorted(out, key=lambda group: -group.bits_mean)
+
+    def by_label(self, *, domain_aware: bool = False) -> list[SubgroupLeakage]:
+        """Return what the model tells about the attributes of the records of each class, the most exposed first.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If the model publishes no class counts, or as for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        counts = [cell.evidence.counts for cell in self.model.cells]
+        classes = self.model.classes
+        if classes is None or any(c is None for c in counts):
+            raise UndefinedMeasureError("the model does not publish the class counts of all its parts.")
+        learned = self.bits_learned(domain_aware=domain_aware)
+        out = []
+        for k, name in enumerate(classes):
+            held = [(c[k], bits) for c, bits in zip(counts, learned, strict=True) if c is not None and c[k]]
+            size = sum(count for count, _ in held)
+            if size:
+                mean = math.fsum(count * bits for count, bits in held) / size
+                largest = max(bits for _, bits in held)
+                out.append(
+                    SubgroupLeakage(attribute="class", value=str(name), size=size, bits_mean=mean, bits_largest=largest)
                 )
         return sorted(out, key=lambda group: -group.bits_mean)
 
@@ -518,7 +546,7 @@ class _Reading:
         return [self.counter.measure(region) for region in self.regions]
 
     def touched(self, region: Region) -> list[int]:
-        """The factors on which a region may differ from the whole space."""
+        """Return the factors on which a region may differ from the whole space."""
         return sorted({factor for box in (region.inside, *region.outside) for factor in box})
 
     def marginal(self, region: Region, factor: int) -> list[Measure]:
@@ -547,7 +575,7 @@ class _Reading:
 
 
 def reconstruct(model: DecisionTree | RuleList, domain: Domain) -> ProbabilisticDataset:
-    """Return what a reader of a published model knows about its training records.
+    r"""Return what a reader of a published model knows about its training records.
 
     Parameters
     ----------
@@ -577,9 +605,11 @@ def reconstruct(model: DecisionTree | RuleList, domain: Domain) -> Probabilistic
 
     >>> domain = Domain.binary(["a1", "a2", "a3"])
     >>> rules = RuleList.from_text(
-    ...     "if [a1] and [a2] then [true] ([0 ; 2] examples)\\n"
-    ...     "else if [a3] then [false] ([2 ; 0] examples)\\n"
-    ...     "else [true] ([0 ; 1] example)", domain)
+    ...     "if [a1] and [a2] then [true] ([0 ; 2] examples)\n"
+    ...     "else if [a3] then [false] ([2 ; 0] examples)\n"
+    ...     "else [true] ([0 ; 1] example)",
+    ...     domain,
+    ... )
     >>> known = reconstruct(rules, domain)
     >>> known.worlds(), round(known.dist_g(), 4)
     ((2, 3, 3), 0.4503)

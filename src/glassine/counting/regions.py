@@ -141,7 +141,7 @@ class RegionCounter:
         return inside.get(factor, self._space.full(factor))
 
     def _clauses(self, region: Region) -> frozenset[Clause] | None:
-        """The boxes to leave out, reduced to the inside; None when nothing is left."""
+        """Return the boxes to leave out, reduced to the inside; None when nothing is left."""
         if any(not self._space.weight(factor, mask) for factor, mask in region.inside.items()):
             return None
         clauses: set[Clause] = set()
@@ -202,7 +202,7 @@ class RegionCounter:
     def _branches(
         self, clauses: frozenset[Clause], inside: Box
     ) -> Iterator[tuple[tuple[int, int], Measure, frozenset[Clause], set[int]]]:
-        """Yield, for each class of atoms of one factor: (factor, class), its measure, the clauses left, factors freed."""
+        """Yield for each class of atoms of one factor: factor and class, measure, clauses left, factors freed."""
         factor = self._branching_factor(clauses)
         masks = [mask for clause in clauses for index, mask in clause if index == factor]
         used = _factors(clauses) - {factor}
@@ -224,7 +224,7 @@ class RegionCounter:
                 yield (factor, part), self._space.weight(factor, part), left, used - _factors(left)
 
     def _branching_factor(self, clauses: Iterable[Clause]) -> int:
-        """The factor of a clause that one factor decides, else the factor of highest rank."""
+        """Return the factor of a clause that it alone decides, else the factor of highest rank."""
         single = min((clause[0][0] for clause in clauses if len(clause) == 1), default=None)
         if single is not None:
             return single

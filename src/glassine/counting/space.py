@@ -1,4 +1,4 @@
-"""The space of possible records as a product of finite factors, cut into the atoms that a set of literals can tell apart."""
+"""The space of possible records: a product of factors, cut into the atoms that literals can tell apart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ class NumberFactor:
                 cuts |= {lo, hi}
         self._cuts = sorted(cuts - {-math.inf, math.inf})
         edges = [-math.inf, *self._cuts, math.inf]
-        self._spans = list(zip(edges[:-1], edges[1:], strict=True))
+        self._spans = list(pairwise(edges))
         weights: list[Measure] = [attribute.measure(lo, hi) for lo, hi in self._spans]
         if attribute.missing:
             # Among a continuum a missing value has no natural measure: it gets as much as all numbers together.
@@ -72,7 +73,7 @@ class NumberFactor:
         self.weights: tuple[Measure, ...] = tuple(weights)
 
     def _pieces(self, literal: Literal) -> list[tuple[float, float]]:
-        """The intervals ``(lo, hi]`` that a literal speaks of, before negation."""
+        """Return the intervals ``(lo, hi]`` that a literal speaks of, before negation."""
         if isinstance(literal, Between):
             return [(literal.lo, literal.hi)]
         pieces = []
@@ -193,15 +194,16 @@ def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: in
                     f"{_some([str(v) for v in known if v is not None])}. Mend the domain or the model."
                 )
         return [literal.missing if v is None else (v in listed) ^ literal.negated for v in (i[at] for i in items)]
-    truths = []
-    for value in (item[at] for item in items):
-        if isinstance(value, str):
+    truths: list[bool] = []
+    for item in items:
+        entry = item[at]
+        if isinstance(entry, str):
             raise InvalidModelError(
-                f"{literal.attribute!r} is a category with the value {value!r}, but the model has the threshold "
+                f"{literal.attribute!r} is a category with the value {entry!r}, but the model has the threshold "
                 f"condition {literal}. Declare a number, or read the model with its encoder."
             )
-        inside = value is not None and literal.lo < value <= literal.hi
-        truths.append(literal.missing if value is None else inside ^ literal.negated)
+        inside = entry is not None and literal.lo < entry <= literal.hi
+        truths.append(literal.missing if entry is None else inside ^ literal.negated)
     return truths
 
 

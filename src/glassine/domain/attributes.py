@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import TypeAlias
 
 from glassine.errors import InvalidDomainError
@@ -20,6 +21,21 @@ def exact(value: float) -> Fraction:
     return Fraction(value) if isinstance(value, int) else Fraction(repr(float(value)))
 
 
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number; True and False are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_name(value: object) -> bool:
+    """Return whether a value can name an attribute: a string that is not empty."""
+    return isinstance(value, str) and bool(value)
+
+
+def is_scalar(value: object) -> bool:
+    """Return whether a value can be a category: a string, number or Boolean, but not NaN."""
+    return isinstance(value, str | int | float | bool) and value == value
+
+
 def _finite(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidDomainError(f"{what} must be a finite number, got {value!r}. Give the public bound.")
@@ -30,7 +46,7 @@ def _checked_thresholds(thresholds: Iterable[float]) -> tuple[float, ...]:
     values = tuple(thresholds)
     for value in values:
         _finite(value, "a threshold")
-    if any(a >= b for a, b in zip(values, values[1:], strict=False)):
+    if any(a >= b for a, b in pairwise(values)):
         raise InvalidDomainError(f"thresholds must increase strictly, got {values!r}. Sort them and drop repeats.")
     return values
 
@@ -69,7 +85,7 @@ class Integer:
 
     def __post_init__(self) -> None:
         for bound in (self.lo, self.hi):
-            if isinstance(bound, bool) or not isinstance(bound, int):
+            if not is_whole(bound):
                 raise InvalidDomainError(f"Integer bounds must be whole numbers, got {bound!r}. Use Real for others.")
         if not self.lo <= self.hi:
             raise InvalidDomainError(f"Integer needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
@@ -187,13 +203,14 @@ class Category:
     inferred: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str):
-            raise InvalidDomainError(f"values must be a list, got the string {self.values!r}. Put it in a tuple.")
+        given: object = self.values
+        if isinstance(given, str):
+            raise InvalidDomainError(f"values must be a list, got the string {given!r}. Put it in a tuple.")
         values = tuple(self.values)
         if not values:
             raise InvalidDomainError("Category needs at least one value, got none. List the public values.")
         for value in values:
-            if not isinstance(value, str | int | float | bool) or value != value:  # noqa: PLR0124 - NaN
+            if not is_scalar(value):
                 raise InvalidDomainError(
                     f"a category value must be a string, number or Boolean, got {value!r}. Use missing=True for gaps."
                 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real, is_name
 from glassine.domain.groups import Combinations, Group, Pattern, blocks, patterns
 from glassine.errors import InvalidDomainError
 
@@ -45,7 +45,7 @@ class Domain:
                 "a domain needs at least one attribute, got none. Name the columns of the records."
             )
         for name, attribute in self._attributes.items():
-            if not isinstance(name, str) or not name:
+            if not is_name(name):
                 raise InvalidDomainError(f"an attribute's name must be a non-empty string, got {name!r}.")
             if not isinstance(attribute, Integer | Real | Category | Binary):
                 raise InvalidDomainError(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from glassine.domain.attributes import is_name, is_whole
 from glassine.errors import InvalidDomainError
 
 __all__ = ["AtMostOne", "Combinations", "ExactlyOne", "Group", "Implies", "Intervals"]
@@ -25,7 +26,7 @@ def _checked_names(names: Iterable[str], kind: str, at_least: int = 2) -> tuple[
     checked = tuple(names)
     if len(checked) < at_least:
         raise InvalidDomainError(f"{kind} needs at least {at_least} attributes, got {checked!r}. Drop the group.")
-    if any(not isinstance(name, str) for name in checked):
+    if not all(is_name(name) for name in checked):
         raise InvalidDomainError(f"{kind} needs attribute names, got {checked!r}. Give strings.")
     if len(set(checked)) < len(checked):
         raise InvalidDomainError(f"{kind} names an attribute twice: {checked!r}. Name each once.")
@@ -118,14 +119,14 @@ class Intervals:
 
     def __post_init__(self) -> None:
         for bound in (self.lo, self.hi):
-            if isinstance(bound, bool) or not isinstance(bound, int):
+            if not is_whole(bound):
                 raise InvalidDomainError(f"Intervals needs whole bounds, got {bound!r}.")
         if not self.lo <= self.hi:
             raise InvalidDomainError(f"Intervals needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
         _checked_names(tuple(self.intervals), "Intervals", at_least=1)
         for name, bounds in self.intervals.items():
             whole = [b for b in bounds if b is not None]
-            if len(bounds) != 2 or any(isinstance(b, bool) or not isinstance(b, int) for b in whole):
+            if len(list(bounds)) != 2 or not all(is_whole(b) for b in whole):
                 raise InvalidDomainError(f"the interval of {name!r} must be two whole numbers or None, got {bounds!r}.")
             if len(whole) == 2 and not whole[0] <= whole[1]:
                 raise InvalidDomainError(f"the interval of {name!r} is empty: {bounds!r}. Swap its bounds.")
@@ -166,7 +167,8 @@ class Combinations:
         for row in rows:
             if len(row) != len(self.attributes) or any(v not in (0, 1) for v in row):
                 raise InvalidDomainError(
-                    f"a combination of {len(self.attributes)} binary attributes must be as many zeros and ones, got {row!r}."
+                    f"a combination of {len(self.attributes)} binary attributes must be as many zeros and ones, "
+                    f"got {row!r}."
                 )
         object.__setattr__(self, "rows", tuple(tuple(int(v) for v in row) for row in dict.fromkeys(rows)))
 

@@ -21,6 +21,7 @@ MAX_DECIMALS = 9
 
 def eager(frame: Any) -> nw.DataFrame[Any]:
     """Return any frame as an eager narwhals frame with at least one row."""
+    data: nw.DataFrame[Any] | nw.LazyFrame[Any]
     try:
         data = nw.from_native(frame)
     except TypeError:
@@ -103,7 +104,8 @@ def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.b
     bad = gaps & (not attribute.missing)
     if isinstance(attribute, Category):
         listed = set(attribute.values)
-        return bad | (~gaps & np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column)))
+        unlisted = np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column))
+        return np.asarray(bad | (~gaps & unlisted))
     if column.dtype.kind == "O":
         numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
         bad = bad | (~gaps & ~numeric)

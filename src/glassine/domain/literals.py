@@ -16,9 +16,11 @@ from glassine.errors import InvalidModelError
 __all__ = ["Between", "Literal", "OneOf", "is_missing"]
 
 
-def number(value: float) -> str:
-    """Return a number in its shortest form, whole numbers without a point."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+def number(value: float, digits: int | None = None) -> str:
+    """Return a number in its shortest form, whole numbers without a point; rounded if ``digits`` is given."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return repr(float(value)) if digits is None else f"{value:.{digits}g}"
 
 
 def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -82,12 +84,21 @@ class Between:
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
 
     def __str__(self) -> str:
-        if self.lo == -math.inf:
-            text = f"{self.attribute} {'>' if self.negated else '<='} {number(self.hi)}"
-        elif self.hi == math.inf:
-            text = f"{self.attribute} {'<=' if self.negated else '>'} {number(self.lo)}"
+        return self.text()
+
+    def text(self, digits: int | None = None) -> str:
+        """Return the condition as text, its numbers rounded to ``digits`` significant digits if given."""
+        lo = number(self.lo, digits) if self.lo != -math.inf else ""
+        hi = number(self.hi, digits) if self.hi != math.inf else ""
+        if not lo and not hi:
+            text = f"{self.attribute} is {'' if self.negated else 'not '}missing"
+            return text if self.missing == self.negated else f"{self.attribute} is anything"
+        if not lo:
+            text = f"{self.attribute} {'>' if self.negated else '<='} {hi}"
+        elif not hi:
+            text = f"{self.attribute} {'<=' if self.negated else '>'} {lo}"
         else:
-            text = f"{number(self.lo)} < {self.attribute} <= {number(self.hi)}"
+            text = f"{lo} < {self.attribute} <= {hi}"
             text = f"not ({text})" if self.negated else text
         return f"{text} or missing" if self.missing else text
 
@@ -120,7 +131,7 @@ class OneOf:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
-        if any(v != v for v in self.values):  # noqa: PLR0124 - NaN
+        if any(v != v for v in self.values):
             raise InvalidModelError(
                 f"a condition on {self.attribute!r} lists NaN. Say that missing values satisfy it instead."
             )
@@ -138,6 +149,10 @@ class OneOf:
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, digits: int | None = None) -> str:
+        """Return the condition as text; ``digits`` is for numbers with bounds and has no effect here."""
         if self.values == (1,):
             text = f"not {self.attribute}" if self.negated else self.attribute
         elif not self.values:
@@ -156,3 +171,29 @@ Literal: TypeAlias = Between | OneOf
 def attributes_of(literals: Iterable[Literal]) -> tuple[str, ...]:
     """Return the attributes that literals speak of, each once, in order of first use."""
     return tuple(dict.fromkeys(literal.attribute for literal in literals))
+
+
+def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> str:
+    """Return a conjunction as text, the bounds on one attribute merged; empty for no literal."""
+    bounds: dict[str, Between] = {}
+    parts: dict[str, list[Literal]] = {}
+    for literal in literals:
+        parts.setdefault(literal.attribute, [])
+        if not isinstance(literal, Between) or (literal.negated and math.inf not in (literal.hi, -literal.lo)):
+            parts[literal.attribute].append(literal)
+            continue
+        lo, hi = literal.lo, literal.hi
+        if literal.negated:
+            lo, hi = (hi, math.inf) if lo == -math.inf else (-math.inf, lo)
+        old = bounds.get(literal.attribute)
+        if old is not None:
+            lo, hi = max(lo, old.lo), min(hi, old.hi)
+        if not lo < hi:
+            parts[literal.attribute].append(literal)
+            continue
+        both = literal.missing and (old is None or old.missing)
+        bounds[literal.attribute] = Between(literal.attribute, lo, hi, missing=both)
+    texts = []
+    for name, others in parts.items():
+        texts += [literal.text(digits) for literal in ([bounds[name]] if name in bounds else []) + others]
+    return " and ".join(dict.fromkeys(texts))

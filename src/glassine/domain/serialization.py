@@ -49,7 +49,7 @@ def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
     if not isinstance(entry, dict):
         raise InvalidDomainError(f"{what} must be an object, got {type(entry).__name__}.")
     kind = entry.get("type")
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise InvalidDomainError(f"{what} has type {kind!r}. Use one of {', '.join(kinds)}.")
     cls = kinds[kind]
     given = {key: value for key, value in entry.items() if key not in ("type", "name")}

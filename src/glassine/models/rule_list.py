@@ -82,7 +82,7 @@ class RuleList:
 
     @classmethod
     def from_text(cls, text: str, domain: Domain | None = None) -> RuleList:
-        """Read a rule list from its plain-text notation.
+        r"""Read a rule list from its plain-text notation.
 
         One rule a line, as the papers print them::
 
@@ -107,7 +107,7 @@ class RuleList:
 
         Examples
         --------
-        >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\\nelse [false] ([3 ; 1] examples)")
+        >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
         >>> rules.n_records
         6
         """

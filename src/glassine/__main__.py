@@ -1,0 +1,5 @@
+"""Run the command line with ``python -m glassine``."""
+
+from glassine.cli import main
+
+main()

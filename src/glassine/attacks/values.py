@@ -1,0 +1,194 @@
+"""Leakage of values: exact attribute values of training records that stand in a published model.
+
+A threshold learnt by scikit-learn is, bit for bit, the midpoint of two training values; bounds may be exact minima or
+maxima; a category may be the value of one person; a regression leaf with one record publishes that record's target.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.outcome import Count
+from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
+from glassine.domain.grid import on_grid
+from glassine.domain.literals import is_missing
+from glassine.models import DecisionTree, RuleList
+
+__all__ = ["ValueLeakage", "leak_values", "thresholds_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueLeakage:
+    """Exact values of training records that the model or its domain gives away; None where it needs what is not given.
+
+    Attributes
+    ----------
+    n_thresholds : int
+        Distinct thresholds on numbers.
+    n_off_grid : int or None
+        Those that are no public cut point of the domain; needs a domain.
+    n_midpoints : int or None
+        Those that are, bit for bit, the midpoint of two training values in their part of the model; needs the data.
+    n_records_at_midpoints : Count or None
+        Training records whose value is one of the two and is held by no other record there; needs the data.
+    exact_bounds : tuple of str or None
+        Attributes for which a bound of the domain is the smallest or largest training value; needs both.
+    lone_categories : tuple of str or None
+        Attributes with a category, in the domain or in the model, that one training record holds; needs the data.
+    n_lone_targets : Count
+        Leaves of a regression that captured one record, whose target they publish.
+    """
+
+    n_thresholds: int
+    n_off_grid: int | None
+    n_midpoints: int | None
+    n_records_at_midpoints: Count | None
+    exact_bounds: tuple[str, ...] | None
+    lone_categories: tuple[str, ...] | None
+    n_lone_targets: Count
+
+
+def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) -> list[tuple[str, float]]:
+    """Return the distinct thresholds on numbers, as (attribute, threshold), in order of first use.
+
+    Without a domain every attribute with a threshold other than one half counts as a number.
+    """
+    found: dict[tuple[str, float], None] = {}
+    for literal in model.literals:
+        if not isinstance(literal, Between):
+            continue
+        if domain is not None and not isinstance(domain[literal.attribute], Integer | Real):
+            continue
+        for bound in (literal.lo, literal.hi):
+            if np.isfinite(bound) and (domain is not None or bound != 0.5):
+                found[literal.attribute, bound] = None
+    return list(found)
+
+
+def _is_midpoint(below: float, above: float, threshold: float) -> bool:
+    """Whether scikit-learn, which trains on float32, places its threshold between two values just there."""
+    with np.errstate(over="ignore"):
+        low, high = float(np.float32(below)), float(np.float32(above))
+    return threshold in (low / 2.0 + high / 2.0, below / 2.0 + above / 2.0)
+
+
+def _midpoints(
+    model: DecisionTree | RuleList, data: Mapping[str, npt.NDArray[Any]], numbers: set[tuple[str, float]]
+) -> tuple[int, int]:
+    """Count the thresholds that are midpoints, and the records that alone hold a value next to one."""
+    hits: set[tuple[str, float]] = set()
+    exposed: set[int] = set()
+    for literals, rows in _parts(model, data):
+        for literal in literals:
+            values = data[literal.attribute][rows]
+            present = ~is_missing(values)
+            column, at = values[present].astype(float), rows[present]
+            for bound in (literal.lo, literal.hi):
+                if (literal.attribute, bound) not in numbers:
+                    continue
+                below, above = column[column <= bound], column[column > bound]
+                if not len(below) or not len(above):
+                    continue
+                left, right = below.max(), above.min()
+                if _is_midpoint(left, right, bound):
+                    hits.add((literal.attribute, bound))
+                    for value in (left, right):
+                        holders = at[column == value]
+                        if len(holders) == 1:
+                            exposed.add(int(holders[0]))
+    return len(hits), len(exposed)
+
+
+def _parts(
+    model: DecisionTree | RuleList, data: Mapping[str, npt.NDArray[Any]]
+) -> list[tuple[list[Between], npt.NDArray[np.intp]]]:
+    """Return the records among which thresholds were chosen: those of a node, or those that reach a rule."""
+    columns = dict(data)
+    cells = model.apply(columns)
+    if isinstance(model, RuleList):
+        return [
+            ([lit for lit in rule.antecedent if isinstance(lit, Between)], np.flatnonzero(cells >= i))
+            for i, rule in enumerate(model.rules)
+        ]
+    members: dict[int, npt.NDArray[np.intp]] = {
+        cell.node: np.flatnonzero(cells == i) for i, cell in enumerate(model.cells)
+    }
+    out: list[tuple[list[Between], npt.NDArray[np.intp]]] = []
+    order, stack = [], [0]
+    while stack:
+        index = stack.pop()
+        order.append(index)
+        stack += [branch.child for branch in model.nodes[index].branches]
+    for index in reversed(order):
+        branches = model.nodes[index].branches
+        if branches:
+            members[index] = np.sort(np.concatenate([members[branch.child] for branch in branches]))
+            out.append(([b.literal for b in branches if isinstance(b.literal, Between)], members[index]))
+    return out
+
+
+def _exact_bounds(domain: Domain, data: Mapping[str, npt.NDArray[Any]]) -> tuple[str, ...]:
+    out = []
+    for name in domain:
+        attribute = domain[name]
+        if not isinstance(attribute, Integer | Real) or name not in data:
+            continue
+        present = data[name][~is_missing(data[name])]
+        if len(present) and (attribute.lo == min(present) or attribute.hi == max(present)):
+            out.append(name)
+    return tuple(out)
+
+
+def _lone_categories(
+    model: DecisionTree | RuleList, domain: Domain | None, data: Mapping[str, npt.NDArray[Any]]
+) -> tuple[str, ...]:
+    named: dict[str, set[Any]] = {}
+    for literal in model.literals:
+        if isinstance(literal, OneOf) and literal.values != (1,):
+            named.setdefault(literal.attribute, set()).update(literal.values)
+    for name in domain or ():
+        attribute = domain[name] if domain is not None else None
+        if isinstance(attribute, Category):
+            named.setdefault(name, set()).update(attribute.values)
+    out = []
+    for name, values in named.items():
+        held = Counter(data[name].tolist()) if name in data else Counter()
+        if any(held[value] == 1 for value in values):
+            out.append(name)
+    return tuple(out)
+
+
+def leak_values(
+    model: DecisionTree | RuleList,
+    domain: Domain | None = None,
+    data: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> ValueLeakage:
+    """Return the exact training values that a model, or the domain published with it, gives away.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The published model.
+    domain : Domain, optional
+        The public domain, whose grid tells which thresholds need no data.
+    data : mapping of str to ndarray, shape (n,), optional
+        The training records, column by column.
+    """
+    numbers = thresholds_of(model, domain)
+    midpoints, exposed = _midpoints(model, data, set(numbers)) if data is not None else (None, None)
+    lone = [cell for cell in model.cells if cell.evidence.size == 1 and cell.evidence.value is not None]
+    return ValueLeakage(
+        n_thresholds=len(numbers),
+        n_off_grid=None if domain is None else sum(not on_grid(domain[a], t) for a, t in numbers),
+        n_midpoints=midpoints,
+        n_records_at_midpoints=exposed,
+        exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),
+        lone_categories=None if data is None else _lone_categories(model, domain, data),
+        n_lone_targets=len(lone) if model.classes is None else 0,
+    )

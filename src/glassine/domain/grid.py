@@ -1,0 +1,71 @@
+"""The public grid of an attribute: cut points that tell nothing about the data."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from glassine.domain.attributes import Attribute, Integer, Real, exact
+
+__all__ = ["GRID_SIZE", "on_grid", "public_grid"]
+
+GRID_SIZE = 20
+"""Largest number of cut points of a grid that is derived from bounds."""
+
+
+def _nice_step(span: Fraction, most: int) -> Fraction:
+    """Smallest step of the form 1, 2 or 5 times a power of ten that cuts a span into at most ``most`` + 1 pieces."""
+    power = math.floor(math.log10(span / (most + 1)))
+    candidates = (Fraction(10) ** (power + up) * lead for up in (-1, 0, 1, 2) for lead in (1, 2, 5))
+    return min(step for step in candidates if span / step <= most + 1)
+
+
+@lru_cache(maxsize=4096)
+def public_grid(attribute: Attribute, *, size: int = GRID_SIZE) -> tuple[float, ...]:
+    """Return cut points that follow from the public domain alone.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The attribute.
+    size : int, default=20
+        Largest number of cut points derived from bounds.
+
+    Returns
+    -------
+    tuple of float
+        The declared thresholds if there are any. Else, for an :class:`Integer` of at most ``size + 1`` values the
+        points between neighbouring values; for other numbers the multiples of a step of 1, 2 or 5 times a power of
+        ten that lie strictly between the bounds (less one half for an :class:`Integer`). Nothing for the others.
+
+    Examples
+    --------
+    >>> public_grid(Integer(0, 3))
+    (0.5, 1.5, 2.5)
+    >>> public_grid(Real(0.0, 1.0), size=4)
+    (0.2, 0.4, 0.6, 0.8)
+    """
+    if not isinstance(attribute, Integer | Real):
+        return ()
+    if attribute.thresholds:
+        return attribute.thresholds
+    lo, hi = exact(attribute.lo), exact(attribute.hi)
+    if lo == hi:
+        return ()
+    step, shift = _nice_step(hi - lo, size), Fraction(0)
+    if isinstance(attribute, Integer):
+        step, shift = Fraction(math.ceil(step)), Fraction(1, 2)
+    multiples = range(math.floor(lo / step), math.ceil(hi / step) + 2)
+    return tuple(float(k * step - shift) for k in multiples if lo < k * step - shift < hi)
+
+
+@lru_cache(maxsize=65536)
+def on_grid(attribute: Attribute, threshold: float, *, size: int = GRID_SIZE) -> bool:
+    """Return whether a threshold is one of the attribute's public cut points.
+
+    A :class:`Binary` or :class:`Category` attribute has one way to be cut between two codes, so every threshold is.
+    """
+    if not isinstance(attribute, Integer | Real):
+        return True
+    return threshold in public_grid(attribute, size=size)

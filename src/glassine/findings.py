@@ -1,0 +1,308 @@
+"""Findings: what an audit measured, as plain values; aggregates only, small counts suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.values import ValueLeakage
+from glassine.policy import Policy
+
+__all__ = [
+    "EXIT_STATUS",
+    "SCHEMA",
+    "AttributeFinding",
+    "Check",
+    "Count",
+    "DomainSummary",
+    "Findings",
+    "ModelSummary",
+    "Part",
+    "ReconstructionFinding",
+    "SubgroupFinding",
+    "TreeNode",
+    "Verdict",
+]
+
+SCHEMA = "glassine.findings/1"
+
+Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
+
+EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSummary:
+    """The audited model in brief.
+
+    Attributes
+    ----------
+    kind : str
+        ``decision tree``, ``regression tree`` or ``rule list``.
+    source : str
+        Where it came from, as far as the artefact says.
+    n_parts : int
+        Number of leaves, or of rules with the default rule.
+    depth : int
+        Most conditions on a path or in an antecedent.
+    n_records : int or None
+        Number of training records, if published.
+    classes : tuple of str or None
+        Names of the classes.
+    attributes : tuple of str
+        The attributes that it tests.
+    approximate : bool
+        Whether its counts were rounded before publication.
+    """
+
+    kind: str
+    source: str
+    n_parts: int
+    depth: int
+    n_records: int | None
+    classes: tuple[str, ...] | None
+    attributes: tuple[str, ...]
+    approximate: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainSummary:
+    """The domain in brief.
+
+    Attributes
+    ----------
+    n_attributes, n_groups : int
+        Number of attributes, and of groups that tie them.
+    inferred : tuple of str
+        Attributes whose domain was taken from data.
+    bits_independent, bits_domain_aware : float or None
+        log2 of the number of possible records, without and with the groups; None over a continuum.
+    """
+
+    n_attributes: int
+    n_groups: int
+    inferred: tuple[str, ...]
+    bits_independent: float | None
+    bits_domain_aware: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A leaf or a rule as the report shows it.
+
+    Attributes
+    ----------
+    number : int
+        Its number, from 1, in the model's order.
+    condition : str
+        When it captures a record, numbers rounded to four digits.
+    size : Count or None
+        Records captured.
+    counts : tuple of Count or None
+        Records captured of each class; all hidden when one must be.
+    prediction : str or None
+        What it predicts.
+    purity : float or None
+        Share of the largest class, rounded down to a twentieth unless counts are shown; None where the size is hidden.
+    bits_learned : float or None
+        Bits that a reader learns about each captured record; None when there is no domain or the region is empty.
+    flags : tuple of str
+        Which limits it breaks: ``small``, ``pure``, ``exposed``; or ``empty`` when nothing can be captured.
+    """
+
+    number: int
+    condition: str
+    size: Count | None
+    counts: tuple[Count, ...] | None
+    prediction: str | None
+    purity: float | None
+    bits_learned: float | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeNode:
+    """A node of the drawn tree.
+
+    Attributes
+    ----------
+    parent : int or None
+        Index of the parent in the list of nodes; None for the root.
+    condition : str
+        The condition under which a record comes here from the parent.
+    part : int or None
+        Number of the leaf; None for a split.
+    """
+
+    parent: int | None
+    condition: str
+    part: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeFinding:
+    """Bits learned about one attribute per record: mean over the records, and in the part where it is largest."""
+
+    attribute: str
+    bits_learned: float
+    bits_largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubgroupFinding:
+    """Bits learned per record of a subgroup: mean and largest."""
+
+    attribute: str
+    value: str
+    size: Count
+    bits_mean: float
+    bits_largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconstructionFinding:
+    """How far a reader can rebuild the training records.
+
+    Attributes
+    ----------
+    entropy_bits, prior_bits : float or None
+        Joint entropy of the records after and before reading the model, attributes independent.
+    dist, dist_g : float or None
+        The published measures: the share of uncertainty left per cell, and jointly.
+    entropy_bits_domain_aware, prior_bits_domain_aware, dist_g_domain_aware : float or None
+        The same with the domain's groups.
+    bits_mean, bits_largest : float or None
+        Bits learned per record, with the domain's groups: mean, and in the most exposed part.
+    exposure_curve : tuple of (float, float)
+        Share of the records, the most exposed first, and bits learned; steps smaller than the suppression limit
+        are merged.
+    attributes : tuple of AttributeFinding
+        Per attribute, with the domain's groups.
+    undefined : str or None
+        Why some measures have no value.
+    """
+
+    entropy_bits: float | None
+    prior_bits: float | None
+    dist: float | None
+    dist_g: float | None
+    entropy_bits_domain_aware: float | None
+    prior_bits_domain_aware: float | None
+    dist_g_domain_aware: float | None
+    bits_mean: float | None
+    bits_largest: float | None
+    exposure_curve: tuple[tuple[float, float], ...]
+    attributes: tuple[AttributeFinding, ...]
+    undefined: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One rule of the policy, judged.
+
+    Attributes
+    ----------
+    rule : str
+        Name of the rule in the policy.
+    limit : float
+        The limit.
+    measured : float, str or None
+        What was measured; a text where the number is suppressed.
+    status : str
+        ``kept``, ``broken`` or ``unknown``.
+    meaning : str
+        What it says, for a reader who is no data scientist.
+    """
+
+    rule: str
+    limit: float
+    measured: float | str | None
+    status: Literal["kept", "broken", "unknown"]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """The result of an audit.
+
+    Attributes
+    ----------
+    verdict : str
+        ``within policy``, ``outside policy`` or ``could not tell``.
+    checks : tuple of Check
+        The policy's rules, judged.
+    model, domain, policy
+        What was audited, in what domain (if given), against what.
+    reconstruction, labels, values, subgroups, exposed_rows, alignment : Outcome
+        Each measured, not applicable or failed, with the reason.
+    parts : tuple of Part
+        The leaves or rules.
+    tree : tuple of TreeNode
+        The shape of a tree; empty for a rule list.
+    notes, advice : tuple of str
+        What is odd, and what to do next.
+    version : str
+        Version of Glassine.
+    """
+
+    verdict: Verdict
+    checks: tuple[Check, ...]
+    model: ModelSummary
+    domain: DomainSummary | None
+    policy: Policy
+    reconstruction: Outcome[ReconstructionFinding]
+    labels: Outcome[LabelDisclosure]
+    values: Outcome[ValueLeakage]
+    subgroups: Outcome[tuple[SubgroupFinding, ...]]
+    exposed_rows: Outcome[tuple[int, ...]]
+    alignment: Outcome[ErrorEstimate]
+    sensitive: str | None
+    parts: tuple[Part, ...]
+    tree: tuple[TreeNode, ...]
+    notes: tuple[str, ...]
+    advice: tuple[str, ...]
+    version: str
+
+    @property
+    def exit_status(self) -> int:
+        """0 within policy, 1 outside it, 2 could not tell."""
+        return EXIT_STATUS[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain JSON values, schema ``glassine.findings/1``."""
+        plain: dict[str, Any] = {"schema": SCHEMA}
+        for field in dataclasses.fields(self):
+            plain[field.name] = _plain(getattr(self, field.name))
+        return plain
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(c.rule)}</td><td>{escape(str(c.measured))}</td><td>{c.limit:g}</td><td>{c.status}</td></tr>"
+            for c in self.checks
+        )
+        head = "<tr><th>rule</th><th>measured</th><th>limit</th><th>status</th></tr>"
+        return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.model.kind)}</p><table>{head}{rows}</table>"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Measured):
+        inner = _plain(value.value)
+        return {"status": "measured", **inner} if isinstance(inner, dict) else {"status": "measured", "value": inner}
+    if isinstance(value, NotApplicable):
+        return {"status": "not applicable", "reason": value.reason}
+    if isinstance(value, Failed):
+        return {"status": "failed", "reason": value.reason}
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

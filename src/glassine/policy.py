@@ -1,0 +1,103 @@
+"""Policies: the limits that a published model must keep."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.errors import InvalidPolicyError
+from glassine.files import read_text
+
+__all__ = ["Policy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Limits that a published model must keep; None switches a rule off.
+
+    The first two defaults are the rules of thumb of European output checking (at least ten units behind every figure;
+    no group of which more than 90 % share a value: Guidelines for the checking of output based on microdata research,
+    ESSNet SDC, 2010). The others are ours.
+
+    Parameters
+    ----------
+    smallest_leaf : int or None, default=10
+        Fewest training records that a leaf or rule may have captured.
+    purest_leaf : float or None, default=0.9
+        Largest share of one class in a leaf or rule, in (0, 1].
+    largest_bits_per_record : float or None, default=10
+        Most bits that a reader may learn about the attributes of any training record: 10 bits rule out all but one in
+        1,024 of the possible records.
+    thresholds_off_grid : int or None, default=0
+        Most thresholds that are no public cut point of the domain.
+    midpoints : int or None, default=0
+        Most thresholds that are the midpoint of two training values; judged when the data are given.
+    suppress_below : int, default=10
+        Counts from 1 to just below this are not shown in findings and reports.
+
+    Raises
+    ------
+    InvalidPolicyError
+        If a limit is out of its range.
+
+    Examples
+    --------
+    >>> Policy(purest_leaf=None).smallest_leaf
+    10
+    """
+
+    smallest_leaf: int | None = 10
+    purest_leaf: float | None = 0.9
+    largest_bits_per_record: float | None = 10.0
+    thresholds_off_grid: int | None = 0
+    midpoints: int | None = 0
+    suppress_below: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("smallest_leaf", "thresholds_off_grid", "midpoints", "suppress_below"):
+            value = getattr(self, name)
+            if value is None and name != "suppress_below":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not value >= 0:
+                raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {value!r}.")
+        for name, top in (("purest_leaf", 1.0), ("largest_bits_per_record", math.inf)):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= top:
+                raise InvalidPolicyError(f"policy: {name} must lie in (0, {top:g}], got {value!r}.")
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a policy from a TOML file; ``false`` switches a rule off, and rules left out keep their defaults.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file cannot be read.
+        InvalidPolicyError
+            If it is not TOML, names an unknown rule or sets an impossible limit.
+        """
+        text = read_text(path)
+        try:
+            given = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidPolicyError(f"{os.fspath(path)} is not valid TOML: {error}.") from None
+        known = [field.name for field in dataclasses.fields(cls)]
+        for key in given:
+            if key not in known:
+                raise InvalidPolicyError(f"policy: unknown rule {key!r}. Known: {', '.join(known)}.")
+        limits: dict[str, Any] = {key: None if value is False else value for key, value in given.items()}
+        return cls(**limits)
+
+    def to_toml(self) -> str:
+        """Return the policy as TOML text."""
+        lines = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            lines.append(f"{field.name} = {'false' if value is None else value}")
+        return "\n".join(lines) + "\n"

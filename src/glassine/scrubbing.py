@@ -1,0 +1,326 @@
+"""Scrubbing: a copy of a model without the training values and exact counts that it need not show."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from glassine.domain import Between, Domain, Integer, Real
+from glassine.domain import Literal as Condition
+from glassine.domain.grid import GRID_SIZE, public_grid
+from glassine.domain.inference import columns as read_columns
+from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
+
+__all__ = ["ScrubResult", "accuracy", "scrub"]
+
+Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
+Bounds: TypeAlias = dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubResult:
+    """A scrubbed model and what was done.
+
+    Attributes
+    ----------
+    model : DecisionTree or RuleList
+        The scrubbed copy.
+    n_rounded : int
+        Distinct thresholds that were moved to a public cut point.
+    n_dropped : int
+        Distinct thresholds that were dropped, because their split no longer separates any possible values.
+    n_merged : int
+        Leaves that were merged because they were too small.
+    """
+
+    model: DecisionTree | RuleList
+    n_rounded: int
+    n_dropped: int
+    n_merged: int
+
+
+def scrub(
+    model: DecisionTree | RuleList,
+    domain: Domain,
+    *,
+    counts: Counts = "coarsen",
+    base: int = 10,
+    grid_size: int = GRID_SIZE,
+    smallest_leaf: int = 0,
+) -> ScrubResult:
+    """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
+
+    No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model.
+    domain : Domain
+        The public domain; each threshold moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`,
+        a tie to the lower one.
+    counts : {"coarsen", "remove", "keep"}, default="coarsen"
+        Whether counts are rounded to multiples of ``base``, removed (with error rates; labels stay) or kept.
+        Published means of a regression are rounded to three significant digits unless kept.
+    base : int, default=10
+        What coarsened counts are multiples of.
+    grid_size : int, default=20
+        Most cut points of a grid derived from bounds.
+    smallest_leaf : int, default=0
+        Splits of a tree with a leaf of fewer records are undone, the deepest first. Needs published counts.
+
+    Returns
+    -------
+    ScrubResult
+        The copy, marked approximate unless its counts are exact.
+
+    Raises
+    ------
+    InvalidModelError
+        If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
+        merged in a model that is a rule list or publishes no counts.
+    """
+    if counts not in ("keep", "coarsen", "remove"):
+        raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
+    for name, value, least in (("base", base, 2), ("grid_size", grid_size, 1), ("smallest_leaf", smallest_leaf, 0)):
+        if not value >= least:
+            raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")
+    n_merged = 0
+    if smallest_leaf:
+        if not isinstance(model, DecisionTree):
+            raise InvalidModelError("only a tree's leaves can be merged. Learn the rule list again with more support.")
+        before = len(model.cells)
+        model = _merge(model, smallest_leaf)
+        n_merged = before - len(model.cells)
+    moves = {literal: _round(literal, domain, grid_size) for literal in model.literals}
+    old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
+    cleaned = _clean_counts(model, counts, base)
+    if isinstance(cleaned, DecisionTree):
+        scrubbed: DecisionTree | RuleList = _rebuild_tree(cleaned, moves, domain)
+    else:
+        scrubbed = _rebuild_list(cleaned, moves, domain)
+    kept = _numbers({literal: literal for literal in scrubbed.literals}, domain)
+    return ScrubResult(model=scrubbed, n_rounded=len(old - new), n_dropped=len(new - kept), n_merged=n_merged)
+
+
+def accuracy(model: DecisionTree | RuleList, data: Any, target: str) -> float:
+    """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model.
+    data : data frame
+        Records with the tested attributes and the target.
+    target : str
+        Column to predict. Class names are compared as text, with 0/1 and False/True alike.
+
+    Raises
+    ------
+    InvalidDataError
+        If the target is not a column, or none of its values is a class of the model.
+    """
+    columns = read_columns(data)
+    if target not in columns:
+        raise InvalidDataError(f"data lack the target column {target!r}. Check its name.")
+    predicted, truth = predict(model, columns), columns[target]
+    if model.classes is None:
+        if any(value is None for value in predicted):
+            raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")
+        rest = float(((truth - predicted.astype(float)) ** 2).sum())
+        total = float(((truth - truth.mean()) ** 2).sum())
+        return 1 - rest / total if total else math.nan
+    names = {_class_key(c) for c in model.classes}
+    keys = [_class_key(value) for value in truth.tolist()]
+    if not names & set(keys):
+        raise InvalidDataError(
+            f"no value of {target!r} is a class of the model ({', '.join(map(str, model.classes))}). Check the target."
+        )
+    return float(np.mean([p is not None and _class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
+
+
+def _class_key(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return {"true": "1", "false": "0"}.get(text.lower(), text)
+
+
+def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set[tuple[str, float]]:
+    return {
+        (literal.attribute, bound)
+        for literal in moves
+        if isinstance(literal, Between) and isinstance(domain[literal.attribute], Integer | Real)
+        for bound in (literal.lo, literal.hi)
+        if math.isfinite(bound)
+    }
+
+
+def _round(literal: Condition, domain: Domain, size: int) -> Condition | None:
+    """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
+    attribute = domain[literal.attribute]
+    if not isinstance(literal, Between) or not isinstance(attribute, Integer | Real):
+        return literal
+    grid = public_grid(attribute, size=size)
+
+    def nearest(bound: float) -> float:
+        if not math.isfinite(bound) or not grid:
+            return bound
+        at = bisect_left(grid, bound)
+        around = grid[max(0, at - 1) : at + 1]
+        return min(around, key=lambda point: (abs(point - bound), point))
+
+    lo, hi = nearest(literal.lo), nearest(literal.hi)
+    return replace(literal, lo=lo, hi=hi) if lo < hi else None
+
+
+def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:
+    if counts == "keep":
+        return model
+
+    def clean(evidence: Evidence) -> Evidence:
+        value = None if evidence.value is None else float(f"{evidence.value:.3g}")
+        if counts == "remove":
+            return Evidence(label=evidence.prediction, value=value)
+        rounded = None if evidence.counts is None else tuple(_to_multiple(c, base) for c in evidence.counts)
+        total = None if rounded is not None or evidence.total is None else _to_multiple(evidence.total, base)
+        rate = None if evidence.error_rate is None else round(evidence.error_rate * base) / base
+        return Evidence(counts=rounded, total=total, label=evidence.prediction, error_rate=rate, value=value)
+
+    if isinstance(model, DecisionTree):
+        nodes = tuple(replace(node, evidence=clean(node.evidence)) for node in model.nodes)
+        return replace(model, nodes=nodes, approximate=True)
+    rules = tuple(replace(rule, evidence=clean(rule.evidence)) for rule in model.rules)
+    return replace(model, rules=rules, approximate=True)
+
+
+def _to_multiple(count: int, base: int) -> int:
+    return (count + base // 2) // base * base
+
+
+def _rebuild_tree(tree: DecisionTree, moves: Mapping[Condition, Condition | None], domain: Domain) -> DecisionTree:
+    """Return the tree with moved thresholds, without the branches that no possible record can take any more."""
+
+    def settle(index: int, bounds: Bounds) -> tuple[int, list[tuple[Condition, int, Bounds]]]:
+        """Pass through nodes with one possible branch to the next leaf or true split."""
+        while True:
+            kept = []
+            for branch in tree.nodes[index].branches:
+                moved = moves[branch.literal]
+                inside = None if moved is None else _narrow(moved, bounds, domain)
+                if moved is not None and inside is not None:
+                    kept.append((moved, branch.child, inside))
+            if len(kept) != 1:
+                return index, kept
+            _, index, bounds = kept[0]
+
+    root, open_branches = settle(0, {})
+    nodes: dict[int, Node] = {}
+    stack = [(root, open_branches)]
+    while stack:
+        index, kept = stack.pop()
+        branches = []
+        for moved, child, inside in kept:
+            settled = settle(child, inside)
+            branches.append(Branch(moved, settled[0]))
+            stack.append(settled)
+        nodes[index] = replace(tree.nodes[index], branches=tuple(branches))
+    moved_any = any(old != new for old, new in moves.items())
+    return replace(tree, nodes=_renumbered(nodes, root), approximate=tree.approximate or moved_any)
+
+
+def _renumbered(nodes: Mapping[int, Node], root: int) -> tuple[Node, ...]:
+    """Return the nodes below a root, depth first, their children renumbered."""
+    order, stack = [], [root]
+    while stack:
+        index = stack.pop()
+        order.append(index)
+        stack += [branch.child for branch in reversed(nodes[index].branches)]
+    where = {index: i for i, index in enumerate(order)}
+    return tuple(
+        replace(nodes[i], branches=tuple(Branch(b.literal, where[b.child]) for b in nodes[i].branches)) for i in order
+    )
+
+
+def _narrow(literal: Condition, bounds: Bounds, domain: Domain) -> Bounds | None:
+    """Return the bounds on numbers after a condition, or None if no possible number is left."""
+    attribute = domain[literal.attribute]
+    if not isinstance(literal, Between) or not isinstance(attribute, Integer | Real) or literal.negated:
+        return bounds
+    lo, hi = bounds.get(literal.attribute, (-math.inf, math.inf))
+    lo, hi = max(lo, literal.lo), min(hi, literal.hi)
+    if not (literal.missing and attribute.missing) and (not lo < hi or not attribute.measure(lo, hi)):
+        return None
+    return {**bounds, literal.attribute: (lo, hi)}
+
+
+def _rebuild_list(rules: RuleList, moves: Mapping[Condition, Condition | None], domain: Domain) -> RuleList:
+    """Return the rule list with moved thresholds, without the rules that no possible record can satisfy any more."""
+    kept: list[Rule] = []
+    for rule in rules.rules:
+        antecedent: list[Condition] = []
+        bounds: Bounds | None = {}
+        for literal in rule.antecedent:
+            moved = moves[literal]
+            bounds = None if moved is None or bounds is None else _narrow(moved, bounds, domain)
+            if moved is not None:
+                antecedent.append(moved)
+        if bounds is not None:
+            kept.append(replace(rule, antecedent=tuple(dict.fromkeys(antecedent))))
+    changed = any(k != v for k, v in moves.items())
+    return replace(rules, rules=tuple(kept), approximate=rules.approximate or changed)
+
+
+def _merge(tree: DecisionTree, smallest: int) -> DecisionTree:
+    """Return the tree with every split undone that has a leaf of fewer records, the deepest first."""
+    if any(cell.evidence.size is None for cell in tree.cells):
+        raise InvalidModelError(
+            "small leaves cannot be merged in a model that publishes no counts. Drop smallest_leaf."
+        )
+    order, stack = [], [0]
+    while stack:
+        index = stack.pop()
+        order.append(index)
+        stack += [branch.child for branch in tree.nodes[index].branches]
+    nodes = dict(enumerate(tree.nodes))
+    for index in reversed(order):
+        node = nodes[index]
+        children = [nodes[branch.child] for branch in node.branches]
+        if any(not child.branches and (child.evidence.size or 0) < smallest for child in children):
+            nodes[index] = Node(evidence=_join([leaf.evidence for leaf in _leaves(nodes, index)], node.evidence))
+    return replace(tree, nodes=_renumbered(nodes, 0))
+
+
+def _leaves(nodes: Mapping[int, Node], root: int) -> list[Node]:
+    out, stack = [], [root]
+    while stack:
+        node = nodes[stack.pop()]
+        if not node.branches:
+            out.append(node)
+        stack += [branch.child for branch in node.branches]
+    return out
+
+
+def _join(parts: list[Evidence], own: Evidence) -> Evidence:
+    """Return the evidence of merged leaves: what the split published itself, completed by their sums."""
+    counts: tuple[int, ...] | None = None
+    if all(part.counts is not None for part in parts):
+        counts = tuple(map(sum, zip(*(part.counts or () for part in parts), strict=True)))
+    total = sum(part.size or 0 for part in parts)
+    value = own.value
+    if value is None and total and all(part.value is not None for part in parts):
+        value = math.fsum((part.size or 0) * (part.value or 0.0) for part in parts) / total
+    label = own.label
+    if label is None and counts is None:
+        label = max(parts, key=lambda part: part.size or 0).label
+    elif counts is not None:
+        label = counts.index(max(counts))
+    return Evidence(counts=counts, total=None if counts is not None else total, label=label, value=value)
