@@ -183,16 +183,22 @@ class ListFactor:
         return [Fraction(sum(self._items[i][at] == 1 for i in members), len(members)) for members in self._classes]
 
 
+def _check_values(literal: Literal, domain: Domain) -> None:
+    attribute = domain[literal.attribute]
+    if isinstance(literal, Between) or isinstance(attribute, Integer | Real):
+        return
+    known: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    for value in literal.values:
+        if value not in known:
+            raise InvalidModelError(
+                f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
+                f"{_some([str(v) for v in known])}. Mend the domain or the model."
+            )
+
+
 def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: int) -> list[bool]:
     if isinstance(literal, OneOf):
         listed = set(literal.values)
-        known = {item[at] for item in items}
-        for value in literal.values:
-            if value not in known:
-                raise InvalidModelError(
-                    f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
-                    f"{_some([str(v) for v in known if v is not None])}. Mend the domain or the model."
-                )
         return [literal.missing if v is None else (v in listed) ^ literal.negated for v in (i[at] for i in items)]
     truths: list[bool] = []
     for item in items:
@@ -233,6 +239,7 @@ class Space:
                     f"the model uses {literal.attribute!r}, which the domain lacks; the domain has "
                     f"{_some(domain.names)}. Declare it or rename it."
                 )
+            _check_values(literal, domain)
             used.setdefault(literal.attribute, []).append(literal)
         self.factors: list[Factor] = []
         blocks = {block[0]: (block, rows) for block, rows in domain.blocks} if domain_aware else {}

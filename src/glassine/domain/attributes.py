@@ -98,6 +98,8 @@ class Integer:
 
     def measure(self, lo: float, hi: float) -> int:
         """Return the number of values v with ``lo < v <= hi``."""
+        if lo == math.inf or hi == -math.inf:
+            return 0
         first = self.lo if lo == -math.inf else max(self.lo, math.floor(lo) + 1)
         last = self.hi if hi == math.inf else min(self.hi, math.floor(hi))
         return max(0, last - first + 1)
@@ -167,6 +169,8 @@ class Real:
 
     def measure(self, lo: float, hi: float) -> int | Fraction:
         """Return the number of grid values v with ``lo < v <= hi``, or the length of that interval."""
+        if lo == math.inf or hi == -math.inf:
+            return 0
         bottom, top = exact(self.lo), exact(self.hi)
         right = top if hi == math.inf else min(top, exact(hi))
         if self.resolution is None:

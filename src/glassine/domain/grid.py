@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -14,11 +15,13 @@ GRID_SIZE = 20
 """Largest number of cut points of a grid that is derived from bounds."""
 
 
-def _nice_step(span: Fraction, most: int) -> Fraction:
-    """Smallest step of the form 1, 2 or 5 times a power of ten that cuts a span into at most ``most`` + 1 pieces."""
-    power = math.floor(math.log10(span / (most + 1)))
-    candidates = (Fraction(10) ** (power + up) * lead for up in (-1, 0, 1, 2) for lead in (1, 2, 5))
-    return min(step for step in candidates if span / step <= most + 1)
+def _nice_steps(span: Fraction, size: int) -> Iterator[Fraction]:
+    """Yield steps of 1, 2 or 5 times a power of ten, increasing, the first too small for ``size`` cut points."""
+    power = math.floor(math.log10(span / (size + 1))) - 1
+    while True:
+        for lead in (1, 2, 5):
+            yield Fraction(10) ** power * lead
+        power += 1
 
 
 @lru_cache(maxsize=4096)
@@ -53,11 +56,16 @@ def public_grid(attribute: Attribute, *, size: int = GRID_SIZE) -> tuple[float, 
     lo, hi = exact(attribute.lo), exact(attribute.hi)
     if lo == hi:
         return ()
-    step, shift = _nice_step(hi - lo, size), Fraction(0)
-    if isinstance(attribute, Integer):
-        step, shift = Fraction(math.ceil(step)), Fraction(1, 2)
-    multiples = range(math.floor(lo / step), math.ceil(hi / step) + 2)
-    return tuple(float(k * step - shift) for k in multiples if lo < k * step - shift < hi)
+    whole = isinstance(attribute, Integer)
+    shift = Fraction(1, 2) if whole else Fraction(0)
+    for step in _nice_steps(hi - lo, size):
+        if (whole and step.denominator > 1) or (hi - lo) / step > size + 2:
+            continue
+        multiples = range(math.floor(lo / step), math.ceil(hi / step) + 2)
+        points = tuple(float(k * step - shift) for k in multiples if lo < k * step - shift < hi)
+        if len(points) <= size:
+            return points
+    return ()
 
 
 @lru_cache(maxsize=65536)

@@ -13,7 +13,7 @@ from glassine.domain.groups import AtMostOne, Combinations, ExactlyOne, Group, I
 from glassine.errors import GlassineError, InvalidDomainError
 from glassine.files import read_json, write_json
 
-__all__ = ["SCHEMA", "from_dict", "read", "to_dict", "write"]
+__all__ = ["SCHEMA", "from_dict", "read", "schema", "to_dict", "write"]
 
 SCHEMA = "glassine.domain/1"
 ATTRIBUTES: Mapping[str, type[Attribute]] = {"integer": Integer, "real": Real, "category": Category, "binary": Binary}
@@ -114,3 +114,52 @@ def read(path: str | os.PathLike[str]) -> Domain:
 def write(domain: Domain, path: str | os.PathLike[str]) -> None:
     """Write a domain to a file, whole or not at all."""
     write_json(to_dict(domain), path)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of ``glassine.domain/1``."""
+    number, flag = {"type": "number"}, {"type": "boolean"}
+    numbers, names = {"type": "array", "items": number}, {"type": "array", "items": {"type": "string"}}
+    common = {"missing": flag, "inferred": flag}
+    whole = {"type": "integer"}
+
+    def entry(kind: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": {"type": {"const": kind}, **properties},
+            "required": ["type", *required],
+            "additionalProperties": False,
+        }
+
+    name = {"name": {"type": "string", "minLength": 1}}
+    values = {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 1, "uniqueItems": True}
+    bound = {"type": ["integer", "null"]}
+    attributes = [
+        entry("integer", {**name, "lo": whole, "hi": whole, "thresholds": numbers, **common}, ["name", "lo", "hi"]),
+        entry(
+            "real",
+            {**name, "lo": number, "hi": number, "resolution": number, "thresholds": numbers, **common},
+            ["name", "lo", "hi"],
+        ),
+        entry("category", {**name, "values": values, **common}, ["name", "values"]),
+        entry("binary", {**name, **common}, ["name"]),
+    ]
+    spans = {"type": "object", "additionalProperties": {"type": "array", "items": bound, "minItems": 2, "maxItems": 2}}
+    rows = {"type": "array", "items": {"type": "array", "items": {"enum": [0, 1]}}}
+    groups = [
+        *(entry(kind, {"attributes": names}, ["attributes"]) for kind in ("exactly-one", "at-most-one", "implies")),
+        entry("intervals", {"lo": whole, "hi": whole, "intervals": spans}, ["lo", "hi", "intervals"]),
+        entry("combinations", {"attributes": names, "rows": rows}, ["attributes", "rows"]),
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": SCHEMA,
+        "type": "object",
+        "properties": {
+            "schema": {"const": SCHEMA},
+            "attributes": {"type": "array", "items": {"oneOf": attributes}, "minItems": 1},
+            "groups": {"type": "array", "items": {"oneOf": groups}},
+        },
+        "required": ["schema", "attributes"],
+        "additionalProperties": False,
+    }
