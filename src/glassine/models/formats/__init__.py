@@ -1,0 +1,24 @@
+"""Readers and writers of models."""
+
+from glassine.models.formats.corels import rules_from_corels, rules_from_corels_text
+from glassine.models.formats.export_text import tree_from_export_text
+from glassine.models.formats.imodels import rules_from_imodels
+from glassine.models.formats.json import write_model
+from glassine.models.formats.loading import as_model, load_model
+from glassine.models.formats.rule_text import format_rules, parse_rules
+from glassine.models.formats.scikit import tree_from_sklearn
+from glassine.models.formats.skops_file import read_skops
+
+__all__ = [
+    "as_model",
+    "format_rules",
+    "load_model",
+    "parse_rules",
+    "read_skops",
+    "rules_from_corels",
+    "rules_from_corels_text",
+    "rules_from_imodels",
+    "tree_from_export_text",
+    "tree_from_sklearn",
+    "write_model",
+]

@@ -1,0 +1,116 @@
+"""Literals from thresholds, names and values, in the terms of a domain."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError
+from glassine.models.rule_list import RuleList
+from glassine.models.tree import DecisionTree
+
+__all__ = ["at_least", "at_most", "binary", "check_domain", "just_below", "near", "require", "scalar"]
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return a hint that names the closest of some names, or the first few; starts with a space."""
+    listed = [str(n) for n in names]
+    close = difflib.get_close_matches(name, listed, n=3, cutoff=0.6)
+    if close:
+        return f" Did you mean {' or '.join(repr(n) for n in close)}?"
+    shown = ", ".join(repr(n) for n in listed[:8])
+    return f" Known: {shown}{'' if len(listed) <= 8 else f' and {len(listed) - 8} more'}."
+
+
+def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:
+    """Raise InvalidModelError if a domain is given and lacks an attribute."""
+    if domain is not None and name not in domain:
+        raise InvalidModelError(
+            f"{what} {name!r}, which the domain lacks.{near(name, domain.names)} Declare it or rename it."
+        )
+
+
+def scalar(value: Any, what: str) -> Scalar:
+    """Return a value of a category or a class as a plain Python scalar; whole floats become integers."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str):
+        return str(plain)
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    if not isinstance(plain, int | float) or not math.isfinite(plain):
+        raise InvalidModelError(f"{what} must be a string, a finite number or a Boolean, got {value!r}. Convert it.")
+    return plain
+
+
+def binary(name: str, truth: bool) -> OneOf:
+    """Return the literal that a binary attribute is 1, or is 0."""
+    return OneOf(name, (1,), negated=not truth)
+
+
+def just_below(name: str, bound: float, domain: Domain | None) -> float:
+    """Return the bound b for which ``value <= b`` says ``value < bound``."""
+    if domain is not None and name in domain and isinstance(domain[name], Integer) and math.isfinite(bound):
+        return float(math.ceil(bound) - 1)
+    return math.nextafter(bound, -math.inf)
+
+
+def at_most(name: str, bound: float, domain: Domain | None) -> tuple[Literal, Literal]:
+    """Return the literals ``value <= bound`` and ``value > bound``; on a binary attribute they name the value."""
+    if domain is not None and name in domain and isinstance(domain[name], Binary) and 0 <= bound < 1:
+        return binary(name, False), binary(name, True)
+    if not -math.inf < bound < math.inf:
+        raise InvalidModelError(f"a threshold must be a finite number, got {bound!r} for {name!r}.")
+    return Between(name, hi=bound), Between(name, lo=bound)
+
+
+def at_least(name: str, bound: float, domain: Domain | None) -> tuple[Literal, Literal]:
+    """Return the literals ``value >= bound`` and ``value < bound``."""
+    below, above = at_most(name, just_below(name, bound, domain), domain)
+    return above, below
+
+
+def with_missing(literal: Literal, missing: bool) -> Literal:
+    """Return a literal that a missing value satisfies, or does not."""
+    return literal if literal.missing == missing else dataclasses.replace(literal, missing=missing)
+
+
+def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
+    """Check that a model speaks only of attributes and categories of a domain.
+
+    Raises
+    ------
+    InvalidModelError
+        If a literal names an attribute or a category that the domain lacks, or puts a threshold on named categories.
+    """
+    if domain is None:
+        return
+    for literal in model.literals:
+        require(literal.attribute, domain, "the model tests")
+        attribute = domain[literal.attribute]
+        if isinstance(literal, Between):
+            words = [v for v in attribute.values if isinstance(v, str)] if isinstance(attribute, Category) else []
+            if words:
+                raise InvalidModelError(
+                    f"{literal.attribute!r} has the category {words[0]!r}, but the model has the threshold condition "
+                    f"{str(literal)!r}. Declare a number, or read the model together with its encoder."
+                )
+            continue
+        for value in literal.values:
+            if isinstance(attribute, Category | Binary):
+                known: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+                if value not in known:
+                    raise InvalidModelError(
+                        f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain."
+                        f"{near(str(value), map(str, known))} Declare it or mend the model."
+                    )
+            elif isinstance(value, str):
+                raise InvalidModelError(
+                    f"{literal.attribute!r} is a number, but the model compares it with {value!r}. Declare a Category."
+                )

@@ -1,0 +1,214 @@
+"""Any supported object or file, read as a model."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import pickletools
+import re
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from glassine.domain import Domain
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.files import parse_json, read_bytes
+from glassine.models.formats.conditions import check_domain
+from glassine.models.formats.corels import is_corels, rules_from_corels, rules_from_corels_text
+from glassine.models.formats.export_text import tree_from_export_text
+from glassine.models.formats.imodels import is_imodels_list, rules_from_imodels
+from glassine.models.formats.json import SCHEMA, from_dict
+from glassine.models.formats.rule_text import parse_rules
+from glassine.models.formats.scikit import is_sklearn_tree, tree_from_sklearn
+from glassine.models.formats.skops_file import read_skops
+from glassine.models.rule_list import RuleList
+from glassine.models.tree import DecisionTree
+
+__all__ = ["MAX_BYTES", "as_model", "load_model"]
+
+MAX_BYTES = 200_000_000
+SUPPORTED = (
+    "a scikit-learn decision tree or a pipeline that ends with one, a CORELS rule list, a greedy rule list of imodels, "
+    "or a Glassine model"
+)
+FILES = (
+    "Glassine's JSON, a skops file, the text of sklearn.tree.export_text, or a rule list such as "
+    "'if [a] then [true]' and 'else [false]' on two lines"
+)
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
+ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+RULES = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
+
+
+def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
+    """Return a fitted estimator or a model object as a plain value.
+
+    Parameters
+    ----------
+    obj : object
+        A fitted scikit-learn decision tree, a pipeline or a search that ends with one, a CORELS or imodels rule list,
+        or a model, which is returned as it is.
+    domain : Domain, optional
+        The public domain. It names the features of estimators that were fitted on bare arrays, and says which
+        attributes are binary, whole or can be missing; the model must speak of nothing else.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the object is none of these; the message says what it is and what is supported.
+    InvalidModelError
+        If the estimator is not fitted, or does not fit the domain.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> model = as_model(DecisionTreeClassifier().fit([[1], [2], [5]], [0, 0, 1]))
+    >>> model.n_records
+    3
+    """
+    if isinstance(obj, DecisionTree | RuleList):
+        model: DecisionTree | RuleList = obj
+    elif is_sklearn_tree(obj):
+        model = tree_from_sklearn(obj, domain)
+    elif is_corels(obj):
+        model = rules_from_corels(obj, domain)
+    elif is_imodels_list(obj):
+        model = rules_from_imodels(obj, domain)
+    else:
+        kind = f"the class {obj.__name__}, not an instance of it" if isinstance(obj, type) else type(obj).__name__
+        hint = " Give the path to load_model." if isinstance(obj, str | os.PathLike) else ""
+        raise UnsupportedModelError(f"got {kind}; supported is {SUPPORTED}.{hint}")
+    check_domain(model, domain)
+    return model
+
+
+def load_model(
+    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False
+) -> DecisionTree | RuleList:
+    """Read a model from a file; what it is, its content tells, not its name.
+
+    Parameters
+    ----------
+    path : path
+        Glassine's JSON, a skops file, the text of ``sklearn.tree.export_text``, a rule list in text, or what CORELS
+        prints; a pickle or joblib file only if it is trusted.
+    domain : Domain, optional
+        As for :func:`as_model`.
+    trust_pickle : bool, default=False
+        Whether to unpickle. A pickle is code: whoever wrote the file can do with your computer what you can.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file is missing, empty, larger than 200 MB, damaged, or a pickle that is not trusted.
+    UnsupportedModelError
+        If it holds something else than a model.
+    InvalidModelError
+        If the model contradicts itself or does not fit the domain.
+    """
+    name = os.fspath(path)
+    try:
+        model = _load(path, domain, trust_pickle)
+        check_domain(model, domain)
+    except UnreadableFileError:
+        raise
+    except GlassineError as error:
+        raise type(error)(f"{name}: {error}") from None
+    return model
+
+
+def _load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList:
+    name = os.fspath(path)
+    try:
+        size = Path(path).stat().st_size
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableFileError(f"cannot read {name}: {reason}.", path=path) from None
+    if size > MAX_BYTES:
+        raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
+    data = read_bytes(path)
+    if not data.strip():
+        raise UnreadableFileError(f"{name} is empty. Give {FILES}.", path=path)
+    if data.startswith(b"PK"):
+        return as_model(read_skops(_skops_archive(data, path), path), domain)
+    if _is_pickle(data):
+        return as_model(_unpickled(data, path, trust_pickle), domain)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise UnreadableFileError(f"{name} is binary, and not a skops file. Give {FILES}.", path=path)
+    return _from_text(text, path, domain)
+
+
+def _skops_archive(data: bytes, path: str | os.PathLike[str]) -> bytes:
+    name = os.fspath(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if "schema.json" in archive.namelist():
+                return data
+    except Exception:
+        raise UnreadableFileError(f"{name} is a damaged or truncated zip archive. Copy it again.", path=path) from None
+    raise UnreadableFileError(f"{name} is a zip archive without the schema of a skops file. Give {FILES}.", path=path)
+
+
+def _is_pickle(data: bytes) -> bool:
+    """Return whether bytes are a pickle of any protocol, or compressed as joblib compresses pickles."""
+    if data.startswith((*COMPRESSED, *ZLIB)) or (
+        data[0] == 0x80 and 1 <= data[1:2][0] <= 9 if len(data) > 1 else False
+    ):
+        return True
+    if not data.rstrip().endswith(b".") or data[:1] in (b"|", b"{", b"#"):
+        return False
+    try:
+        return sum(1 for _ in pickletools.genops(data)) > 1
+    except Exception:
+        return False
+
+
+def _unpickled(data: bytes, path: str | os.PathLike[str], trusted: bool) -> Any:
+    name = os.fspath(path)
+    if not trusted:
+        raise UnreadableFileError(
+            f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read. "
+            "Save the model with skops or as JSON; if you made the file yourself, allow it with trust_pickle "
+            "(--trust-pickle).",
+            path=path,
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module("joblib").load(io.BytesIO(data))
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None
+
+
+def _from_text(text: str, path: str | os.PathLike[str], domain: Domain | None) -> DecisionTree | RuleList:
+    start = text.lstrip()
+    if start.startswith(("{", "[")):
+        return _from_json(parse_json(text, path=path), domain)
+    lines = (line.strip() for line in start.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    if re.match(r"\|-+ ", first):
+        return tree_from_export_text(text, domain)
+    if first.upper() == "RULELIST:":
+        return rules_from_corels_text(text, domain)
+    if RULES.match(first):
+        return parse_rules(text, domain)
+    raise UnsupportedModelError(f"the file starts with {first[:60]!r}, which is no model. Give {FILES}.")
+
+
+def _from_json(data: Any, domain: Domain | None) -> DecisionTree | RuleList:
+    if isinstance(data, dict) and "schema" not in data and is_corels(data):
+        return rules_from_corels(data, domain)
+    schema = data.get("schema") if isinstance(data, dict) else None
+    kind = schema.split("/")[0] if isinstance(schema, str) else ""
+    if kind.startswith("glassine.") and kind != SCHEMA.split("/")[0]:
+        what = kind.removeprefix("glassine.")
+        hint = " Give it as the domain." if what == "domain" else ""
+        raise InvalidModelError(f"this is a {what}, schema {schema!r}, not a model, schema {SCHEMA!r}.{hint}")
+    return from_dict(data)
