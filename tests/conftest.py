@@ -37,3 +37,15 @@ def chromium() -> Path:
     if os.environ.get("GLASSINE_REQUIRE_BROWSER"):
         pytest.fail("GLASSINE_REQUIRE_BROWSER is set, but no chromium is on PATH.")
     pytest.skip("no chromium is on PATH")
+
+
+@pytest.fixture(scope="session")
+def reference_dir() -> Path:
+    """Folder of figures published with the papers; GLASSINE_REFERENCE names it."""
+    named = os.environ.get("GLASSINE_REFERENCE")
+    folder = Path(named) if named else ROOT.parent / "shared" / "reference"
+    if folder.is_dir():
+        return folder
+    if named:
+        pytest.fail(f"GLASSINE_REFERENCE must be a folder, got {named}.")
+    pytest.skip("the published figures are not here; GLASSINE_REFERENCE may name their folder")

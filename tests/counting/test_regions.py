@@ -111,7 +111,10 @@ def test_rules_on_one_attribute_in_a_long_chain() -> None:
 
 def test_sampling_is_uniform_on_the_region() -> None:
     domain = Domain({"a": Integer(0, 3), "c": Category(("x", "y", "z")), "b": Binary()})
-    outside = [[Between("a", hi=1), OneOf("c", ("x",))], [OneOf("b", (1,)), OneOf("c", ("x", "y"))]]
+    outside: list[list[Literal]] = [
+        [Between("a", hi=1), OneOf("c", ("x",))],
+        [OneOf("b", (1,)), OneOf("c", ("x", "y"))],
+    ]
     space = Space(domain, [lit for box in outside for lit in box], domain_aware=True)
     region = Region({}, tuple(space.box(box) for box in outside))
     rng = np.random.default_rng(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -48,7 +48,7 @@ def test_a_missing_value_is_one_more() -> None:
     [
         (lambda: Integer(3, 2), "lo <= hi"),
         (lambda: Integer(True, 2), "whole numbers"),
-        (lambda: Integer(0.5, 2), "whole numbers"),
+        (lambda: Integer(cast(Any, 0.5), 2), "whole numbers"),
         (lambda: Real(math.nan, 1.0), "finite"),
         (lambda: Real(0.0, math.inf), "finite"),
         (lambda: Real(1.0, 1.0), "lo < hi"),
@@ -58,10 +58,10 @@ def test_a_missing_value_is_one_more() -> None:
         (lambda: Integer(0, 9, thresholds=(2.0, 1.0)), "increase strictly"),
         (lambda: Integer(0, 9, thresholds=(math.nan,)), "finite"),
         (lambda: Category(()), "at least one value"),
-        (lambda: Category("abc"), "must be a list"),
+        (lambda: Category(cast(Any, "abc")), "must be a list"),
         (lambda: Category(("a", "a")), "must differ"),
         (lambda: Category((math.nan,)), "string, number or Boolean"),
-        (lambda: Category((None,)), "string, number or Boolean"),
+        (lambda: Category(cast(Any, (None,))), "string, number or Boolean"),
     ],
 )
 def test_impossible_attributes_are_refused(make: Callable[[], Any], message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -65,7 +65,7 @@ def test_blocks_with_too_many_combinations_are_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ExactlyOne("ab"), "a list of attributes"),
+        (lambda: ExactlyOne(cast(Any, "ab")), "a list of attributes"),
         (lambda: ExactlyOne(("a",)), "at least 2"),
         (lambda: Implies(("a", "a")), "twice"),
         (lambda: Intervals(5, 1, {"a": (1, 2)}), "lo <= hi"),

@@ -53,7 +53,8 @@ def domains(draw: st.DrawFn, *, ties: bool = True) -> Domain:
             rows = draw(st.lists(cells, min_size=1, max_size=4, unique=True))
             groups.append(Combinations(names, tuple(rows)))
         else:
-            groups.append({"exactly": ExactlyOne, "at most": AtMostOne, "implies": Implies}[kind](names))
+            kinds = {"exactly": ExactlyOne, "at most": AtMostOne}
+            groups.append(kinds[kind](names) if kind in kinds else Implies(names))
     members: dict[str, Any] = {**free, **{name: Binary() for name in tied}}
     try:
         return Domain(members, groups=groups)

@@ -6,9 +6,10 @@ others, form a *block*; :func:`patterns` lists the possible combinations of a bl
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.domain.attributes import is_name, is_whole
 from glassine.errors import InvalidDomainError
@@ -18,6 +19,27 @@ __all__ = ["AtMostOne", "Combinations", "ExactlyOne", "Group", "Implies", "Inter
 MAX_PATTERNS = 1 << 16
 
 Pattern: TypeAlias = tuple[int, ...]
+
+
+class Group(ABC):
+    """A tie between binary attributes.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        The attributes that it ties.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def attributes(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def patterns(self) -> list[Pattern]:
+        """Return the possible combinations, one 0/1 tuple each."""
 
 
 def _checked_names(names: Iterable[str], kind: str, at_least: int = 2) -> tuple[str, ...]:
@@ -34,7 +56,7 @@ def _checked_names(names: Iterable[str], kind: str, at_least: int = 2) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class ExactlyOne:
+class ExactlyOne(Group):
     """Exactly one of the attributes is 1: the dummies of a category.
 
     Examples
@@ -55,7 +77,7 @@ class ExactlyOne:
 
 
 @dataclass(frozen=True, slots=True)
-class AtMostOne:
+class AtMostOne(Group):
     """At most one of the attributes is 1: the dummies of a category whose first value has none.
 
     Examples
@@ -76,7 +98,7 @@ class AtMostOne:
 
 
 @dataclass(frozen=True, slots=True)
-class Implies:
+class Implies(Group):
     """Each attribute implies the next: the dummies of nested conditions, the narrowest first.
 
     Examples
@@ -97,7 +119,7 @@ class Implies:
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(Group):
     """Dummies of one hidden whole number in ``[lo, hi]``; each is 1 where the number lies in its interval.
 
     Parameters
@@ -149,7 +171,7 @@ class Intervals:
 
 
 @dataclass(frozen=True, slots=True)
-class Combinations:
+class Combinations(Group):
     """The possible combinations are listed.
 
     Examples
@@ -175,9 +197,6 @@ class Combinations:
     def patterns(self) -> list[Pattern]:
         """Return the possible combinations, one 0/1 tuple each."""
         return list(self.rows)
-
-
-Group: TypeAlias = ExactlyOne | AtMostOne | Implies | Intervals | Combinations
 
 
 def blocks(names: Sequence[str], groups: Sequence[Group]) -> list[tuple[tuple[str, ...], list[Group]]]:
