@@ -245,6 +245,10 @@ class _Audit:
             if held >= self.below:
                 out.append((share, weight / held))
                 held, weight = 0, 0.0
+        if held and out:  # too few to stand alone: they join the step before
+            before, bits = out.pop()
+            size = round((before - (out[-1][0] if out else 0.0)) * n)
+            held, weight = held + size, weight + size * bits
         if held:
             out.append((1.0, weight / held))
         return tuple(out)
@@ -318,7 +322,8 @@ class _Audit:
         bits = np.array(learned)[self.rows]
         sizes = np.bincount(self.rows, minlength=len(learned))[self.rows]
         order = np.lexsort((np.arange(len(bits)), sizes, -bits))
-        return Measured(tuple(int(row) for row in order[:MOST_EXPOSED]))
+        # by number: the order of exposure would tell where one part ends, hence its size
+        return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
 
     def _alignment(self) -> Outcome[ErrorEstimate]:
         if self.frame is None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.domain import Between, Domain, Integer, Real
+from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import GRID_SIZE, public_grid
 from glassine.domain.inference import columns as read_columns
@@ -172,14 +172,20 @@ def _round(literal: Condition, domain: Domain, size: int) -> Condition | None:
     grid = public_grid(attribute, size=size)
 
     def nearest(bound: float) -> float:
-        if not math.isfinite(bound) or not grid:
+        if bound >= attribute.hi or bound < attribute.lo:
+            return math.copysign(math.inf, bound - attribute.lo)
+        if not grid:
             return bound
         at = bisect_left(grid, bound)
         around = grid[max(0, at - 1) : at + 1]
         return min(around, key=lambda point: (abs(point - bound), point))
 
     lo, hi = nearest(literal.lo), nearest(literal.hi)
-    return replace(literal, lo=lo, hi=hi) if lo < hi else None
+    if lo < hi:
+        return replace(literal, lo=lo, hi=hi)
+    if literal.negated:
+        return Between(literal.attribute, missing=literal.missing)
+    return OneOf(literal.attribute, (), missing=True) if literal.missing and attribute.missing else None
 
 
 def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:

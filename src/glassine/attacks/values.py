@@ -34,7 +34,8 @@ class ValueLeakage:
     n_off_grid : int or None
         Those that are no public cut point of the domain; needs a domain.
     n_midpoints : int or None
-        Those that are, bit for bit, the midpoint of two training values in their part of the model; needs the data.
+        Those, public cut points aside, that are bit for bit the midpoint of two training values in their part of the
+        model; needs the data.
     n_records_at_midpoints : Count or None
         Training records whose value is one of the two and is held by no other record there; needs the data.
     exact_bounds : tuple of str or None
@@ -181,11 +182,12 @@ def leak_values(
         The training records, column by column.
     """
     numbers = thresholds_of(model, domain)
-    midpoints, exposed = _midpoints(model, data, set(numbers)) if data is not None else (None, None)
+    secret = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
+    midpoints, exposed = _midpoints(model, data, secret) if data is not None else (None, None)
     lone = [cell for cell in model.cells if cell.evidence.size == 1 and cell.evidence.value is not None]
     return ValueLeakage(
         n_thresholds=len(numbers),
-        n_off_grid=None if domain is None else sum(not on_grid(domain[a], t) for a, t in numbers),
+        n_off_grid=None if domain is None else len(secret),
         n_midpoints=midpoints,
         n_records_at_midpoints=exposed,
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidModelError
 
@@ -55,7 +55,7 @@ class Evidence:
     def __post_init__(self) -> None:
         whole = [] if self.counts is None else list(self.counts)
         for count in whole if self.total is None else [*whole, self.total]:
-            if isinstance(count, bool) or not isinstance(count, int) or not count >= 0:
+            if not is_whole(count) or not count >= 0:
                 raise InvalidModelError(f"counts must be whole numbers of at least 0, got {count!r}.")
         if self.counts is not None:
             object.__setattr__(self, "counts", tuple(self.counts))
@@ -63,7 +63,7 @@ class Evidence:
                 raise InvalidModelError(
                     f"class counts must add up to the total, got {list(self.counts)} and {self.total}. Mend either."
                 )
-        if self.label is not None and not (isinstance(self.label, int) and self.label >= 0):
+        if self.label is not None and not (is_whole(self.label) and self.label >= 0):
             raise InvalidModelError(f"a label must be the index of a class, got {self.label!r}.")
         if self.error_rate is not None and not 0 <= self.error_rate <= 1:
             raise InvalidModelError(f"an error rate must lie in [0, 1], got {self.error_rate!r}.")

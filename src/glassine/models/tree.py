@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
 
@@ -120,7 +120,7 @@ class DecisionTree:
                     raise InvalidModelError(
                         f"node {i} tests {branch.literal.attribute!r}, not an attribute of the tree."
                     )
-                if not isinstance(branch.child, int) or not 0 < branch.child < len(self.nodes):
+                if not is_whole(branch.child) or not 0 < branch.child < len(self.nodes):
                     raise InvalidModelError(
                         f"node {i} leads to node {branch.child!r}, but the tree has nodes 0 to {len(self.nodes) - 1} "
                         "and nothing leads back to the root."

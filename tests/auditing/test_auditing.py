@@ -1,0 +1,300 @@
+"""The audit: checks, verdicts, suppression, and what it says when it cannot tell."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from glassine import (
+    Binary,
+    Category,
+    DecisionTree,
+    Domain,
+    ExactlyOne,
+    Failed,
+    Integer,
+    Measured,
+    NotApplicable,
+    Policy,
+    Real,
+    RuleList,
+    as_model,
+    audit,
+)
+from glassine.domain import Between
+from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.findings import Findings, schema
+from glassine.models import Branch, Evidence, Node, Rule
+
+DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Category(("f", "m"))})
+
+
+def tree_of(*counts: tuple[int, int], approximate: bool = False) -> DecisionTree:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2))),
+        Node(evidence=Evidence(counts=counts[0])),
+        Node(evidence=Evidence(counts=counts[1])),
+    )
+    return DecisionTree(nodes, ("age", "sex"), ("no", "yes"), approximate=approximate)
+
+
+def statuses(findings: Findings) -> dict[str, str]:
+    return {check.rule: check.status for check in findings.checks}
+
+
+def test_a_model_within_policy() -> None:
+    findings = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN)
+    assert findings.verdict == "within policy"
+    assert findings.exit_status == 0
+    assert set(statuses(findings).values()) == {"kept"}
+    assert isinstance(findings.reconstruction, Measured)
+    plain = findings.to_dict()
+    assert plain["reconstruction"]["dist_g"] == pytest.approx(
+        (50 * math.log2(82) + 60 * math.log2(118)) / (110 * math.log2(200))
+    )
+    assert plain["verdict"] == "within policy"
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"),
+    [
+        (tree_of((30, 20), (4, 3)), "smallest_leaf"),
+        (tree_of((30, 20), (2, 40)), "purest_leaf"),
+    ],
+)
+def test_each_rule_is_broken_alone(model: DecisionTree, rule: str) -> None:
+    findings = audit(model, domain=DOMAIN)
+    assert findings.verdict == "outside policy"
+    assert [name for name, status in statuses(findings).items() if status == "broken"] == [rule]
+    assert findings.advice
+
+
+def test_thresholds_and_bits_are_judged() -> None:
+    domain = Domain({"age": Integer(0, 10**6), "sex": Binary()})
+    findings = audit(tree_of((30, 20), (20, 40)), domain=domain)
+    assert statuses(findings)["thresholds_off_grid"] == "broken"
+    assert statuses(findings)["largest_bits_per_record"] == "broken"
+    loose = Policy(thresholds_off_grid=1, largest_bits_per_record=20.0)
+    assert audit(tree_of((30, 20), (20, 40)), domain=domain, policy=loose).verdict == "within policy"
+
+
+def test_limits_are_inclusive() -> None:
+    limits = Policy(smallest_leaf=50, purest_leaf=2 / 3, largest_bits_per_record=math.log2(200 / 82))
+    assert audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=limits).verdict == "within policy"
+    tighter = Policy(smallest_leaf=51)
+    assert statuses(audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=tighter))["smallest_leaf"] == "broken"
+
+
+def test_without_a_domain_it_cannot_tell() -> None:
+    findings = audit(tree_of((30, 20), (20, 40)))
+    assert findings.verdict == "could not tell"
+    assert findings.exit_status == 2
+    assert isinstance(findings.reconstruction, NotApplicable)
+    assert statuses(findings)["largest_bits_per_record"] == "unknown"
+    assert any("--domain" in line for line in findings.advice)
+
+
+def test_a_broken_rule_outweighs_an_unknown_one() -> None:
+    assert audit(tree_of((30, 20), (0, 3))).verdict == "outside policy"
+
+
+def test_no_rule_at_all_cannot_tell() -> None:
+    nothing = Policy(
+        smallest_leaf=None, purest_leaf=None, largest_bits_per_record=None, thresholds_off_grid=None, midpoints=None
+    )
+    assert audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, policy=nothing).verdict == "could not tell"
+
+
+def test_unpublished_counts_are_unknown_until_data_are_given() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2))),
+        Node(evidence=Evidence(label=0)),
+        Node(evidence=Evidence(label=1)),
+    )
+    tree = DecisionTree(nodes, ("age", "sex"), ("no", "yes"))
+    assert statuses(audit(tree, domain=DOMAIN))["smallest_leaf"] == "unknown"
+    frame = pd.DataFrame({"age": [20] * 30 + [50] * 4, "sex": ["f"] * 34})
+    findings = audit(tree, domain=DOMAIN, data=frame)
+    assert statuses(findings)["smallest_leaf"] == "broken"
+    assert next(c for c in findings.checks if c.rule == "smallest_leaf").measured == "<10"
+
+
+def test_a_contradicted_domain_is_never_safe() -> None:
+    domain = Domain({"age": Integer(50, 99, thresholds=(40.0,)), "sex": Binary()})
+    findings = audit(tree_of((30, 20), (20, 40)), domain=domain)
+    assert findings.verdict == "could not tell"
+    assert any("contradicts the model" in note for note in findings.notes)
+    assert findings.to_dict()["reconstruction"]["dist_g"] is None
+
+
+def test_counting_that_is_too_hard_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    from glassine.attacks import reconstruction
+    from glassine.counting import RegionCounter
+
+    monkeypatch.setattr(reconstruction, "RegionCounter", lambda space: RegionCounter(space, max_steps=0))
+    domain = Domain.binary(["a", "b", "c"])
+    text = (
+        "if [a] and [b] then [true] ([10 ; 20] examples)\n"
+        "else if [b] and [c] then [true] ([10 ; 20] examples)\n"
+        "else [false] ([20 ; 10] examples)"
+    )
+    findings = audit(RuleList.from_text(text, domain), domain=domain)
+    assert isinstance(findings.reconstruction, Failed)
+    assert findings.verdict == "could not tell"
+
+
+def test_data_sharpen_the_findings() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(0, 100, 400), "sex": rng.choice(["f", "m"], 400)})
+    from sklearn.tree import DecisionTreeClassifier
+
+    fitted = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10, random_state=0)
+    fitted.fit(frame[["age"]], (frame["age"] + 30 * rng.normal(size=400) > 50))
+    findings = audit(fitted, domain=DOMAIN, data=frame, sensitive="sex")
+    plain = findings.to_dict()
+    assert plain["values"]["n_midpoints"] == plain["values"]["n_thresholds"] > 0
+    assert plain["exposed_rows"]["status"] == "measured"
+    rows = plain["exposed_rows"]["value"]
+    assert len(rows) == 10
+    bits = {part["number"]: part["bits_learned"] for part in plain["parts"]}
+    tree = as_model(fitted)
+    where = tree.apply({"age": frame["age"].to_numpy()})
+    assert {bits[int(where[row]) + 1] for row in rows} == {max(bits.values())}
+    assert {group["attribute"] for group in plain["subgroups"]["value"]} == {"class", "sex"}
+    assert plain["alignment"]["error"] < plain["alignment"]["baseline"]
+    jsonschema.validate(plain, schema())
+
+
+def test_other_data_are_noticed() -> None:
+    frame = pd.DataFrame({"age": [10] * 49 + [50] * 61, "sex": ["f"] * 110})
+    findings = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, data=frame)
+    assert any("not the training records" in note for note in findings.notes)
+
+
+def test_data_without_a_domain_infer_one_and_say_so() -> None:
+    frame = pd.DataFrame({"age": [10] * 50 + [50] * 60, "sex": ["f"] * 110})
+    findings = audit(tree_of((30, 20), (20, 40)), data=frame)
+    assert findings.domain is not None
+    assert findings.domain.inferred == ("age", "sex")
+    assert any("inferred" in note for note in findings.notes)
+    assert any("inferred" in line for line in findings.advice)
+
+
+@pytest.mark.parametrize("size", range(1, 10))
+def test_small_counts_are_suppressed_everywhere(size: int) -> None:
+    nodes = [Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2)))]
+    nodes += [Node(evidence=Evidence(counts=(size, 0)))]
+    nodes += [Node(branches=(Branch(Between("age", hi=60), 3), Branch(Between("age", lo=60), 4)))]
+    nodes += [Node(evidence=Evidence(counts=(1000, 3000))), Node(evidence=Evidence(counts=(2000, 5000 + size)))]
+    findings = audit(DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes")), domain=DOMAIN)
+    sizes = [part.size for part in findings.parts]
+    assert sizes == ["<10", "hidden", 7000 + size]
+    assert [part.counts for part in findings.parts] == [None, None, (2000, 5000 + size)]
+    assert findings.parts[0].purity is None
+    assert next(c for c in findings.checks if c.rule == "smallest_leaf").measured == "<10"
+    text = json.dumps(findings.to_dict())
+    shares = [share for share, _ in findings.to_dict()["reconstruction"]["exposure_curve"]]
+    assert all(min(abs(share * (11000 + 2 * size) - k) for k in range(1, 10)) > 1e-6 for share in shares)
+    assert not re.search(rf'"(size|n_certain)": {size}\b', text)
+    shown = audit(DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes")), domain=DOMAIN, show_small_counts=True)
+    assert shown.parts[0].size == size
+    assert shown.parts[0].counts == (size, 0)
+
+
+def test_class_counts_with_a_small_one_are_hidden_whole() -> None:
+    findings = audit(tree_of((30, 3), (20, 40)), domain=DOMAIN)
+    assert findings.parts[0].size == 33
+    assert findings.parts[0].counts is None
+    assert findings.parts[0].purity == 0.9
+    assert findings.parts[1].counts == (20, 40)
+
+
+def test_conditions_are_rounded_and_merged() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("x", hi=0.123456789), 1), Branch(Between("x", lo=0.123456789), 2))),
+        Node(branches=(Branch(Between("x", hi=0.0123456), 3), Branch(Between("x", lo=0.0123456), 4))),
+        Node(),
+        Node(),
+        Node(),
+    )
+    findings = audit(DecisionTree(nodes, ("x",)), domain=Domain({"x": Real(0.0, 1.0)}))
+    assert [part.condition for part in findings.parts] == ["x <= 0.01235", "0.01235 < x <= 0.1235", "x > 0.1235"]
+    assert "0.123456789" not in json.dumps(findings.to_dict())
+
+
+def test_groups_give_both_figures() -> None:
+    names = ("red", "green", "blue")
+    domain = Domain.binary(names, groups=[ExactlyOne(names)])
+    text = "if [red] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)"
+    plain = audit(RuleList.from_text(text, domain), domain=domain).to_dict()["reconstruction"]
+    assert plain["dist_g"] == pytest.approx(2 / 3)
+    assert plain["dist_g_domain_aware"] == pytest.approx(0.5 / math.log2(3))
+
+
+def test_a_regression_tree_and_a_continuum() -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(200, 1))
+    fitted = DecisionTreeRegressor(max_depth=3, random_state=0).fit(x, x[:, 0] + rng.normal(size=200))
+    findings = audit(fitted, domain=Domain({"x0": Real(0.0, 1.0)}))
+    plain = findings.to_dict()
+    assert plain["model"]["kind"] == "regression tree"
+    assert plain["labels"]["status"] == "not applicable"
+    assert plain["reconstruction"]["dist_g"] is None
+    assert "continuum" in plain["reconstruction"]["undefined"]
+    assert plain["reconstruction"]["bits_mean"] > 0
+    jsonschema.validate(plain, schema())
+
+
+def test_an_empty_default_and_a_shadowed_rule_are_notes() -> None:
+    domain = Domain.binary(["a", "b"])
+    text = (
+        "if [a] then [true] ([10 ; 20] examples)\n"
+        "else if [a] and [b] then [true] ([0 ; 0] examples)\n"
+        "else if [not a] then [false] ([20 ; 10] examples)\n"
+        "else [false] ([0 ; 0] examples)"
+    )
+    findings = audit(RuleList.from_text(text, domain), domain=domain)
+    assert findings.verdict == "within policy"
+    assert len(findings.notes) == 2
+    assert [part.flags for part in findings.parts] == [(), ("empty",), (), ("empty",)]
+
+
+def test_bad_input_is_refused() -> None:
+    tree = tree_of((30, 20), (20, 40))
+    with pytest.raises(InvalidDataError, match="sensitive attribute 'income'"):
+        audit(tree, domain=DOMAIN, sensitive="income")
+    with pytest.raises(InvalidDataError, match="lack the column 'age'"):
+        audit(tree, domain=DOMAIN, data=pd.DataFrame({"sex": ["f"]}))
+    with pytest.raises(InvalidDataError, match="at least one record"):
+        audit(tree, domain=DOMAIN, data=pd.DataFrame({"age": [], "sex": []}))
+    with pytest.raises(InvalidModelError, match="the domain lacks"):
+        audit(tree, domain=Domain({"weight": Integer(0, 9)}))
+    with pytest.raises(UnsupportedModelError):
+        audit(object())
+
+
+def test_the_stages_are_told() -> None:
+    seen: list[str] = []
+    audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, progress=seen.append)
+    assert seen[0] == "counting possible records"
+    assert len(seen) == 4
+
+
+def test_an_approximate_model_is_marked() -> None:
+    findings = audit(tree_of((30, 20), (20, 40), approximate=True), domain=DOMAIN)
+    assert findings.model.approximate
+
+
+def test_a_rich_representation_escapes_names() -> None:
+    rules = RuleList((Rule(evidence=Evidence(counts=(10, 10))),), ("<b>",), ("x", "y"))
+    html = audit(rules, domain=Domain.binary(["<b>"]))._repr_html_()
+    assert "within policy" in html
+    assert "<b>" not in html.replace("<b>Glassine", "")

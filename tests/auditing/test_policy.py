@@ -1,0 +1,56 @@
+"""Policies: TOML in and out, refused limits."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine import Policy
+from glassine.errors import InvalidPolicyError, UnreadableFileError
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    policy = Policy(smallest_leaf=5, purest_leaf=None, largest_bits_per_record=7.5)
+    path = tmp_path / "policy.toml"
+    path.write_text(policy.to_toml())
+    assert Policy.from_toml(path) == policy
+    path.write_text("")
+    assert Policy.from_toml(path) == Policy()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("smallest_leaf = -1", "smallest_leaf must be a whole number"),
+        ("smallest_leaf = 2.5", "smallest_leaf must be a whole number"),
+        ("smallest_leaf = true", "smallest_leaf must be a whole number"),
+        ("purest_leaf = 1.5", r"purest_leaf must lie in \(0, 1\]"),
+        ("purest_leaf = nan", "purest_leaf must lie in"),
+        ("purest_leaf = '0.5'", "purest_leaf must lie in"),
+        ("largest_bits_per_record = 0", "largest_bits_per_record must lie in"),
+        ("suppress_below = false", "suppress_below must be a whole number"),
+        ("smalest_leaf = 5", "unknown rule 'smalest_leaf'"),
+        ("smallest_leaf = ", "not valid TOML"),
+    ],
+)
+def test_impossible_policies_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidPolicyError, match=message):
+        Policy.from_toml(path)
+
+
+def test_nan_limits_are_refused() -> None:
+    with pytest.raises(InvalidPolicyError):
+        Policy(largest_bits_per_record=math.nan)
+    bad: Any = "10"
+    with pytest.raises(InvalidPolicyError):
+        Policy(smallest_leaf=bad)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="cannot read"):
+        Policy.from_toml(tmp_path / "none.toml")

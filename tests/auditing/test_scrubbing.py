@@ -1,0 +1,192 @@
+"""Scrubbing: what it removes, what it keeps, what it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as_model, audit, scrub
+from glassine.domain import Between, OneOf
+from glassine.domain.grid import on_grid
+from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.models import Branch, Evidence, Node
+from glassine.scrubbing import accuracy
+from tests.oracles import strategies
+from tests.oracles.worlds import captured, records
+
+DOMAIN = Domain({"x": Real(0.0, 1.0), "n": Integer(0, 100), "c": Category(("a", "b", "d"))})
+
+
+def fitted(seed: int = 0, **options: Any) -> tuple[DecisionTree, pd.DataFrame]:
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.uniform(size=500), "n": rng.integers(0, 101, 500)})
+    frame["y"] = np.where(frame["x"] + frame["n"] / 100 + 0.3 * rng.normal(size=500) > 1, "yes", "no")
+    tree = as_model(DecisionTreeClassifier(random_state=0, **options).fit(frame[["x", "n"]], frame["y"]))
+    assert isinstance(tree, DecisionTree)
+    return tree, frame
+
+
+def thresholds(model: DecisionTree | RuleList) -> set[tuple[str, float]]:
+    bounds = {(lit.attribute, b) for lit in model.literals if isinstance(lit, Between) for b in (lit.lo, lit.hi)}
+    return {(name, bound) for name, bound in bounds if np.isfinite(bound)}
+
+
+@pytest.mark.parametrize("counts", ["keep", "coarsen", "remove"])
+def test_scrubbed_thresholds_are_public_and_audited_again(counts: Any) -> None:
+    tree, frame = fitted(max_depth=6)
+    result = scrub(tree, DOMAIN, counts=counts, smallest_leaf=10)
+    assert all(on_grid(DOMAIN[name], bound) for name, bound in thresholds(result.model))
+    before = audit(tree, domain=DOMAIN, data=frame).to_dict()
+    after = audit(result.model, domain=DOMAIN, data=frame).to_dict()
+    assert before["values"]["n_off_grid"] > 0 == after["values"]["n_off_grid"]
+    assert before["values"]["n_midpoints"] > 0 == after["values"]["n_midpoints"]
+    assert result.n_rounded + result.n_dropped > 0
+    assert result.model.approximate
+    assert accuracy(tree, frame, "y") - accuracy(result.model, frame, "y") < 0.1
+
+
+def test_coarsened_counts_are_multiples_and_removed_ones_are_gone() -> None:
+    tree, _ = fitted(max_depth=4)
+    coarse = scrub(tree, DOMAIN, counts="coarsen", base=5).model
+    assert all(count % 5 == 0 for cell in coarse.cells for count in cell.evidence.counts or ())
+    assert all(cell.evidence.counts for cell in coarse.cells)
+    gone = scrub(tree, DOMAIN, counts="remove").model
+    assert all(cell.evidence.size is None and cell.evidence.prediction is not None for cell in gone.cells)
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_scrubbed_trees_still_partition_the_records_and_keep_their_labels(data: st.DataObject) -> None:
+    domain = data.draw(strategies.domains(ties=False))
+    tree = data.draw(strategies.trees(domain))
+    scrubbed = scrub(tree, domain, counts="keep").model
+    again = scrub(scrubbed, domain, counts="keep").model
+    assert again == scrubbed
+    for record in records(domain, domain_aware=True):
+        assert sum(captured(record, cell) for cell in scrubbed.cells) == 1
+    labels = {cell.evidence for cell in tree.cells}
+    assert {cell.evidence for cell in scrubbed.cells} <= labels
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_scrubbed_rule_lists_still_capture_every_record(data: st.DataObject) -> None:
+    domain = data.draw(strategies.domains(ties=False))
+    rules = data.draw(strategies.rule_lists(domain))
+    scrubbed = scrub(rules, domain, counts="keep").model
+    assert isinstance(scrubbed, RuleList)
+    assert len(scrubbed.rules) <= len(rules.rules)
+    for record in records(domain, domain_aware=True):
+        assert sum(captured(record, cell) for cell in scrubbed.cells) == 1
+
+
+def test_public_models_pass_unchanged() -> None:
+    domain = Domain({"n": Integer(0, 100, thresholds=(40.0,)), "c": Category(("a", "b"))})
+    nodes = (
+        Node(branches=(Branch(Between("n", hi=40), 1), Branch(Between("n", lo=40), 2))),
+        Node(evidence=Evidence(counts=(30, 10))),
+        Node(branches=(Branch(OneOf("c", ("a",)), 3), Branch(OneOf("c", ("b",)), 4))),
+        Node(evidence=Evidence(counts=(20, 10))),
+        Node(evidence=Evidence(counts=(10, 20))),
+    )
+    tree = DecisionTree(nodes, ("n", "c"), (0, 1))
+    result = scrub(tree, domain, counts="keep")
+    assert result.model == tree
+    assert (result.n_rounded, result.n_dropped, result.n_merged) == (0, 0, 0)
+
+
+def test_small_leaves_are_merged_from_below() -> None:
+    tree, frame = fitted()
+    result = scrub(tree, DOMAIN, counts="keep", smallest_leaf=15)
+    sizes = [cell.evidence.size or 0 for cell in result.model.cells]
+    assert min(sizes) >= 15
+    assert sum(sizes) == len(frame)
+    assert result.n_merged == len(tree.cells) - len(sizes) > 0
+    everything = scrub(tree, DOMAIN, counts="keep", smallest_leaf=10_000).model
+    assert [cell.evidence.counts for cell in everything.cells] == [tuple(np.unique(frame["y"], return_counts=True)[1])]
+
+
+def test_thresholds_that_meet_drop_their_split() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("x", hi=0.51), 1), Branch(Between("x", lo=0.51), 2))),
+        Node(branches=(Branch(Between("x", hi=0.49), 3), Branch(Between("x", lo=0.49), 4))),
+        Node(evidence=Evidence(counts=(5, 15))),
+        Node(evidence=Evidence(counts=(15, 5))),
+        Node(evidence=Evidence(counts=(9, 11))),
+    )
+    result = scrub(DecisionTree(nodes, ("x",), (0, 1)), DOMAIN, counts="keep")
+    assert [str(cell) for cell in result.model.cells] == ["x <= 0.5", "x > 0.5"]
+    assert [cell.evidence.counts for cell in result.model.cells] == [(15, 5), (5, 15)]
+    assert result.n_rounded == 2
+
+
+def test_a_deep_chain_needs_no_recursion() -> None:
+    depth = 3000
+    nodes: list[Node] = []
+    for i in range(depth):
+        cut = i + 0.5
+        nodes.append(Node(branches=(Branch(Between("n", hi=cut), 2 * i + 1), Branch(Between("n", lo=cut), 2 * i + 2))))
+        nodes.append(Node(evidence=Evidence(counts=(1, 0))))
+    nodes.append(Node(evidence=Evidence(counts=(0, 1))))
+    order = [nodes[2 * i] for i in range(depth)]
+    flat: list[Node] = []
+    for i, node in enumerate(order):
+        flat.append(
+            Node(branches=(Branch(node.branches[0].literal, 2 * i + 1), Branch(node.branches[1].literal, 2 * i + 2)))
+        )
+        flat.append(nodes[2 * i + 1])
+    flat.append(nodes[-1])
+    tree = DecisionTree(tuple(flat), ("n",), (0, 1))
+    domain = Domain({"n": Integer(0, depth)})
+    result = scrub(tree, domain, smallest_leaf=10)
+    assert len(result.model.cells) < 400
+    assert audit(tree, domain=domain).verdict == "outside policy"
+
+
+def test_accuracy_compares_classes_as_text_and_r2() -> None:
+    rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
+    frame = pd.DataFrame({"a": [1, 1, 0, 0], "y": [1, 0, 0, 0], "z": ["?"] * 4})
+    assert accuracy(rules, frame, "y") == 0.75
+    assert accuracy(rules, frame.assign(y=[True, True, False, False]), "y") == 1
+    with pytest.raises(InvalidDataError, match="no value of 'z' is a class"):
+        accuracy(rules, frame, "z")
+    with pytest.raises(InvalidDataError, match="lack the target column 'w'"):
+        accuracy(rules, frame, "w")
+    nodes = (
+        Node(branches=(Branch(Between("a", hi=0.5), 1), Branch(Between("a", lo=0.5), 2))),
+        Node(evidence=Evidence(total=2, value=0.0)),
+        Node(evidence=Evidence(total=2, value=0.5)),
+    )
+    assert accuracy(DecisionTree(nodes, ("a",)), frame, "y") == pytest.approx(1 - 0.5 / 0.75)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"counts": "hide"}, "counts must be"),
+        ({"base": 1}, "base must be at least 2"),
+        ({"grid_size": 0}, "grid_size must be at least 1"),
+        ({"smallest_leaf": float("nan")}, "smallest_leaf must be at least 0"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    tree, _ = fitted(max_depth=2)
+    with pytest.raises(InvalidModelError, match=message):
+        scrub(tree, DOMAIN, **options)
+
+
+def test_merging_needs_a_tree_with_counts() -> None:
+    rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
+    with pytest.raises(InvalidModelError, match="only a tree's leaves"):
+        scrub(rules, Domain.binary(["a"]), smallest_leaf=5)
+    tree, _ = fitted(max_depth=2)
+    bare = scrub(tree, DOMAIN, counts="remove").model
+    with pytest.raises(InvalidModelError, match="publishes no counts"):
+        scrub(bare, DOMAIN, smallest_leaf=5)
