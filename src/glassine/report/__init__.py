@@ -1,0 +1,11 @@
+"""The report: findings as one page of HTML, or as text.
+
+Findings become a :class:`Summary`, plain values that hold every word and figure that is shown; the renderers only lay
+it out.
+"""
+
+from glassine.report.html import render_html
+from glassine.report.summary import Summary, summarize
+from glassine.report.terminal import render_rich, render_text
+
+__all__ = ["Summary", "render_html", "render_rich", "render_text", "summarize"]

@@ -1,0 +1,157 @@
+"""Bits learned: the two readings of Dist_G, the exposure curve, and bars per attribute and subgroup."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from glassine.attacks.outcome import Measured
+from glassine.findings import Findings
+from glassine.report import wording
+
+__all__ = ["Bar", "Reading", "attribute_bars", "curve", "readings", "share_unit", "subgroup_bars"]
+
+MOST_BARS = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Dist_G in one reading.
+
+    Attributes
+    ----------
+    name, short : str
+        Which reading.
+    left : float or None
+        Dist_G: the share of uncertainty that is left.
+    value, cells, before, after : str
+        Dist_G, Dist, and bits for all records before and after reading the model, as text.
+    """
+
+    name: str
+    short: str
+    left: float | None
+    value: str
+    cells: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A bar: its name, the text of its value, its length and that of its largest value as shares of the longest."""
+
+    group: str
+    name: str
+    note: str
+    value: str
+    largest: str
+    share: float
+    share_largest: float
+
+
+def readings(findings: Findings) -> tuple[Reading, ...]:
+    """Return both readings, as published and with the domain's groups; none where not measured."""
+    if not isinstance(findings.reconstruction, Measured):
+        return ()
+    found = findings.reconstruction.value
+
+    def quantity(value: float | None) -> str:
+        return "not defined" if value is None else f"{wording.amount(value)} bits"
+
+    def ratio(value: float | None) -> str:
+        return "not defined" if value is None else f"{value:.3f}"
+
+    return (
+        Reading(
+            name="As published",
+            short="as published",
+            left=found.dist_g,
+            value=ratio(found.dist_g),
+            cells=ratio(found.dist),
+            before=quantity(found.prior_bits),
+            after=quantity(found.entropy_bits),
+        ),
+        Reading(
+            name="With the domain's groups",
+            short="with the domain's groups",
+            left=found.dist_g_domain_aware,
+            value=ratio(found.dist_g_domain_aware),
+            cells="not in use",
+            before=quantity(found.prior_bits_domain_aware),
+            after=quantity(found.entropy_bits_domain_aware),
+        ),
+    )
+
+
+def share_unit(findings: Findings) -> float:
+    """Return the step to which shares of the records are rounded: one percent, or as many records as are suppressed."""
+    n = findings.model.n_records
+    return max(0.01, findings.policy.suppress_below / n) if n else 0.01
+
+
+def curve(findings: Findings) -> tuple[tuple[float, float], ...]:
+    """Return the exposure curve, its shares rounded up to the unit; the larger bits stand where two steps meet.
+
+    Bits are rounded to one decimal, so that the drawing is no more precise than its table.
+    """
+    if not isinstance(findings.reconstruction, Measured):
+        return ()
+    unit = share_unit(findings)
+    out: list[tuple[float, float]] = []
+    for share, bits in findings.reconstruction.value.exposure_curve:
+        end = min(math.ceil(share / unit - 1e-9) * unit, 1.0)
+        if not out or end > out[-1][0]:
+            out.append((end, round(bits, 1)))
+    return tuple(out)
+
+
+def _length(value: float, top: float) -> float:
+    return min(max(value / top, 0.0), 1.0) if top > 0 else 0.0
+
+
+def attribute_bars(findings: Findings) -> tuple[tuple[Bar, ...], int]:
+    """Return the attributes about which something is learned, most first, and the number left out."""
+    if not isinstance(findings.reconstruction, Measured):
+        return (), 0
+    found = sorted(findings.reconstruction.value.attributes, key=lambda a: -a.bits_learned)
+    found = [a for a in found if a.bits_largest > 0]
+    top = max((a.bits_largest for a in found), default=0.0)
+    bars = tuple(
+        Bar(
+            group="",
+            name=wording.clean(a.attribute),
+            note="",
+            value=_fine(a.bits_learned),
+            largest=_fine(a.bits_largest),
+            share=_length(a.bits_learned, top),
+            share_largest=_length(a.bits_largest, top),
+        )
+        for a in found[:MOST_BARS]
+    )
+    return bars, len(found) - len(bars)
+
+
+def subgroup_bars(findings: Findings) -> tuple[tuple[Bar, ...], int]:
+    """Return the subgroups in the order found, and the number left out."""
+    if not isinstance(findings.subgroups, Measured):
+        return (), 0
+    found = findings.subgroups.value
+    top = max((g.bits_largest for g in found if math.isfinite(g.bits_largest)), default=0.0)
+    bars = tuple(
+        Bar(
+            group=wording.clean(g.attribute),
+            name=wording.clean(g.value),
+            note=wording.plural(g.size, "record") if isinstance(g.size, int) else f"{g.size} records",
+            value=_fine(g.bits_mean),
+            largest=_fine(g.bits_largest),
+            share=_length(g.bits_mean, top),
+            share_largest=_length(g.bits_largest, top),
+        )
+        for g in found[:MOST_BARS]
+    )
+    return bars, len(found) - len(bars)
+
+
+def _fine(value: float) -> str:
+    return wording.bits(value) if value >= 0.1 or value <= 0 else "under 0.1"

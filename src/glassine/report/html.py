@@ -1,0 +1,105 @@
+"""The report as one self-contained page of HTML."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from glassine.findings import Findings
+from glassine.report import wording
+from glassine.report.charts import draw_curve, draw_tree
+from glassine.report.summary import summarize
+
+__all__ = ["render_html"]
+
+
+@functools.cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("glassine.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = _code
+    environment.filters["bits"] = wording.bits
+    environment.filters["percent"] = wording.percent
+    environment.filters["plural"] = wording.plural
+    return environment
+
+
+def _code(text: str) -> Markup:
+    """Return text with everything between backticks set as code."""
+    pieces = re.split(r"`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
+    )
+
+
+def render_html(findings: Findings, *, title: str | None = None) -> str:
+    """Return the report as one HTML page that loads nothing from anywhere.
+
+    **Guarantee**: none; the page shows what the findings hold, shares and bits rounded, suppressed sizes as suppressed.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+    title : str, optional
+        Title of the page; ``Privacy of a published <kind of model>`` otherwise.
+
+    Returns
+    -------
+    str
+        The page. It stays below 1 MB whatever the size of the model: what is left out is stated.
+
+    Examples
+    --------
+    >>> from glassine.attacks.outcome import NotApplicable
+    >>> from glassine.findings import ModelSummary
+    >>> from glassine.policy import Policy
+    >>> none = NotApplicable("nothing was given.")
+    >>> findings = Findings(
+    ...     verdict="could not tell",
+    ...     checks=(),
+    ...     model=ModelSummary(
+    ...         kind="rule list",
+    ...         source="",
+    ...         n_parts=0,
+    ...         depth=0,
+    ...         n_records=None,
+    ...         classes=None,
+    ...         attributes=(),
+    ...         approximate=False,
+    ...     ),
+    ...     domain=None,
+    ...     policy=Policy(),
+    ...     reconstruction=none,
+    ...     labels=none,
+    ...     values=none,
+    ...     subgroups=none,
+    ...     exposed_rows=none,
+    ...     alignment=none,
+    ...     sensitive=None,
+    ...     parts=(),
+    ...     tree=(),
+    ...     notes=(),
+    ...     advice=(),
+    ...     version="0",
+    ... )
+    >>> "Could not tell" in render_html(findings)
+    True
+    """
+    summary = summarize(findings, title=title)
+    drawing, reading = draw_tree(summary.tree, summary.parts)
+    page = _environment().get_template("report.html")
+    return page.render(
+        s=summary,
+        curve=draw_curve(summary.curve, summary.scale),
+        drawing=drawing,
+        drawing_note=reading,
+    )

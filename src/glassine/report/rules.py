@@ -1,0 +1,161 @@
+"""The policy's checks in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from glassine.findings import Check, Findings
+from glassine.report import wording
+
+__all__ = ["CheckRow", "check_rows", "verdict_sentence"]
+
+STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """A check as the report words it.
+
+    Attributes
+    ----------
+    key : str
+        Name of the rule in the policy.
+    short : str
+        The rule in two or three words.
+    rule, limit, measured, meaning : str
+        The check in words.
+    status : str
+        ``kept``, ``broken`` or ``not known``.
+    """
+
+    key: str
+    short: str
+    rule: str
+    limit: str
+    measured: str
+    status: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    short: str
+    rule: str
+    fault: str
+    limit: Callable[[float], str]
+    measured: Callable[[float | str, Check], str]
+
+
+def _records(value: float | str, check: Check) -> str:
+    return f"{value} records" if isinstance(value, str) else wording.plural(round(value), "record")
+
+
+def _share(value: float | str, check: Check) -> str:
+    if isinstance(value, str):
+        return value
+    if check.status == "broken" and value <= check.limit:
+        return f"more than {wording.percent(check.limit)}"
+    return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
+
+
+def _bits(value: float | str, check: Check) -> str:
+    return value if isinstance(value, str) else f"{wording.bits(value, beyond=check.limit)} bits"
+
+
+def _plain(value: float | str, check: Check) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+WORDS = {
+    "smallest_leaf": _Words(
+        "Smallest {part}",
+        "Every {part} is made from enough people",
+        "{parts} made from too few people",
+        lambda limit: f"at least {wording.plural(round(limit), 'record')}",
+        _records,
+    ),
+    "purest_leaf": _Words(
+        "Purest {part}",
+        "No {part} gives away its people's outcome",
+        "{parts} that give away an outcome",
+        lambda limit: f"at most {wording.percent(limit)} one outcome",
+        _share,
+    ),
+    "largest_bits_per_record": _Words(
+        "Bits learned about a record",
+        "Nobody's record is narrowed down too far",
+        "records narrowed down too far",
+        lambda limit: f"at most {limit:g} bits",
+        _bits,
+    ),
+    "thresholds_off_grid": _Words(
+        "Thresholds off the public grid",
+        "Thresholds are public cut points",
+        "thresholds taken from training values",
+        lambda limit: f"at most {limit:g} others",
+        _plain,
+    ),
+    "midpoints": _Words(
+        "Thresholds at a midpoint",
+        "No threshold gives away two training values",
+        "thresholds that give away training values",
+        lambda limit: f"at most {limit:g}",
+        _plain,
+    ),
+}
+
+
+def _words(name: str) -> _Words:
+    plain = wording.clean(name).replace("_", " ")
+    return WORDS.get(name, _Words(plain, plain, plain, lambda limit: f"{limit:g}", _plain))
+
+
+def _named(template: str, listed: bool) -> str:
+    part, parts = ("rule", "rules") if listed else ("leaf", "leaves")
+    return template.format(part=part, parts=parts) if "{part" in template else template
+
+
+def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
+    """Return the checks in words, in the policy's order."""
+    listed = findings.model.kind == "rule list"
+    rows = []
+    for check in findings.checks:
+        words = _words(check.rule)
+        missing = "not known" if check.status == "unknown" else "not published"
+        rows.append(
+            CheckRow(
+                key=check.rule,
+                short=_named(words.short, listed),
+                rule=_named(words.rule, listed),
+                limit=words.limit(check.limit),
+                measured=missing if check.measured is None else words.measured(check.measured, check),
+                status=STATUS[check.status],
+                meaning=wording.clean(check.meaning),
+            )
+        )
+    return tuple(rows)
+
+
+def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
+    """Return why the verdict is what it is, in one sentence, with or without the names of the limits."""
+    checks, listed = findings.checks, findings.model.kind == "rule list"
+    if not checks:
+        return "The policy holds no rule that could be judged, so nothing can be said."
+    faults = [_named(_words(c.rule).fault, listed) for c in checks if c.status == "broken"]
+    unknown = sum(c.status == "unknown" for c in checks)
+    aside = f"; {unknown} more could not be judged" if unknown else ""
+    if faults:
+        verb = "is" if len(faults) == 1 else "are"
+        return f"{len(faults)} of {len(checks)} limits {verb} broken{f': {_listing(faults)}' if named else ''}{aside}."
+    if unknown:
+        what = _listing([_named(_words(c.rule).rule, listed).lower() for c in checks if c.status == "unknown"])
+        which = f": {what}" if named else ""
+        return f"No limit is known to be broken, but {unknown} of {len(checks)} could not be judged{which}."
+    if len(checks) == 1:
+        return "The one limit of the policy is kept."
+    return f"All {len(checks)} limits of the policy are kept."
+
+
+def _listing(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,0 +1,296 @@
+"""What the report says, as plain values: every word and figure that is shown, none of how it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glassine.attacks.outcome import Failed, Measured
+from glassine.findings import SCHEMA, Findings, ReconstructionFinding, TreeNode
+from glassine.report import wording
+from glassine.report.exposure import Bar, Reading, attribute_bars, curve, readings, subgroup_bars
+from glassine.report.outline import Step, outline
+from glassine.report.parts import PartRow, Scale, part_rows, ranked
+from glassine.report.rules import CheckRow, check_rows, verdict_sentence
+from glassine.report.statements import (
+    Fact,
+    MeasureRow,
+    alignment_sentence,
+    label_facts,
+    label_sentence,
+    measure_rows,
+    value_facts,
+    value_sentence,
+)
+
+__all__ = ["Summary", "summarize"]
+
+MOST_RULES = 200
+FIRST_LOOK = 10
+CAVEAT = "A verdict covers what was measured, and no more."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The report in words and figures.
+
+    Attributes
+    ----------
+    title, described, verdict, sentence, short_sentence, caveat : str
+        What was audited, and the verdict with its reason.
+    figures : tuple of Fact
+        The few figures that matter most.
+    checks, measures : tuple
+        The policy's rules, and what was measured or not.
+    rebuilt, narrowed : str
+        How far the records can be rebuilt, in two sentences; empty where not measured.
+    readings : tuple of Reading
+        Dist_G as published and with the domain's groups.
+    readings_note, undefined, domain, alignment : str
+        Remarks on them.
+    curve : tuple of (float, float)
+        The exposure curve: share of the records, and bits.
+    scale : Scale
+        Levels of exposure.
+    listed : bool
+        Whether the model is a rule list.
+    parts : tuple of PartRow
+        Leaves or rules, in the model's order.
+    first_look : tuple of PartRow
+        Those to look at first.
+    tree : tuple of TreeNode
+        The shape of a tree.
+    steps : tuple of Step
+        The tree as a nested list.
+    n_omitted : int
+        Leaves or rules that are not listed.
+    label_facts, value_facts : tuple of Fact
+        What labels and values give away.
+    label_sentence, value_sentence : str
+        The same in a sentence.
+    attributes, subgroups : tuple of Bar
+        Bits learned.
+    n_attributes_omitted, n_subgroups_omitted : int
+        Those that are not listed.
+    reasons : dict of str to str
+        Why something was not measured, by the name of the finding.
+    rows : tuple of int
+        The most exposed rows.
+    sensitive : str
+        The attribute looked at more closely; empty if none.
+    notes, advice : tuple of str
+        What is odd, and what to do next.
+    version, schema : str
+        Of Glassine and of the findings.
+    """
+
+    title: str
+    described: str
+    verdict: str
+    sentence: str
+    short_sentence: str
+    caveat: str
+    figures: tuple[Fact, ...]
+    checks: tuple[CheckRow, ...]
+    measures: tuple[MeasureRow, ...]
+    rebuilt: str
+    narrowed: str
+    readings: tuple[Reading, ...]
+    readings_note: str
+    undefined: str
+    domain: str
+    alignment: str
+    curve: tuple[tuple[float, float], ...]
+    scale: Scale
+    listed: bool
+    parts: tuple[PartRow, ...]
+    first_look: tuple[PartRow, ...]
+    tree: tuple[TreeNode, ...]
+    steps: tuple[Step, ...]
+    n_omitted: int
+    label_facts: tuple[Fact, ...]
+    value_facts: tuple[Fact, ...]
+    label_sentence: str
+    value_sentence: str
+    attributes: tuple[Bar, ...]
+    subgroups: tuple[Bar, ...]
+    n_attributes_omitted: int
+    n_subgroups_omitted: int
+    reasons: dict[str, str]
+    rows: tuple[int, ...]
+    sensitive: str
+    notes: tuple[str, ...]
+    advice: tuple[str, ...]
+    version: str
+    schema: str
+
+
+def summarize(findings: Findings, *, title: str | None = None) -> Summary:
+    """Return what a report says about the findings.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+    title : str, optional
+        Title of the report; the kind of model otherwise.
+    """
+    scale = Scale.of(findings)
+    parts = part_rows(findings, scale)
+    order = ranked(findings.parts)
+    steps, n_omitted = outline(findings.tree, parts, order)
+    listed = not findings.tree
+    attributes, more_attributes = attribute_bars(findings)
+    subgroups, more_subgroups = subgroup_bars(findings)
+    measured = findings.reconstruction.value if isinstance(findings.reconstruction, Measured) else None
+    both = readings(findings)
+    return Summary(
+        title=wording.clean(title) if title else f"Privacy of a published {findings.model.kind}",
+        described=_described(findings),
+        verdict=findings.verdict,
+        sentence=verdict_sentence(findings),
+        short_sentence=verdict_sentence(findings, named=False),
+        caveat=CAVEAT,
+        figures=_figures(findings, measured),
+        checks=check_rows(findings),
+        measures=measure_rows(findings),
+        rebuilt=_rebuilt(both),
+        narrowed=_narrowed(measured),
+        readings=both,
+        readings_note=_readings_note(findings, both),
+        undefined=_sentence(measured.undefined or "") if measured else "",
+        domain=_domain(findings),
+        alignment=alignment_sentence(findings),
+        curve=curve(findings),
+        scale=scale,
+        listed=listed,
+        parts=parts[:MOST_RULES] if listed else parts,
+        first_look=tuple(parts[number - 1] for number in order[:FIRST_LOOK]),
+        tree=findings.tree,
+        steps=steps,
+        n_omitted=max(len(parts) - MOST_RULES, 0) if listed else n_omitted,
+        label_facts=label_facts(findings),
+        value_facts=value_facts(findings),
+        label_sentence=label_sentence(findings),
+        value_sentence=value_sentence(findings),
+        attributes=attributes,
+        subgroups=subgroups,
+        n_attributes_omitted=more_attributes,
+        n_subgroups_omitted=more_subgroups,
+        reasons=_reasons(findings),
+        # in order of number: the order of exposure would tell where one leaf ends, hence its size
+        rows=tuple(sorted(findings.exposed_rows.value)) if isinstance(findings.exposed_rows, Measured) else (),
+        sensitive=wording.clean(findings.sensitive or ""),
+        notes=tuple(_sentence(note) for note in findings.notes),
+        advice=tuple(wording.clean(advice) for advice in findings.advice),
+        version=findings.version,
+        schema=SCHEMA,
+    )
+
+
+def _sentence(text: str) -> str:
+    text = wording.clean(text)
+    return text[:1].upper() + text[1:]
+
+
+def _described(findings: Findings) -> str:
+    model = findings.model
+    noun = "rule" if model.kind == "rule list" else "leaf"
+    depth = "conditions a rule at most" if model.kind == "rule list" else "conditions deep"
+    depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
+    said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
+    if model.n_records is not None:
+        said.append(wording.plural(model.n_records, "record"))
+    if model.classes is not None:
+        said.append(wording.plural(len(model.classes), "class"))
+    if model.approximate:
+        said.append("counts rounded before publication")
+    text = ", ".join(said)
+    return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
+
+
+def _figures(findings: Findings, measured: ReconstructionFinding | None) -> tuple[Fact, ...]:
+    flagged = sum(bool(part.flags) for part in findings.parts)
+    noun = "rule" if findings.model.kind == "rule list" else "leaf"
+    unknown = Fact(name="Learned about the average record", value="not known", meaning="It was not measured.")
+    mean, largest = unknown, Fact(name="Learned about the most exposed", value="not known", meaning=unknown.meaning)
+    if measured is not None and measured.bits_mean is not None:
+        mean = Fact(
+            name=unknown.name,
+            value=f"{wording.bits(measured.bits_mean)} bits",
+            meaning=f"leaves {wording.candidates(measured.bits_mean)} of the possible records",
+        )
+    if measured is not None and measured.bits_largest is not None:
+        limit = findings.policy.largest_bits_per_record
+        largest = Fact(
+            name=largest.name,
+            value=f"{wording.bits(measured.bits_largest, beyond=limit)} bits",
+            meaning=f"leaves {wording.candidates(measured.bits_largest)} of the possible records",
+        )
+    return (
+        mean,
+        largest,
+        Fact(
+            name="Flagged",
+            value=f"{flagged:,} of {wording.plural(len(findings.parts), noun)}",
+            meaning="few records, one outcome, or too many bits",
+        ),
+    )
+
+
+def _rebuilt(both: tuple[Reading, ...]) -> str:
+    known = [reading for reading in both if reading.left is not None]
+    if not known:
+        return ""
+    best = known[-1]
+    learned = wording.percent(1 - (best.left or 0.0))
+    values = ", ".join(f"{reading.value} {reading.short}" for reading in known)
+    if len({reading.value for reading in known}) == 1:
+        values = best.value
+    return f"Of all that was unknown about the records, the model tells {learned} (Dist_G {values})."
+
+
+def _narrowed(measured: ReconstructionFinding | None) -> str:
+    if measured is None or measured.bits_largest is None:
+        return ""
+    text = f"The most exposed record is narrowed down to {wording.candidates(measured.bits_largest)} possible records"
+    text += f" ({wording.bits(measured.bits_largest)} bits"
+    return f"{text}; {wording.bits(measured.bits_mean)} on average)." if measured.bits_mean is not None else f"{text})."
+
+
+def _readings_note(findings: Findings, both: tuple[Reading, ...]) -> str:
+    if not both or findings.domain is None:
+        return ""
+    if findings.domain.n_groups == 0:
+        return "The domain ties no attributes together, so both readings agree."
+    return (
+        "The first reading takes all attributes as independent, as the literature publishes it. The second leaves out "
+        "records that the domain makes impossible: it is what a reader really knows."
+    )
+
+
+def _domain(findings: Findings) -> str:
+    domain = findings.domain
+    if domain is None:
+        return ""
+    text = f"The domain has {wording.plural(domain.n_attributes, 'attribute')}"
+    text += f" and {wording.plural(domain.n_groups, 'group')} that tie them together" if domain.n_groups else ""
+    if domain.bits_domain_aware is not None:
+        worlds = domain.bits_domain_aware
+        count = f"2^{worlds:,.0f}" if worlds >= 40 else f"{round(2**worlds):,}"
+        text += f": {count} possible records, or {wording.bits(worlds)} bits each"
+    if domain.inferred:
+        names = [wording.shorten(wording.clean(name), 40) for name in domain.inferred[:5]]
+        more = len(domain.inferred) - len(names)
+        listed = ", ".join(names) + (f" and {more:,} more" if more else "")
+        text += f". Taken from data, not declared: {listed}"
+    return f"{text}."
+
+
+def _reasons(findings: Findings) -> dict[str, str]:
+    out = {}
+    for name in ("reconstruction", "labels", "values", "subgroups", "exposed_rows", "alignment"):
+        outcome = getattr(findings, name)
+        if not isinstance(outcome, Measured):
+            verb = "Failed" if isinstance(outcome, Failed) else "Not measured"
+            out[name] = f"{verb}: {wording.clean(outcome.reason)}"
+    return out

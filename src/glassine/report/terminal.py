@@ -1,0 +1,95 @@
+"""The report as text: a summary to paste into a mail, and the same with colour for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from glassine.findings import Findings
+from glassine.report import wording
+from glassine.report.summary import Summary, summarize
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+__all__ = ["render_rich", "render_text"]
+
+WIDTH = 88
+MOST_ATTRIBUTES = 3
+
+
+def render_text(findings: Findings) -> str:
+    """Return the findings as some 25 lines of plain text, at most 88 characters wide.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+
+    Returns
+    -------
+    str
+        The text, with a line feed at its end.
+    """
+    return "\n".join(_lines(summarize(findings))) + "\n"
+
+
+def render_rich(findings: Findings) -> Text:
+    """Return the text of :func:`render_text` with colours, for a terminal.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+
+    Returns
+    -------
+    rich.text.Text
+        Colour is added to words, never instead of them.
+    """
+    from rich.text import Text
+
+    text = Text(render_text(findings).rstrip("\n"))
+    verdict = findings.verdict.upper()
+    colour = {"within policy": "cyan", "outside policy": "red", "could not tell": "yellow"}[findings.verdict]
+    at = text.plain.find(verdict)
+    text.stylize(f"bold {colour}", at, at + len(verdict))
+    text.highlight_regex(r"(?m)^  \[broken\]", "bold red")
+    text.highlight_regex(r"(?m)^  \[kept\]", "cyan")
+    text.highlight_regex(r"(?m)^  \[not known\]", "bold yellow")
+    text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
+    return text
+
+
+def _lines(summary: Summary) -> list[str]:
+    lines = [f"Glassine {summary.version}: {summary.verdict.upper()}", *_wrap(summary.described)]
+    lines += _wrap(summary.short_sentence)
+    lines += ["", "Policy"]
+    for check in summary.checks:
+        lines += _wrap(f"[{check.status}] {check.short}: {check.measured} (limit: {check.limit})", hang="    ")
+    if not summary.checks:
+        lines.append("  The policy holds no rule.")
+    lines += ["", "What a reader learns"]
+    told = [summary.rebuilt, summary.narrowed, summary.label_sentence, summary.value_sentence, _attributes(summary)]
+    for sentence in told:
+        lines += _wrap(sentence, hang="    ") if sentence else []
+    missing = [m for m in summary.measures if m.state != "measured"]
+    if missing:
+        lines += ["", "What was not measured"]
+        for measure in missing:
+            lines += _wrap(f"{measure.name} ({measure.state}): {measure.reason}", hang="    ")
+    if summary.advice:
+        lines += ["", "What to do next"]
+        for number, advice in enumerate(summary.advice, start=1):
+            lines += _wrap(f"{number}. {advice}", hang="     ")
+    return lines
+
+
+def _attributes(summary: Summary) -> str:
+    named = [f"{wording.shorten(bar.name, 30)} ({bar.value})" for bar in summary.attributes[:MOST_ATTRIBUTES]]
+    return f"Attributes most revealed, in bits per record: {', '.join(named)}." if named else ""
+
+
+def _wrap(text: str, hang: str | None = None) -> list[str]:
+    first, rest = ("", "") if hang is None else ("  ", hang)
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

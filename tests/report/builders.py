@@ -1,0 +1,203 @@
+"""Findings made by hand, for tests of the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.attacks.values import ValueLeakage
+from glassine.findings import (
+    AttributeFinding,
+    Check,
+    Count,
+    DomainSummary,
+    Findings,
+    ModelSummary,
+    Part,
+    ReconstructionFinding,
+    SubgroupFinding,
+    TreeNode,
+)
+from glassine.policy import Policy
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>'",
+    "</style></script><!--",
+    "{{ 7 * 7 }}{% raw %}",
+    "عمر المريض",
+    "👩‍⚕️ score",
+    "evil\u202etxt\x1b[31m\x00",
+    "a_very_long_name_" * 30,
+]
+
+
+def part(number: int, size: Count | None = 40, **given: Any) -> Part:
+    """Make a leaf or rule."""
+    return Part(
+        **{
+            "number": number,
+            "condition": f"x{number} <= 0.5",
+            "size": size,
+            "counts": None,
+            "prediction": "yes",
+            "purity": 0.75,
+            "bits_learned": 3.25,
+            "flags": (),
+            **given,
+        }
+    )
+
+
+def balanced_tree(n_leaves: int) -> tuple[TreeNode, ...]:
+    """Make a binary tree, parents before children, whose leaves are numbered in order."""
+    out: list[TreeNode] = []
+    stack: list[tuple[int, int, int | None]] = [(1, n_leaves, None)]
+    while stack:
+        first, last, parent = stack.pop()
+        text = "" if parent is None else f"x{first} <= {last}"
+        out.append(TreeNode(parent=parent, condition=text, part=first if first == last else None))
+        if first < last:
+            middle, here = (first + last) // 2, len(out) - 1
+            stack += [(middle + 1, last, here), (first, middle, here)]
+    return tuple(out)
+
+
+def chain(n_leaves: int) -> tuple[TreeNode, ...]:
+    """Make a tree that is as deep as it can be."""
+    out = [TreeNode(parent=None, condition="", part=None)]
+    for i in range(1, n_leaves):
+        here = len(out) - 1 if i > 1 else 0
+        out.append(TreeNode(parent=here, condition=f"x > {i}", part=i))
+        out.append(TreeNode(parent=here, condition=f"x <= {i}", part=None if i < n_leaves - 1 else n_leaves))
+    return tuple(out)
+
+
+RECONSTRUCTION = ReconstructionFinding(
+    entropy_bits=4321.5,
+    prior_bits=6000.25,
+    dist=0.8,
+    dist_g=0.72025,
+    entropy_bits_domain_aware=2100.0,
+    prior_bits_domain_aware=4200.0,
+    dist_g_domain_aware=0.5,
+    bits_mean=4.2,
+    bits_largest=11.3,
+    exposure_curve=((0.1, 11.3), (0.6, 5.0), (1.0, 1.5)),
+    attributes=(
+        AttributeFinding(attribute="age", bits_learned=2.0, bits_largest=5.5),
+        AttributeFinding(attribute="sex", bits_learned=0.04, bits_largest=1.0),
+        AttributeFinding(attribute="unused", bits_learned=0.0, bits_largest=0.0),
+    ),
+    undefined=None,
+)
+LABELS = LabelDisclosure(
+    n_records=400, purest=0.95, n_certain=120, guess_rate=0.88, base_rate=0.6, bits_prior=0.97, bits_left=0.4
+)
+VALUES = ValueLeakage(
+    n_thresholds=6,
+    n_off_grid=2,
+    n_midpoints=3,
+    n_records_at_midpoints=4,
+    exact_bounds=("age",),
+    lone_categories=(),
+    n_lone_targets=0,
+)
+CHECKS = (
+    Check(rule="smallest_leaf", limit=10, measured="<10", status="broken", meaning="1 of 4 leaves is too small."),
+    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="kept", meaning="No leaf has more."),
+    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="broken", meaning="Too many."),
+    Check(rule="thresholds_off_grid", limit=0, measured=None, status="unknown", meaning="It needs a domain."),
+)
+
+
+def findings(**given: Any) -> Findings:
+    """Make findings of a tree of four leaves; ``given`` replaces fields."""
+    base = Findings(
+        verdict="outside policy",
+        checks=CHECKS,
+        model=ModelSummary(
+            kind="decision tree",
+            source="a test",
+            n_parts=4,
+            depth=2,
+            n_records=400,
+            classes=("no", "yes"),
+            attributes=("age", "sex"),
+            approximate=False,
+        ),
+        domain=DomainSummary(
+            n_attributes=3, n_groups=1, inferred=("age",), bits_independent=15.0, bits_domain_aware=10.5
+        ),
+        policy=Policy(),
+        reconstruction=Measured(RECONSTRUCTION),
+        labels=Measured(LABELS),
+        values=Measured(VALUES),
+        subgroups=Measured(
+            (SubgroupFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
+        ),
+        exposed_rows=Measured((512, 3, 77)),
+        alignment=Measured(
+            ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
+        ),
+        sensitive=None,
+        parts=(
+            part(1, counts=(30, 10)),
+            part(2, "<10", bits_learned=11.3, flags=("small", "exposed")),
+            part(3, "hidden"),
+            part(4, 300, purity=1.0, flags=("pure",)),
+        ),
+        tree=balanced_tree(4),
+        notes=("rule 3 captures no record: it is `shadowed`.",),
+        advice=("Merge small leaves (`glassine scrub --smallest-leaf 10`).",),
+        version="9.9.9",
+    )
+    return replace(base, **given)
+
+
+def unknown_findings() -> Findings:
+    """Make findings in which nothing was measured."""
+    missing = NotApplicable("no domain was given.")
+    return findings(
+        verdict="could not tell",
+        checks=(Check(rule="smallest_leaf", limit=10, measured=None, status="unknown", meaning="Give the data."),),
+        domain=None,
+        reconstruction=missing,
+        labels=missing,
+        values=Failed("it took too long."),
+        subgroups=missing,
+        exposed_rows=missing,
+        alignment=missing,
+        parts=tuple(part(i, None, purity=None, bits_learned=None, prediction=None) for i in range(1, 5)),
+        notes=(),
+        advice=(),
+    )
+
+
+def large_findings(n_leaves: int = 3000, *, name: str = "x") -> Findings:
+    """Make findings of a large tree; leaf 1,234 has all the flags."""
+    parts = tuple(
+        part(
+            i,
+            condition=" and ".join(f"{name}{j} <= {i}.1234" for j in range(12)),
+            bits_learned=1 + i / n_leaves,
+            flags=("small", "pure", "exposed") if i == 1234 else (),
+        )
+        for i in range(1, n_leaves + 1)
+    )
+    return findings(parts=parts, tree=balanced_tree(n_leaves))
+
+
+def rule_findings(n_rules: int = 3, **given: Any) -> Findings:
+    """Make findings of a rule list."""
+    parts = [part(i) for i in range(1, n_rules)] + [part(n_rules, 0, condition="otherwise", flags=("empty",))]
+    parts[-1] = replace(parts[-1], bits_learned=None, purity=None)
+    return findings(
+        model=replace(findings().model, kind="rule list", n_parts=n_rules),
+        parts=tuple(parts),
+        tree=(),
+        **given,
+    )
