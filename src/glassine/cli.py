@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -184,9 +186,6 @@ def scrub_command(
         Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
     ] = "coarsen",
     base: Annotated[int, typer.Option("--base", help="Coarsened counts are multiples of this.")] = 10,
-    grid_size: Annotated[
-        int, typer.Option("--grid-size", help="Most cut points derived from an attribute's bounds.")
-    ] = 20,
     smallest_leaf: Annotated[int, typer.Option("--smallest-leaf", help="Merge leaves of fewer records.")] = 0,
     data: DataOption = None,
     target: Annotated[str | None, typer.Option("--target", help="Column to predict: what does scrubbing cost?")] = None,
@@ -213,7 +212,7 @@ def scrub_command(
     before = _load(model, known, trust_pickle)
     with _stages() as progress:
         progress("scrubbing")
-        result = scrub(before, known, counts=counts, base=base, grid_size=grid_size, smallest_leaf=smallest_leaf)
+        result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=frame)
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, frame, target), "after": accuracy(result.model, frame, target)}
@@ -312,6 +311,8 @@ def demo_command(
 def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
+    # The parser would end an interrupted run with 1, which means "outside policy".
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     try:
         app()
     except GlassineError as error:
@@ -319,6 +320,11 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
+        sys.exit(2)
+    except Exception:
+        # Status 1 means "outside policy": a defect of our own must not look like a verdict.
+        traceback.print_exc()
+        typer.echo("glassine: internal error, please report it with the lines above.", err=True)
         sys.exit(2)
 
 

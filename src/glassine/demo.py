@@ -186,7 +186,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     say("auditing the rule list")
     of_rules = audit(rules, domain=domain, data=bunch.data)
     say("scrubbing the tree")
-    cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10)
+    cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10, data=bunch.data)
     of_scrubbed = audit(cleaned.model, domain=domain, data=bunch.data)
     labelled = bunch.data.assign(**{TARGET: names})
     say("writing")
@@ -195,10 +195,14 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     write_model(tree, folder / "tree.json")
     write_text(format_rules(rules), folder / "rules.txt")
     write_model(cleaned.model, folder / "scrubbed-tree.json")
-    for name, findings in (("tree", of_tree), ("rules", of_rules), ("scrubbed", of_scrubbed)):
+    for name, title, findings in (
+        ("tree", "Decision tree", of_tree),
+        ("rules", "Rule list", of_rules),
+        ("scrubbed", "Scrubbed decision tree", of_scrubbed),
+    ):
         write_json(findings.to_dict(), folder / f"{name}-findings.json")
         write_text(
-            render_html(findings, title=f"{name} learnt from breast-cancer records"), folder / f"{name}-report.html"
+            render_html(findings, title=f"{title} learnt from breast-cancer records"), folder / f"{name}-report.html"
         )
     return DemoResult(
         folder=folder,

@@ -12,7 +12,7 @@ import numpy as np
 
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
-from glassine.domain.grid import GRID_SIZE, public_grid
+from glassine.domain.grid import public_grid
 from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
@@ -51,8 +51,8 @@ def scrub(
     *,
     counts: Counts = "coarsen",
     base: int = 10,
-    grid_size: int = GRID_SIZE,
     smallest_leaf: int = 0,
+    data: Any = None,
 ) -> ScrubResult:
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
@@ -70,10 +70,10 @@ def scrub(
         Published means of a regression are rounded to three significant digits unless kept.
     base : int, default=10
         What coarsened counts are multiples of.
-    grid_size : int, default=20
-        Most cut points of a grid derived from bounds.
     smallest_leaf : int, default=0
-        Splits of a tree with a leaf of fewer records are undone, the deepest first. Needs published counts.
+        Splits of a tree with a leaf of fewer records are undone, the deepest first. Needs published counts or data.
+    data : data frame, optional
+        The training records. Moved thresholds move records too; with the data, leaves are counted again after it.
 
     Returns
     -------
@@ -88,25 +88,40 @@ def scrub(
     """
     if counts not in ("keep", "coarsen", "remove"):
         raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
-    for name, value, least in (("base", base, 2), ("grid_size", grid_size, 1), ("smallest_leaf", smallest_leaf, 0)):
+    for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
         if not value >= least:
             raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")
-    n_merged = 0
-    if smallest_leaf:
-        if not isinstance(model, DecisionTree):
-            raise InvalidModelError("only a tree's leaves can be merged. Learn the rule list again with more support.")
-        before = len(model.cells)
-        model = _merge(model, smallest_leaf)
-        n_merged = before - len(model.cells)
-    moves = {literal: _round(literal, domain, grid_size) for literal in model.literals}
+    if smallest_leaf and not isinstance(model, DecisionTree):
+        raise InvalidModelError("only a tree's leaves can be merged. Learn the rule list again with more support.")
+    moves = {literal: _round(literal, domain) for literal in model.literals}
     old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
-    cleaned = _clean_counts(model, counts, base)
-    if isinstance(cleaned, DecisionTree):
-        scrubbed: DecisionTree | RuleList = _rebuild_tree(cleaned, moves, domain)
+    n_before = len(model.cells)
+    if isinstance(model, DecisionTree):
+        if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
+            model = _merge(model, smallest_leaf, _published_sizes(model))
+        moved: DecisionTree | RuleList = _rebuild_tree(model, moves, domain)
+        n_moved = len(moved.cells)
+        if smallest_leaf and data is not None:
+            moved = _merge(moved, smallest_leaf, _counted_sizes(moved, data))
+        n_merged = n_before - len(model.cells) + n_moved - len(moved.cells)
     else:
-        scrubbed = _rebuild_list(cleaned, moves, domain)
+        moved, n_merged = _rebuild_list(model, moves, domain), 0
+    scrubbed = _clean_counts(moved, counts, base)
     kept = _numbers({literal: literal for literal in scrubbed.literals}, domain)
     return ScrubResult(model=scrubbed, n_rounded=len(old - new), n_dropped=len(new - kept), n_merged=n_merged)
+
+
+def _published_sizes(tree: DecisionTree) -> dict[int, int]:
+    if any(cell.evidence.size is None for cell in tree.cells):
+        raise InvalidModelError(
+            "small leaves cannot be merged in a model that publishes no counts. Give the data, or drop smallest_leaf."
+        )
+    return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
+
+
+def _counted_sizes(tree: DecisionTree | RuleList, data: Any) -> dict[int, int]:
+    counted = np.bincount(tree.apply(read_columns(data)), minlength=len(tree.cells))
+    return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
 def accuracy(model: DecisionTree | RuleList, data: Any, target: str) -> float:
@@ -164,12 +179,12 @@ def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set
     }
 
 
-def _round(literal: Condition, domain: Domain, size: int) -> Condition | None:
+def _round(literal: Condition, domain: Domain) -> Condition | None:
     """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
     attribute = domain[literal.attribute]
     if not isinstance(literal, Between) or not isinstance(attribute, Integer | Real):
         return literal
-    grid = public_grid(attribute, size=size)
+    grid = public_grid(attribute)
 
     def nearest(bound: float) -> float:
         if bound >= attribute.hi or bound < attribute.lo:
@@ -285,48 +300,55 @@ def _rebuild_list(rules: RuleList, moves: Mapping[Condition, Condition | None], 
     return replace(rules, rules=tuple(kept), approximate=rules.approximate or changed)
 
 
-def _merge(tree: DecisionTree, smallest: int) -> DecisionTree:
-    """Return the tree with every split undone that has a leaf of fewer records, the deepest first."""
-    if any(cell.evidence.size is None for cell in tree.cells):
-        raise InvalidModelError(
-            "small leaves cannot be merged in a model that publishes no counts. Drop smallest_leaf."
-        )
+def _merge(tree: DecisionTree | RuleList, smallest: int, sizes: Mapping[int, int]) -> DecisionTree:
+    """Return the tree with every split undone that has a leaf of fewer records, the deepest first.
+
+    ``sizes`` holds the number of records of each leaf by the index of its node.
+    """
+    assert isinstance(tree, DecisionTree)  # noqa: S101 - narrows the type
     order, stack = [], [0]
     while stack:
         index = stack.pop()
         order.append(index)
         stack += [branch.child for branch in tree.nodes[index].branches]
-    nodes = dict(enumerate(tree.nodes))
+    nodes, held = dict(enumerate(tree.nodes)), dict(sizes)
     for index in reversed(order):
-        node = nodes[index]
-        children = [nodes[branch.child] for branch in node.branches]
-        if any(not child.branches and (child.evidence.size or 0) < smallest for child in children):
-            nodes[index] = Node(evidence=_join([leaf.evidence for leaf in _leaves(nodes, index)], node.evidence))
+        children = [branch.child for branch in nodes[index].branches]
+        if not children:
+            continue
+        held[index] = sum(held[child] for child in children)
+        if any(not nodes[child].branches and held[child] < smallest for child in children):
+            leaves = _leaves(nodes, index)
+            nodes[index] = Node(evidence=_join([(nodes[i].evidence, held[i]) for i in leaves], nodes[index].evidence))
     return replace(tree, nodes=_renumbered(nodes, 0))
 
 
-def _leaves(nodes: Mapping[int, Node], root: int) -> list[Node]:
+def _leaves(nodes: Mapping[int, Node], root: int) -> list[int]:
     out, stack = [], [root]
     while stack:
-        node = nodes[stack.pop()]
-        if not node.branches:
-            out.append(node)
-        stack += [branch.child for branch in node.branches]
+        index = stack.pop()
+        if not nodes[index].branches:
+            out.append(index)
+        stack += [branch.child for branch in nodes[index].branches]
     return out
 
 
-def _join(parts: list[Evidence], own: Evidence) -> Evidence:
-    """Return the evidence of merged leaves: what the split published itself, completed by their sums."""
+def _join(parts: list[tuple[Evidence, int]], own: Evidence) -> Evidence:
+    """Return the evidence of merged leaves and their sizes: what the split published, completed by their sums."""
+    known = [(evidence.counts, evidence.size) for evidence, _ in parts]
     counts: tuple[int, ...] | None = None
-    if all(part.counts is not None for part in parts):
-        counts = tuple(map(sum, zip(*(part.counts or () for part in parts), strict=True)))
-    total = sum(part.size or 0 for part in parts)
+    if all(c is not None for c, _ in known):
+        counts = tuple(map(sum, zip(*(c or () for c, _ in known), strict=True)))
+    total = sum(size or 0 for _, size in known) if all(size is not None for _, size in known) else None
+    weight = sum(size for _, size in parts)
     value = own.value
-    if value is None and total and all(part.value is not None for part in parts):
-        value = math.fsum((part.size or 0) * (part.value or 0.0) for part in parts) / total
-    label = own.label
-    if label is None and counts is None:
-        label = max(parts, key=lambda part: part.size or 0).label
-    elif counts is not None:
-        label = counts.index(max(counts))
-    return Evidence(counts=counts, total=None if counts is not None else total, label=label, value=value)
+    if value is None and weight and all(evidence.value is not None for evidence, _ in parts):
+        value = math.fsum(size * (evidence.value or 0.0) for evidence, size in parts) / weight
+    if counts is not None:
+        return Evidence(counts=counts, label=counts.index(max(counts)))
+    votes: dict[int, int] = {}
+    for evidence, size in parts:
+        if evidence.label is not None:
+            votes[evidence.label] = votes.get(evidence.label, 0) + size
+    label = max(sorted(votes), key=votes.__getitem__) if votes else own.label
+    return Evidence(total=total, label=label, value=value)

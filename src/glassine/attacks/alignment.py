@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.literals import is_missing
 
 __all__ = ["ErrorEstimate", "align", "distances"]
+
+
+Records: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +42,7 @@ class ErrorEstimate:
     n_matched: int
 
 
-def distances(
-    domain: Domain, left: dict[str, npt.NDArray[Any]], right: dict[str, npt.NDArray[Any]]
-) -> npt.NDArray[np.float64]:
+def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.float64]:
     """Return the mean distance over the attributes of every pair of records.
 
     Parameters
@@ -74,36 +75,29 @@ def distances(
     return total / len(domain)
 
 
-def align(
-    domain: Domain,
-    original: dict[str, npt.NDArray[Any]],
-    pairs: Sequence[tuple[dict[str, npt.NDArray[Any]], dict[str, npt.NDArray[Any]]]],
-    *,
-    max_records: int,
-    rng: np.random.Generator,
-) -> ErrorEstimate:
-    """Return the error of informed and of random draws, each matched with the original at minimum total cost."""
+def align(domain: Domain, draws: Sequence[tuple[Records, Records, Records]]) -> ErrorEstimate:
+    """Return the error of reconstructed and of random records, each matched with original ones at minimum total cost.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes.
+    draws : sequence of (original, reconstructed, random)
+        For each draw as many records of each kind, at least one.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    n = len(original[domain.names[0]])
-    size = min(n, max_records)
-    errors: list[tuple[float, float]] = []
-    for informed, random in pairs:
-        rows = np.sort(rng.permutation(n)[:size])
-        truth = {name: original[name][rows] for name in domain}
-        costs = []
-        for drawn in (informed, random):
-            kept = np.sort(rng.permutation(n)[:size])
-            table = distances(domain, truth, {name: drawn[name][kept] for name in domain})
-            costs.append(float(table[linear_sum_assignment(table)].mean()))
-        errors.append((costs[0], costs[1]))
-    table = np.array(errors)
-    spread = table.std(axis=0, ddof=1) if len(table) > 1 else np.zeros(2)
+    errors = []
+    for original, reconstructed, random in draws:
+        tables = [distances(domain, original, drawn) for drawn in (reconstructed, random)]
+        errors.append([float(table[linear_sum_assignment(table)].mean()) for table in tables])
+    means = np.mean(errors, axis=0)
+    spread = np.std(errors, axis=0, ddof=1) if len(errors) > 1 else np.zeros(2)
     return ErrorEstimate(
-        error=float(table[:, 0].mean()),
+        error=float(means[0]),
         error_sd=float(spread[0]),
-        baseline=float(table[:, 1].mean()),
+        baseline=float(means[1]),
         baseline_sd=float(spread[1]),
-        n_draws=len(pairs),
-        n_matched=size,
+        n_draws=len(errors),
+        n_matched=len(draws[0][0][domain.names[0]]),
     )

@@ -120,7 +120,7 @@ class ProbabilisticDataset:
             self._readings[domain_aware] = _Reading(self.model, self.domain, domain_aware)
         return self._readings[domain_aware]
 
-    @property
+    @cached_property
     def supports(self) -> tuple[int, ...]:
         """Number of training records of each leaf or rule, in order.
 
@@ -134,7 +134,7 @@ class ProbabilisticDataset:
             raise UndefinedMeasureError("the model does not publish how many records each part captured.")
         return tuple(size or 0 for size in sizes)
 
-    @property
+    @cached_property
     def n_records(self) -> int:
         """Number of training records.
 
@@ -221,10 +221,7 @@ class ProbabilisticDataset:
             for factor in reading.touched(region) if size else ():
                 (name,) = reading.space.factors[factor].attributes
                 if name in sizes:
-                    marginal = reading.marginal(region, factor)
-                    weights = reading.space.factors[factor].weights
-                    possible = sum(int(w) for w, m in zip(weights, marginal, strict=True) if m)
-                    left -= 1 - math.log2(possible) / math.log2(sizes[name])
+                    left -= 1 - math.log2(reading.n_possible(region, factor)) / math.log2(sizes[name])
             ratios.append(size * left)
         return math.fsum(ratios) / (self.n_records * len(sizes))
 
@@ -413,16 +410,7 @@ class ProbabilisticDataset:
             If counts are not published or a region that holds records is empty.
         """
         self._require_possible(domain_aware)
-        rng = np.random.default_rng(random_state)
-        reading = self._reading(domain_aware)
-        atoms = np.concatenate(
-            [
-                reading.counter.sample(region, size, rng)
-                for size, region in zip(self.supports, reading.regions, strict=True)
-                if size
-            ]
-        )
-        return reading.draw(atoms, rng)
+        return self._reading(domain_aware).draw_cells(self.supports, np.random.default_rng(random_state))
 
     def error_to(
         self,
@@ -469,14 +457,16 @@ class ProbabilisticDataset:
             if not value >= 1:
                 raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
+        self._require_possible(domain_aware)
         reading = self._reading(domain_aware)
-        everywhere = Region({})
-        pairs = []
+        size = min(n, max_records)
+        draws = []
         for _ in range(n_draws):
-            informed = self.sample(random_state=rng, domain_aware=domain_aware)
-            random = reading.draw(reading.counter.sample(everywhere, n, rng), rng)
-            pairs.append((informed, random))
-        return align(self.domain, data, pairs, max_records=max_records, rng=rng)
+            rows = np.sort(rng.permutation(n)[:size])
+            sizes = rng.multivariate_hypergeometric(self.supports, size).tolist()
+            random = reading.draw(reading.counter.sample(Region({}), size, rng), rng)
+            draws.append(({name: data[name][rows] for name in self.domain}, reading.draw_cells(sizes, rng), random))
+        return align(self.domain, draws)
 
     def notes(self, *, domain_aware: bool = False) -> list[str]:
         """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions."""
@@ -549,13 +539,20 @@ class _Reading:
         """Return the factors on which a region may differ from the whole space."""
         return sorted({factor for box in (region.inside, *region.outside) for factor in box})
 
-    def marginal(self, region: Region, factor: int) -> list[Measure]:
-        return self.counter.marginal(region, factor)
+    def n_possible(self, region: Region, factor: int) -> int:
+        """Return the number of values of a factor that some record of a region has."""
+        if self.counter.is_free(region, factor):
+            return int(self.space.weight(factor, region.inside.get(factor, self.space.full(factor))))
+        marginal = self.counter.marginal(region, factor)
+        return sum(int(w) for w, m in zip(self.space.factors[factor].weights, marginal, strict=True) if m)
 
     def learned(self, region: Region, factor: int) -> dict[str, float]:
         """Bits learned about each attribute of a factor: relative entropy from before to after."""
         part = self.space.factors[factor]
-        after = _shares(self.marginal(region, factor))
+        if len(part.attributes) == 1 and self.counter.is_free(region, factor):
+            left = self.space.weight(factor, region.inside[factor])
+            return {part.attributes[0]: _log2_ratio(self.space.totals[factor], left)}
+        after = _shares(self.counter.marginal(region, factor))
         before = _shares(part.weights)
         if len(part.attributes) == 1:
             return {part.attributes[0]: _relative_entropy(after, before)}
@@ -566,6 +563,11 @@ class _Reading:
             q = sum((b * share for b, share in zip(before, ones, strict=True)), start=Fraction(0))
             out[name] = _relative_entropy([p, 1 - p], [q, 1 - q])
         return out
+
+    def draw_cells(self, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+        """Draw so many records from each region, the first region's first."""
+        atoms = [self.counter.sample(r, int(s), rng) for s, r in zip(sizes, self.regions, strict=True) if s]
+        return self.draw(np.concatenate(atoms), rng)
 
     def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
         columns: dict[str, npt.NDArray[Any]] = {}

@@ -62,6 +62,7 @@ class RegionCounter:
         self._steps = 0
         self._cache: dict[tuple[frozenset[Clause], tuple[int, ...]], Measure] = {}
         self._ranks: dict[int, int] = {}
+        self._chances: dict[tuple[int, int], tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]] = {}
 
     def measure(self, region: Region) -> Measure:
         """Return the number of records of a region, or its volume, exactly.
@@ -105,6 +106,10 @@ class RegionCounter:
                 value = share * space.factors[factor].weights[atom]
                 out[atom] = value.numerator if value.denominator == 1 else value
         return out
+
+    def is_free(self, region: Region, factor: int) -> bool:
+        """Return whether a region leaves a factor uniform on its box, whatever the other factors are."""
+        return not any(factor in box for box in region.outside)
 
     def sample(self, region: Region, size: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Return independent draws from the uniform distribution on a region.
@@ -260,11 +265,14 @@ class RegionCounter:
                     self._sample(rest, inside, mine, out, rng)
 
     def _draw_atoms(self, factor: int, mask: int, size: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-        weights = self._space.factors[factor].weights
-        atoms = [atom for atom in bits(mask) if weights[atom]]
-        total = self._space.weight(factor, mask)
-        chances = np.array([float(Fraction(weights[atom]) / total) for atom in atoms])
-        return np.asarray(rng.choice(np.array(atoms, dtype=np.intp), size=size, p=chances / chances.sum()))
+        if (factor, mask) not in self._chances:
+            weights = self._space.factors[factor].weights
+            atoms = np.array([atom for atom in bits(mask) if weights[atom]], dtype=np.intp)
+            total = self._space.weight(factor, mask)
+            cumulated = np.cumsum([float(weights[atom] / total) for atom in atoms])
+            self._chances[factor, mask] = atoms, cumulated / cumulated[-1]
+        atoms, cumulated = self._chances[factor, mask]
+        return np.asarray(atoms[np.searchsorted(cumulated, rng.random(size), side="right")])
 
 
 def _factors(clauses: Iterable[Clause]) -> set[int]:

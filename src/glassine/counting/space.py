@@ -125,11 +125,11 @@ class NumberFactor:
                 out[rows] = right - rng.random(len(rows)) * (right - left)
                 continue
             step = exact(1 if isinstance(attribute, Integer) else attribute.resolution or 0)
-            before = attribute.measure(-math.inf, lo) if lo != -math.inf else 0
-            inside = int(self.weights[atom])
-            for row in rows:
-                offset = int(rng.integers(inside)) if inside < 2**62 else int(rng.random() * inside)
-                out[row] = float(exact(attribute.lo) + step * (int(before) + offset))
+            before = int(attribute.measure(-math.inf, lo)) if lo != -math.inf else 0
+            places = before + rng.integers(int(self.weights[atom]), size=len(rows))
+            # A quotient of whole numbers is the nearest float of the decimal, so that 3 steps of 0.1 are 0.3.
+            whole = math.lcm(step.denominator, exact(attribute.lo).denominator)
+            out[rows] = (int(exact(attribute.lo) * whole) + int(step * whole) * places) / whole
         if isinstance(attribute, Integer) and not attribute.missing:
             return {self.attributes[0]: out.astype(np.int64)}
         return {self.attributes[0]: out}

@@ -11,7 +11,7 @@ from glassine.domain.attributes import Attribute, Integer, Real, exact
 
 __all__ = ["GRID_SIZE", "on_grid", "public_grid"]
 
-GRID_SIZE = 20
+GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
 
 
@@ -32,7 +32,7 @@ def public_grid(attribute: Attribute, *, size: int = GRID_SIZE) -> tuple[float, 
     ----------
     attribute : Attribute
         The attribute.
-    size : int, default=20
+    size : int, default=50
         Largest number of cut points derived from bounds.
 
     Returns

@@ -35,7 +35,9 @@ class Group(ABC):
     if TYPE_CHECKING:
 
         @property
-        def attributes(self) -> tuple[str, ...]: ...
+        def attributes(self) -> tuple[str, ...]:
+            """The attributes that it ties."""
+            ...
 
     @abstractmethod
     def patterns(self) -> list[Pattern]:

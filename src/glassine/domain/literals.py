@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidDataError, InvalidModelError
 
 __all__ = ["Between", "Literal", "OneOf", "is_missing"]
 
@@ -79,7 +79,13 @@ class Between:
         """Return where the values of a numeric column, shape (n,), satisfy the literal."""
         values = np.asarray(column)
         gaps = is_missing(values)
-        numbers = np.where(gaps, np.nan, values).astype(float) if values.dtype.kind == "O" else values.astype(float)
+        try:
+            numbers = np.where(gaps, np.nan, values).astype(float)
+        except (TypeError, ValueError):
+            odd = next(v for v in values[~gaps].tolist() if isinstance(v, str) or not isinstance(v, int | float))
+            raise InvalidDataError(
+                f"{self.attribute!r} is compared with a number, but its column holds {odd!r}. Convert or recode it."
+            ) from None
         inside = (numbers > self.lo) & (numbers <= self.hi)
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
 

@@ -1,0 +1,393 @@
+"""The command line, run as a process: output, exit status, and bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from glassine import Domain, ExactlyOne, Integer, Real, as_model, write_model
+from glassine.findings import schema
+
+RULES = (
+    "if [a] and [not b] then [true] ([10 ; 20] examples)\n"
+    "else if [c] then [false] ([20 ; 10] examples)\n"
+    "else [false] ([30 ; 10] examples)\n"
+)
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "glassine", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200"},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rules.txt").write_text(RULES)
+    Domain.binary(["a", "b", "c"], groups=[ExactlyOne(("a", "c"))]).to_json(tmp_path / "domain.json")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 300), "dose": rng.uniform(0, 5, 300).round(3)})
+    frame["ill"] = np.where(frame["age"] / 40 + frame["dose"] > 3.5, "yes", "no")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    Domain({"age": Integer(0, 120), "dose": Real(0.0, 10.0, 0.001)}).to_json(tmp_path / "people.json")
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(random_state=0).fit(frame[["age", "dose"]], frame["ill"])
+    write_model(as_model(tree), tmp_path / "tree.json")
+    (tmp_path / "tree.pkl").write_bytes(pickle.dumps(tree))
+    return tmp_path
+
+
+def test_audit_prints_the_fixed_names(folder: Path) -> None:
+    done = run("audit", "rules.txt", "--domain", "domain.json", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    plain = json.loads(done.stdout)
+    jsonschema.validate(plain, schema())
+    assert plain["verdict"] == "within policy"
+    assert plain["reconstruction"]["dist_g"] == pytest.approx(
+        (30 * 1 + 30 * 1.584962500721156 + 40 * 1.584962500721156) / 300
+    )
+    assert plain["reconstruction"]["entropy_bits"] > 0
+    assert 0 < plain["reconstruction"]["dist_g_domain_aware"] < 1
+
+
+def test_exit_statuses(folder: Path) -> None:
+    assert run("audit", "rules.txt", "--domain", "domain.json", cwd=folder).returncode == 0
+    assert run("audit", "rules.txt", cwd=folder).returncode == 2
+    (folder / "policy.toml").write_text("smallest_leaf = 35\n")
+    outside = run("audit", "rules.txt", "--domain", "domain.json", "--policy", "policy.toml", cwd=folder)
+    assert outside.returncode == 1
+    assert "OUTSIDE" in outside.stdout.upper()
+
+
+def test_audit_with_data_writes_a_report(folder: Path) -> None:
+    done = run(
+        "audit",
+        "tree.json",
+        "--domain",
+        "people.json",
+        "--data",
+        "people.csv",
+        "--sensitive",
+        "age",
+        "-o",
+        "report.html",
+        cwd=folder,
+    )
+    assert done.returncode == 1, done.stderr
+    page = (folder / "report.html").read_text()
+    assert page.startswith("<!doctype html>") or page.lower().startswith("<!doctype html>")
+    assert "report.html" in done.stdout
+    again = run("audit", "tree.json", "--domain", "people.json", "-o", "findings.json", cwd=folder)
+    assert again.returncode == 1
+    jsonschema.validate(json.loads((folder / "findings.json").read_text()), schema())
+
+
+def test_scrub_writes_a_copy_and_audits_it_again(folder: Path) -> None:
+    done = run(
+        "scrub",
+        "tree.json",
+        "--domain",
+        "people.json",
+        "-o",
+        "clean.json",
+        "--counts",
+        "remove",
+        "--smallest-leaf",
+        "10",
+        "--data",
+        "people.csv",
+        "--target",
+        "ill",
+        "--json",
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    plain = json.loads(done.stdout)
+    assert plain["before"]["verdict"] == "outside policy"
+    assert plain["after"]["verdict"] == "within policy"
+    assert plain["accuracy"]["before"] == 1
+    assert 0.8 < plain["accuracy"]["after"] <= 1
+    assert plain["changes"]["rounded"] > 0
+    text = run("scrub", "tree.json", "--domain", "people.json", "-o", "c.json", "--report", "c.html", cwd=folder)
+    assert "Thresholds rounded" in text.stdout
+    assert (folder / "c.html").exists()
+
+
+def test_domain_infer_and_check(folder: Path) -> None:
+    done = run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert Domain.from_json(folder / "inferred.json").inferred
+    assert run("domain", "check", "inferred.json", "--data", "people.csv", cwd=folder).returncode == 0
+    printed = run("domain", "infer", "people.csv", cwd=folder)
+    assert json.loads(printed.stdout)["schema"] == "glassine.domain/1"
+    Domain({"age": Integer(0, 40)}).to_json(folder / "narrow.json")
+    broken = run("domain", "check", "narrow.json", "--data", "people.csv", "--json", cwd=folder)
+    assert broken.returncode == 1
+    assert json.loads(broken.stdout)["violations"]["age"] > 0
+
+
+def test_demo_writes_its_folder(tmp_path: Path) -> None:
+    done = run("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    names = {path.name for path in (tmp_path / "glassine-demo").iterdir()}
+    assert {"tree-report.html", "rules-report.html", "scrubbed-report.html", "domain.json", "tree.json"} <= names
+    assert "OUTSIDE POLICY" in done.stdout
+    again = run("audit", "glassine-demo/rules.txt", "--domain", "glassine-demo/domain.json", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout)["model"]["kind"] == "rule list"
+    assert again.returncode == 1
+    result = run("demo", "--json", "-o", "other", cwd=tmp_path)
+    assert json.loads(result.stdout)["accuracy"]["after"] > 0.9
+
+
+def test_a_defect_of_our_own_is_not_a_verdict(folder: Path) -> None:
+    """Exit status 1 means outside policy, so an unexpected error must not end with it."""
+    code = (
+        "import sys, glassine.auditing, glassine.cli\n"
+        "def broken(*args, **kwargs): raise RuntimeError('planted')\n"
+        "glassine.auditing.audit = broken\n"
+        "sys.argv = ['glassine', 'audit', 'rules.txt']\n"
+        "glassine.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "planted" in done.stderr
+    assert "internal error" in done.stderr
+
+
+def test_an_interrupt_is_not_a_verdict(folder: Path) -> None:
+    code = (
+        "import os, signal, sys, glassine.auditing, glassine.cli\n"
+        "glassine.auditing.audit = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.argv = ['glassine', 'audit', 'rules.txt', '-o', 'report.html']\n"
+        "glassine.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert not (folder / "report.html").exists()
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    from glassine import __version__
+
+    assert run("--version", cwd=tmp_path).stdout.strip() == f"glassine {__version__}"
+    assert "audit" in run("--help", cwd=tmp_path).stdout
+
+
+def test_a_trusted_pickle_is_read(folder: Path) -> None:
+    done = run("audit", "tree.pkl", "--trust-pickle", "--domain", "people.json", "--json", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["model"]["kind"] == "decision tree"
+
+
+def edit(name: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    """Return a step that rewrites a JSON file."""
+
+    def step(folder: Path) -> None:
+        plain = json.loads((folder / name).read_text())
+        change(plain)
+        (folder / name).write_text(json.dumps(plain))
+
+    return step
+
+
+def put(name: str, content: bytes) -> Callable[[Path], None]:
+    """Return a step that writes a file."""
+
+    def step(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return step
+
+
+def cut(name: str) -> Callable[[Path], None]:
+    """Return a step that truncates a file in its middle."""
+
+    def step(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+
+    return step
+
+
+def store(name: str, value: Callable[[], Any]) -> Callable[[Path], None]:
+    """Return a step that pickles a value."""
+
+    def step(folder: Path) -> None:
+        (folder / name).write_bytes(pickle.dumps(value()))
+
+    return step
+
+
+def unfitted() -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier()
+
+
+def forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(2, random_state=0).fit([[0], [1]], [0, 1])
+
+
+def nothing(folder: Path) -> None:
+    """Change nothing."""
+
+
+def group_of(kind: str, *names: str) -> dict[str, Any]:
+    return {"type": kind, "attributes": list(names)}
+
+
+AUDIT = ("audit", "tree.json", "--domain", "people.json", "-o", "report.html")
+LIST = ("audit", "rules.txt", "--domain", "domain.json", "-o", "report.html")
+NAN = (
+    b'{"schema": "glassine.model/1", "kind": "decision-tree", "attributes": ["x"], '
+    b'"nodes": [{"branches": [{"if": {"attribute": "x", "at_most": NaN}, "child": 1}]}]}'
+)
+
+BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
+    "no such model": (nothing, ("audit", "none.json", "-o", "report.html"), "cannot read none.json"),
+    "no such domain": (nothing, ("audit", "tree.json", "--domain", "none.json"), "cannot read none.json"),
+    "no such data": (nothing, (*AUDIT, "--data", "none.csv"), "cannot read none.csv"),
+    "no such policy": (nothing, (*AUDIT, "--policy", "none.toml"), "cannot read none.toml"),
+    "truncated JSON": (cut("tree.json"), AUDIT, "not valid JSON"),
+    "truncated domain": (cut("people.json"), AUDIT, "not valid JSON"),
+    "wrong model schema": (edit("tree.json", lambda m: m.update(schema="glassine.model/7")), AUDIT, "schema"),
+    "wrong domain schema": (edit("people.json", lambda d: d.update(schema="glassine.domain/7")), AUDIT, "schema"),
+    "NaN threshold": (put("tree.json", NAN), AUDIT, "NaN"),
+    "null threshold": (
+        edit("tree.json", lambda m: m["nodes"][0]["branches"][0]["if"].update(at_most="high")),
+        AUDIT,
+        "must be a number",
+    ),
+    "contradictory groups": (
+        edit(
+            "domain.json",
+            lambda d: d["groups"].append({"type": "combinations", "attributes": ["a", "c"], "rows": [[0, 0], [1, 1]]}),
+        ),
+        LIST,
+        "contradict each other",
+    ),
+    "group of an unknown attribute": (
+        edit("domain.json", lambda d: d["groups"].append(group_of("implies", "a", "z"))),
+        LIST,
+        "not an attribute",
+    ),
+    "negative count": (edit("tree.json", lambda m: m["nodes"][-1].update(counts=[-1, 3])), AUDIT, "at least 0"),
+    "counts that do not add up": (
+        edit("tree.json", lambda m: m["nodes"][0].update(counts=[1, 1])),
+        AUDIT,
+        "not the sum of its branches",
+    ),
+    "too many classes": (
+        edit("tree.json", lambda m: m["nodes"][-1].update(counts=[1, 2, 3])),
+        AUDIT,
+        "3 class counts",
+    ),
+    "a cycle": (edit("tree.json", lambda m: m["nodes"][0]["branches"][0].update(child=0)), AUDIT, "leads to node 0"),
+    "a child too far": (
+        edit("tree.json", lambda m: m["nodes"][0]["branches"][0].update(child=10**6)),
+        AUDIT,
+        "leads to node 1000000",
+    ),
+    "no nodes": (edit("tree.json", lambda m: m.update(nodes=[])), AUDIT, "at least one node"),
+    "unknown key": (edit("tree.json", lambda m: m.update(colour="red")), AUDIT, "unknown key 'colour'"),
+    "feature missing in the domain": (
+        edit("people.json", lambda d: d["attributes"].pop(0)),
+        AUDIT,
+        "'age'",
+    ),
+    "threshold on a category": (
+        edit(
+            "people.json",
+            lambda d: d["attributes"].__setitem__(0, {"name": "age", "type": "category", "values": ["x"]}),
+        ),
+        AUDIT,
+        "'age' has the category 'x'",
+    ),
+    "value outside its domain": (
+        put("rules.txt", b"if [a = 7] then [true] ([1 ; 2] examples)\nelse [false] ([3 ; 1] examples)\n"),
+        LIST,
+        "7",
+    ),
+    "rule list without a default": (put("rules.txt", RULES.splitlines()[0].encode()), LIST, "default"),
+    "rule list with rubbish": (put("rules.txt", RULES.encode() + b"else maybe\n"), LIST, "line 4"),
+    "a pickle": (nothing, ("audit", "tree.pkl", "-o", "report.html"), "pickle is code"),
+    "a pickle of something else": (
+        store("tree.pkl", lambda: {"a": 1}),
+        ("audit", "tree.pkl", "--trust-pickle"),
+        "dict",
+    ),
+    "unfitted estimator": (store("tree.pkl", unfitted), ("audit", "tree.pkl", "--trust-pickle"), "fitted"),
+    "unsupported estimator": (store("tree.pkl", forest), ("audit", "tree.pkl", "--trust-pickle"), "RandomForest"),
+    "binary rubbish": (put("tree.json", bytes(range(256)) * 20), AUDIT, "tree.json"),
+    "empty file": (put("tree.json", b""), AUDIT, "empty"),
+    "a folder": (nothing, ("audit", ".", "-o", "report.html"), "."),
+    "empty data": (put("people.csv", b"age,dose\n"), (*AUDIT, "--data", "people.csv"), "at least one record"),
+    "data of no bytes": (put("people.csv", b""), (*AUDIT, "--data", "people.csv"), "empty"),
+    "data without a column": (
+        put("people.csv", b"age,weight\n1,2\n"),
+        (*AUDIT, "--data", "people.csv"),
+        "lack the column 'dose'",
+    ),
+    "data of text in a number": (
+        put("people.csv", b"age,dose\nold,2\n"),
+        (*AUDIT, "--data", "people.csv"),
+        "'age'",
+    ),
+    "data rubbish": (put("people.csv", b"PAR1" + bytes(200)), (*AUDIT, "--data", "people.csv"), "people.csv"),
+    "unknown policy rule": (put("p.toml", b"smalest_leaf = 3"), (*AUDIT, "--policy", "p.toml"), "smalest_leaf"),
+    "impossible policy": (put("p.toml", b"purest_leaf = 2.0"), (*AUDIT, "--policy", "p.toml"), "purest_leaf"),
+    "unknown sensitive attribute": (nothing, (*AUDIT, "--sensitive", "income"), "'income'"),
+    "report into no folder": (nothing, (*AUDIT[:-1], "no/such/report.html"), "cannot write"),
+    "target without data": (
+        nothing,
+        ("scrub", "tree.json", "--domain", "people.json", "-o", "report.html", "--target", "ill"),
+        "--target needs --data",
+    ),
+    "unknown target": (
+        nothing,
+        ("scrub", "tree.json", "--domain", "people.json", "-o", "report.html", "--data", "people.csv", "--target", "z"),
+        "'z'",
+    ),
+    "unknown option": (nothing, ("audit", "tree.json", "--colour"), "--colour"),
+    "unknown command": (nothing, ("adit", "tree.json"), "adit"),
+    "inference of nothing": (put("people.csv", b"age\n"), ("domain", "infer", "people.csv"), "at least one record"),
+    "inference without a column": (nothing, ("domain", "infer", "people.csv", "--exclude", "z"), "'z'"),
+    "check of a bad domain": (put("people.json", b"[]"), ("domain", "check", "people.json"), "JSON object"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_clear_line_and_nothing_else(folder: Path, kind: str) -> None:
+    prepare, arguments, message = BAD[kind]
+    prepare(folder)
+    before = {path.name for path in folder.iterdir()}
+    done = run(*arguments, cwd=folder)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert {path.name for path in folder.iterdir()} == before
+    if "unknown option" not in kind and "unknown command" not in kind:
+        assert done.stderr.startswith("glassine: ")
+        assert done.stderr.count("\n") == 1, done.stderr
+    assert "Traceback" not in done.stderr
