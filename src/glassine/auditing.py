@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -16,13 +17,20 @@ from glassine.attacks.labels import LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import ProbabilisticDataset, SubgroupLeakage, reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values
+from glassine.counting import MAX_STEPS
 from glassine.domain import Binary, Category, Domain
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import attributes_of, conjunction_text, is_missing
-from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
+from glassine.errors import (
+    CountingLimitError,
+    InvalidDataError,
+    InvalidDomainError,
+    InvalidPolicyError,
+    PrivacyLeakWarning,
+    UndefinedMeasureError,
+)
 from glassine.findings import (
     AttributeFinding,
-    Check,
     Count,
     DomainSummary,
     Findings,
@@ -31,10 +39,11 @@ from glassine.findings import (
     ReconstructionFinding,
     SubgroupFinding,
     TreeNode,
-    Verdict,
 )
-from glassine.models import DecisionTree, RuleList
+from glassine.judging import advise, check_bits, check_purity, check_sizes, check_values, decide
+from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.policy import Policy
+from glassine.suppression import Suppression
 
 __all__ = ["audit"]
 
@@ -51,6 +60,7 @@ def audit(
     sensitive: str | None = None,
     policy: Policy | None = None,
     show_small_counts: bool = False,
+    max_steps: int = MAX_STEPS,
     progress: Callable[[str], None] | None = None,
 ) -> Findings:
     r"""Audit a published model: measure what its reader can learn about the training records.
@@ -72,6 +82,8 @@ def audit(
         The limits to judge by; the defaults of :class:`Policy` otherwise.
     show_small_counts : bool, default=False
         Whether counts below the policy's ``suppress_below`` are shown.
+    max_steps : int, default=300,000
+        Steps that exact counts may take; beyond them reconstruction is reported as failed.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -98,8 +110,23 @@ def audit(
     """
     from glassine.models.formats import as_model
 
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InvalidPolicyError(
+            f"policy must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
+        )
+    notes: list[str] = []
+    if domain is None and data is not None:
+        domain = _inferred(as_model(model), read_columns(data), notes)
+    elif domain is not None and domain.inferred:
+        notes.append("The domain was inferred from data, which understates what a reader learns.")
     return _Audit(
         model=as_model(model, domain),
+        notes=notes,
+        max_steps=max_steps,
         domain=domain,
         data=data,
         sensitive=sensitive,
@@ -121,24 +148,19 @@ class _Audit:
         sensitive: str | None,
         policy: Policy,
         show_small_counts: bool,
+        max_steps: int,
+        notes: list[str],
         progress: Callable[[str], None],
     ) -> None:
         self.model, self.policy, self.sensitive, self.progress = model, policy, sensitive, progress
-        self.below = 0 if show_small_counts else policy.suppress_below
-        self.notes: list[str] = []
-        self.frame = data
+        self.shown = Suppression(0 if show_small_counts else policy.suppress_below)
+        self.notes, self.domain, self.frame = notes, domain, data
         self.columns: dict[str, npt.NDArray[Any]] | None = None if data is None else read_columns(data)
-        if domain is None and data is not None:
-            used = [name for name in model.attributes if name in (self.columns or {})]
-            domain = Domain.infer(_only(self.columns or {}, used)) if used else None
-            self.notes.append("No domain was given: it was inferred from the data, which understates what is learned.")
-        elif domain is not None and domain.inferred:
-            self.notes.append("The domain was inferred from data, which understates what a reader learns.")
-        self.domain = domain
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
         if sensitive is not None:
             self._check_sensitive(sensitive)
-        self.known = None if domain is None else reconstruct(model, domain)
+        self.sizes = self._sizes()
+        self.known = None if domain is None else reconstruct(self._counted_model(), domain, max_steps=max_steps)
 
     def _check_sensitive(self, name: str) -> None:
         in_domain = self.domain is not None and name in self.domain
@@ -160,15 +182,16 @@ class _Audit:
         rows = self._exposed_rows(learned)
         self.progress("matching with the data")
         alignment = self._alignment()
-        sizes = self._sizes()
+        sizes = self.sizes
         checks = (
-            *self._check_leaves(sizes, labels),
-            *self._check_bits(learned, sizes),
-            *self._check_values(values),
+            *check_sizes(self.model, self.policy, self.shown, sizes),
+            *check_purity(self.model, self.policy, self.shown, labels),
+            *check_bits(self.policy, learned, sizes, getattr(reconstruction, "reason", "")),
+            *check_values(self.policy, values),
         )
         parts = self._parts(learned, sizes)
         return Findings(
-            verdict=_verdict(checks),
+            verdict=decide(checks),
             checks=checks,
             model=self._model_summary(),
             domain=self._domain_summary(),
@@ -183,7 +206,7 @@ class _Audit:
             parts=parts,
             tree=_shape(self.model),
             notes=tuple(self.notes),
-            advice=_advice(checks, self.domain, self.model),
+            advice=advise(checks, self.policy, self.domain, self.model),
             version=__version__,
         )
 
@@ -199,10 +222,14 @@ class _Audit:
         try:
             published, aware = known.notes(), known.notes(domain_aware=True)
             learned = known.bits_learned(domain_aware=True)
+            finding = self._rebuilt(known, learned)
         except CountingLimitError as error:
             return None, Failed(str(error))
         self.notes += published
         self.notes += [f"with the domain's groups, {note}" for note in aware if note not in published]
+        return learned, Measured(finding)
+
+    def _rebuilt(self, known: ProbabilisticDataset, learned: Sequence[float]) -> ReconstructionFinding:
         undefined: list[str] = []
 
         def value(measure: Callable[[], float]) -> float | None:
@@ -215,8 +242,8 @@ class _Audit:
 
         mean = value(lambda: known.bits_per_record(domain_aware=True))
         defined = mean is not None
-        shown = [b for b, size in zip(learned, self._sizes(), strict=True) if size != 0 and math.isfinite(b)]
-        finding = ReconstructionFinding(
+        shown = [b for b, size in zip(learned, self.sizes, strict=True) if size != 0 and math.isfinite(b)]
+        return ReconstructionFinding(
             entropy_bits=value(known.entropy),
             prior_bits=value(known.prior_entropy),
             dist=value(known.dist),
@@ -232,7 +259,6 @@ class _Audit:
             else (),
             undefined=" ".join(undefined) or None,
         )
-        return learned, Measured(finding)
 
     def _curve(self, known: ProbabilisticDataset) -> tuple[tuple[float, float], ...]:
         """Return the exposure curve, steps of fewer records than may be shown merged with the next."""
@@ -242,7 +268,7 @@ class _Audit:
         for share, bits in known.exposure_curve(domain_aware=True):
             size = round((share - start) * n)
             start, held, weight = share, held + size, weight + size * bits
-            if held >= self.below:
+            if held >= self.shown.below:
                 out.append((share, weight / held))
                 held, weight = 0, 0.0
         if held and out:  # too few to stand alone: they join the step before
@@ -254,12 +280,33 @@ class _Audit:
         return tuple(out)
 
     def _sizes(self) -> list[int | None]:
-        """Return the records of each part: as published, else as counted in the data."""
+        """Return the records of each part: as published, else as counted in the data.
+
+        Rounded counts say nothing certain about the true ones: a published 0 may be 4.
+        """
         published = [cell.evidence.size for cell in self.model.cells]
-        if self.rows is None or all(size is not None for size in published):
-            return published
-        counted = np.bincount(self.rows, minlength=len(published))
-        return [int(counted[i]) if size is None else size for i, size in enumerate(published)]
+        exact = [None if self.model.approximate else size for size in published]
+        if self.rows is None or all(size is not None for size in exact):
+            return exact
+        counted = np.bincount(self.rows, minlength=len(exact))
+        self.notes.append("The model does not publish exact counts: they were counted in the data.")
+        return [int(counted[i]) if size is None else size for i, size in enumerate(exact)]
+
+    def _counted_model(self) -> DecisionTree | RuleList:
+        """Return the model, with sizes counted in the data where it publishes none."""
+        model = self.model
+        if self.rows is None or all(cell.evidence.size is not None for cell in model.cells):
+            return model
+        size_of = {cell.node: size for cell, size in zip(model.cells, self.sizes, strict=True)}
+
+        def counted(index: int, evidence: Evidence) -> Evidence:
+            return replace(evidence, counts=None, total=size_of.get(index), error_rate=None)
+
+        if isinstance(model, DecisionTree):
+            nodes = tuple(replace(node, evidence=counted(i, node.evidence)) for i, node in enumerate(model.nodes))
+            return replace(model, nodes=nodes)
+        rules = tuple(replace(rule, evidence=counted(i, rule.evidence)) for i, rule in enumerate(model.rules))
+        return replace(model, rules=rules)
 
     def _compare_with_data(self) -> None:
         if self.rows is None or self.model.approximate:
@@ -293,15 +340,17 @@ class _Audit:
             SubgroupFinding(
                 attribute=group.attribute,
                 value=group.value,
-                size=self._count(group.size),
+                size=self.shown.rough(group.size),
                 bits_mean=group.bits_mean,
                 bits_largest=group.bits_largest,
             )
             for group in found
-            if group.size >= self.below and math.isfinite(group.bits_mean)
+            if group.size >= self.shown.below and math.isfinite(group.bits_mean)
         )
         if len(kept) < len(found):
-            self.notes.append(f"{len(found) - len(kept)} subgroups of fewer than {self.below} records are not shown.")
+            self.notes.append(
+                f"{len(found) - len(kept)} subgroups of fewer than {self.shown.below} records are not shown."
+            )
         return Measured(kept)
 
     def _grouping(self) -> list[str]:
@@ -337,147 +386,34 @@ class _Audit:
         except CountingLimitError as error:
             return Failed(str(error))
 
-    # The policy
-
-    def _check_leaves(self, sizes: Sequence[int | None], labels: Outcome[LabelDisclosure]) -> list[Check]:
-        checks = []
-        noun, nouns = ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
-        limit = self.policy.smallest_leaf
-        if limit is not None:
-            held = [size for size in sizes if size]
-            small = sum(size < limit for size in held)
-            if any(size is None for size in sizes):
-                meaning = "The model does not publish how many records each part captured. Give the data to judge it."
-                checks.append(
-                    Check(rule="smallest_leaf", limit=limit, measured=None, status="unknown", meaning=meaning)
-                )
-            else:
-                meaning = f"{small} of {len(held)} {nouns} were made from fewer than {limit} people."
-                checks.append(
-                    Check(
-                        rule="smallest_leaf",
-                        limit=limit,
-                        measured=self._count(min(held, default=0)),
-                        status="broken" if small else "kept",
-                        meaning=meaning if small else f"Every {noun} was made from at least {limit} people.",
-                    )
-                )
-        top = self.policy.purest_leaf
-        if top is not None:
-            purities = [cell.evidence.purity for cell in self.model.cells if cell.evidence.size != 0]
-            known = [p for p in purities if p is not None]
-            pure = sum(p > top for p in known)
-            if known:
-                meaning = (
-                    f"In {pure} of {len(known)} {nouns} more than {top:.0%} have the same outcome: who is known to "
-                    "fall there has a known outcome."
-                    if pure
-                    else f"No {noun} has more than {top:.0%} of one outcome."
-                )
-                checks.append(
-                    Check(
-                        rule="purest_leaf",
-                        limit=top,
-                        measured=self._purity(max(known)),
-                        status="broken" if pure else "kept",
-                        meaning=meaning,
-                    )
-                )
-            else:
-                reason = labels.reason if isinstance(labels, NotApplicable | Failed) else ""
-                meaning = f"No share of an outcome is published: {reason}"
-                checks.append(Check(rule="purest_leaf", limit=top, measured=None, status="kept", meaning=meaning))
-        return checks
-
-    def _check_bits(self, learned: Sequence[float] | None, sizes: Sequence[int | None]) -> list[Check]:
-        limit = self.policy.largest_bits_per_record
-        if limit is None:
-            return []
-        if learned is None:
-            meaning = "What is learned about a record was not measured: it needs a domain."
-            return [
-                Check(rule="largest_bits_per_record", limit=limit, measured=None, status="unknown", meaning=meaning)
-            ]
-        held = [bits for bits, size in zip(learned, sizes, strict=True) if size != 0]
-        largest = max(held, default=0.0)
-        if math.isinf(largest):
-            meaning = "A part holds records where the domain allows none: the domain contradicts the model."
-            return [
-                Check(rule="largest_bits_per_record", limit=limit, measured=None, status="unknown", meaning=meaning)
-            ]
-        left = f"all but one in {2**largest:,.0f} of the possible records" if largest < 50 else "nearly every record"
-        return [
-            Check(
-                rule="largest_bits_per_record",
-                limit=limit,
-                measured=round(largest, 3),
-                status="broken" if largest > limit else "kept",
-                meaning=f"Of the most exposed person a reader can rule out {left}.",
-            )
-        ]
-
-    def _check_values(self, values: ValueLeakage) -> list[Check]:
-        checks = []
-        limit = self.policy.thresholds_off_grid
-        if limit is not None:
-            if values.n_off_grid is None:
-                status: Any = "unknown" if values.n_thresholds else "kept"
-                meaning = "Which thresholds are public was not measured: it needs a domain."
-                meaning = meaning if values.n_thresholds else "The model has no threshold on a number."
-            else:
-                status = "broken" if values.n_off_grid > limit else "kept"
-                meaning = (
-                    f"{values.n_off_grid} of {values.n_thresholds} thresholds are not public cut points, so they were "
-                    "taken from training values."
-                    if values.n_off_grid
-                    else "Every threshold is a public cut point."
-                )
-            measured = values.n_off_grid if values.n_thresholds else 0
-            checks.append(
-                Check(rule="thresholds_off_grid", limit=limit, measured=measured, status=status, meaning=meaning)
-            )
-        limit = self.policy.midpoints
-        if limit is not None and values.n_midpoints is not None:
-            meaning = (
-                f"{values.n_midpoints} thresholds are, bit for bit, the midpoint of two training values."
-                if values.n_midpoints
-                else "No threshold is the midpoint of two training values."
-            )
-            status = "broken" if values.n_midpoints > limit else "kept"
-            checks.append(
-                Check(rule="midpoints", limit=limit, measured=values.n_midpoints, status=status, meaning=meaning)
-            )
-        return checks
-
     # What the findings show
 
-    def _count(self, value: int) -> Count:
-        return f"<{self.below}" if 0 < value < self.below else value
-
-    def _purity(self, value: float) -> float:
-        return value if not self.below or value == 1 else math.floor(value * 20) / 20
-
     def _hide_label_counts(self, labels: Outcome[LabelDisclosure]) -> Outcome[LabelDisclosure]:
-        if not isinstance(labels, Measured) or not self.below:
+        if not isinstance(labels, Measured) or not self.shown.below:
             return labels
         entry = labels.value
         rounded = {
             name: round(getattr(entry, name), 2) for name in ("guess_rate", "base_rate", "bits_prior", "bits_left")
         }
         return Measured(
-            replace(entry, purest=self._purity(entry.purest), n_certain=self._count(int(entry.n_certain)), **rounded)
+            replace(
+                entry,
+                purest=self.shown.share(entry.purest),
+                n_certain=self.shown.count(int(entry.n_certain)),
+                **rounded,
+            )
         )
 
     def _hide_value_counts(self, values: ValueLeakage) -> ValueLeakage:
         exposed = values.n_records_at_midpoints
         return replace(
             values,
-            n_records_at_midpoints=None if exposed is None else self._count(int(exposed)),
-            n_lone_targets=self._count(int(values.n_lone_targets)),
+            n_records_at_midpoints=None if exposed is None else self.shown.count(int(exposed)),
+            n_lone_targets=self.shown.count(int(values.n_lone_targets)),
         )
 
     def _parts(self, learned: Sequence[float] | None, sizes: Sequence[int | None]) -> tuple[Part, ...]:
-        hidden = _hidden(sizes, self.below)
+        hidden = self.shown.hidden(sizes)
         parts = []
         for i, cell in enumerate(self.model.cells):
             evidence, size = cell.evidence, sizes[i]
@@ -493,13 +429,13 @@ class _Audit:
             elif bits is not None and size != 0 and limit is not None and bits > limit:
                 flags.append("exposed")
             counts = evidence.counts
-            show = counts is not None and not hidden[i] and all(c == 0 or c >= self.below for c in counts)
+            show = counts is not None and not hidden[i] and all(c == 0 or c >= self.shown.below for c in counts)
             shown_size: Count | None = size
             if hidden[i]:
-                shown_size = f"<{self.below}" if size and size < self.below else "hidden"
+                shown_size = f"<{self.shown.below}" if size and size < self.shown.below else "hidden"
             purity = evidence.purity
             if purity is not None and not show:
-                purity = None if hidden[i] else self._purity(purity)
+                purity = None if hidden[i] else self.shown.share(purity)
             parts.append(
                 Part(
                     number=i + 1,
@@ -555,27 +491,25 @@ class _Audit:
         )
 
 
-def _only(columns: Mapping[str, npt.NDArray[Any]], names: Sequence[str]) -> Any:
+def _inferred(
+    model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]], notes: list[str]
+) -> Domain | None:
+    """Return the domain of the model's attributes as the data show it, with a warning; None if they show none."""
     import polars as pl
 
-    return pl.DataFrame(
-        {
-            name: [None if gap else value for value, gap in zip(column.tolist(), is_missing(column), strict=True)]
-            for name in names
-            for column in [columns[name]]
-        },
-        strict=False,
-    )
-
-
-def _hidden(sizes: Sequence[int | None], below: int) -> list[bool]:
-    """Which sizes to hide: the small ones, and the next smallest if one alone could be had by subtraction."""
-    hidden = [size is not None and 0 < size < below for size in sizes]
-    if sum(hidden) == 1:
-        others = [(size, i) for i, size in enumerate(sizes) if size and not hidden[i]]
-        if others:
-            hidden[min(others)[1]] = True
-    return hidden
+    used = [name for name in model.attributes if name in columns]
+    if not used:
+        return None
+    frame = {
+        name: [
+            None if gap else value for value, gap in zip(columns[name].tolist(), is_missing(columns[name]), strict=True)
+        ]
+        for name in used
+    }
+    text = "No domain was given: it was inferred from the data, which understates what a reader learns."
+    notes.append(text)
+    warnings.warn(text, PrivacyLeakWarning, stacklevel=3)
+    return Domain.infer(pl.DataFrame(frame, strict=False))
 
 
 def _shape(model: DecisionTree | RuleList) -> tuple[TreeNode, ...]:
@@ -590,35 +524,4 @@ def _shape(model: DecisionTree | RuleList) -> tuple[TreeNode, ...]:
         here = len(out) - 1
         for branch in reversed(model.nodes[index].branches):
             stack.append((branch.child, here, branch.literal.text(DIGITS)))
-    return tuple(out)
-
-
-def _verdict(checks: Sequence[Check]) -> Verdict:
-    if any(check.status == "broken" for check in checks):
-        return "outside policy"
-    if not checks or any(check.status == "unknown" for check in checks):
-        return "could not tell"
-    return "within policy"
-
-
-def _advice(checks: Sequence[Check], domain: Domain | None, model: DecisionTree | RuleList) -> tuple[str, ...]:
-    broken = {check.rule for check in checks if check.status == "broken"}
-    unknown = {check.rule for check in checks if check.status == "unknown"}
-    out = []
-    if "smallest_leaf" in broken:
-        out.append(
-            "Merge small leaves (`glassine scrub --smallest-leaf 10`), or learn again with min_samples_leaf."
-            if isinstance(model, DecisionTree)
-            else "Learn again with a larger minimum support, or drop the rules that capture few records."
-        )
-    if "purest_leaf" in broken:
-        out.append("Publish labels without counts (`glassine scrub --counts remove`), or merge the pure leaves.")
-    if "largest_bits_per_record" in broken:
-        out.append("Learn a shallower model: every condition on a path tells more about those who took it.")
-    if broken & {"thresholds_off_grid", "midpoints"}:
-        out.append("Round thresholds to public cut points (`glassine scrub`); it rarely costs accuracy.")
-    if unknown and domain is None:
-        out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
-    elif domain is not None and domain.inferred:
-        out.append("Replace the inferred bounds and categories of the domain by public ones.")
     return tuple(out)

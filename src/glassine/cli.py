@@ -71,12 +71,32 @@ def _read_frame(path: Path) -> Any:
     try:
         if head == b"PAR1":
             return pl.read_parquet(path)
-        return pl.read_csv(path, infer_schema_length=None, null_values=["", "?", "NA", "NaN", "nan"])
+        frame = pl.read_csv(path, infer_schema_length=None, null_values=["", "?", "NA", "NaN", "nan"])
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UnreadableFileError(
             f"{path} is not a CSV or Parquet file that can be read: {first}.", path=path
         ) from None
+    twice = [name for name in frame.columns if "_duplicated_" in name]
+    if twice:
+        name = twice[0].rsplit("_duplicated_", 1)[0]
+        raise UnreadableFileError(f"{path} has two columns named {name!r}. Rename one.", path=path)
+    if len(frame.columns) == 1 and any(mark in frame.columns[0] for mark in ";\t|"):
+        raise UnreadableFileError(f"{path} is not separated by commas: its header is {frame.columns[0]!r}.", path=path)
+    return frame
+
+
+def _check_outputs(outputs: list[Path | None], inputs: list[Path | None]) -> None:
+    """Raise before any work if an output is an input, another output, or lies in no folder."""
+    taken = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise UnreadableFileError(f"cannot write {path}: it is read or written already. Name another.", path=path)
+        if not path.resolve().parent.is_dir():
+            raise UnreadableFileError(f"cannot write {path}: its folder does not exist. Make it first.", path=path)
+        taken.add(path.resolve())
 
 
 def _domain_of(path: Path | None) -> Domain | None:
@@ -133,10 +153,12 @@ def audit_command(
     as_json: JsonOption = False,
     trust_pickle: TrustOption = False,
     show_small_counts: SmallOption = False,
+    max_steps: Annotated[int, typer.Option("--max-steps", help="Steps that exact counts may take.")] = 300_000,
 ) -> None:
     """Audit a published model. Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input."""
     from glassine.auditing import audit
 
+    _check_outputs([output], [model, domain, data, policy])
     limits = _policy_of(policy)
     known = _domain_of(domain)
     frame = None if data is None else _read_frame(data)
@@ -149,6 +171,7 @@ def audit_command(
             sensitive=sensitive,
             policy=limits,
             show_small_counts=show_small_counts,
+            max_steps=max_steps,
             progress=progress,
         )
     if output is not None:
@@ -204,6 +227,7 @@ def scrub_command(
     from glassine.models.formats import write_model
     from glassine.scrubbing import accuracy, scrub
 
+    _check_outputs([output, report], [model, domain, data, policy])
     limits, known = _policy_of(policy), _domain_of(domain)
     assert known is not None  # noqa: S101 - narrows the type: the option is required
     frame = None if data is None else _read_frame(data)
@@ -248,6 +272,7 @@ def infer_command(
     from glassine.domain.serialization import to_dict
     from glassine.errors import InvalidDataError
 
+    _check_outputs([output], [data])
     frame = _read_frame(data)
     for name in exclude or []:
         if name not in frame.columns:

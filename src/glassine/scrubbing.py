@@ -14,7 +14,7 @@ from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import public_grid
 from glassine.domain.inference import columns as read_columns
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
@@ -34,7 +34,7 @@ class ScrubResult:
     n_rounded : int
         Distinct thresholds that were moved to a public cut point.
     n_dropped : int
-        Distinct thresholds that were dropped, because their split no longer separates any possible values.
+        Leaves or rules that were dropped, because after rounding no possible record reaches them.
     n_merged : int
         Leaves that were merged because they were too small.
     """
@@ -46,7 +46,7 @@ class ScrubResult:
 
 
 def scrub(
-    model: DecisionTree | RuleList,
+    model: Any,
     domain: Domain,
     *,
     counts: Counts = "coarsen",
@@ -60,8 +60,8 @@ def scrub(
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
-        The model.
+    model : DecisionTree, RuleList or fitted estimator
+        The model, or anything that :func:`glassine.as_model` reads.
     domain : Domain
         The public domain; each threshold moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`,
         a tie to the lower one.
@@ -86,6 +86,13 @@ def scrub(
         If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
         merged in a model that is a rule list or publishes no counts.
     """
+    from glassine.models.formats import as_model
+
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    model = as_model(model, domain)
     if counts not in ("keep", "coarsen", "remove"):
         raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
@@ -100,15 +107,16 @@ def scrub(
         if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
             model = _merge(model, smallest_leaf, _published_sizes(model))
         moved: DecisionTree | RuleList = _rebuild_tree(model, moves, domain)
-        n_moved = len(moved.cells)
+        n_dropped = len(model.cells) - len(moved.cells)
         if smallest_leaf and data is not None:
             moved = _merge(moved, smallest_leaf, _counted_sizes(moved, data))
-        n_merged = n_before - len(model.cells) + n_moved - len(moved.cells)
+        n_merged = n_before - n_dropped - len(moved.cells)
     else:
         moved, n_merged = _rebuild_list(model, moves, domain), 0
-    scrubbed = _clean_counts(moved, counts, base)
-    kept = _numbers({literal: literal for literal in scrubbed.literals}, domain)
-    return ScrubResult(model=scrubbed, n_rounded=len(old - new), n_dropped=len(new - kept), n_merged=n_merged)
+        n_dropped = n_before - len(moved.cells)
+    return ScrubResult(
+        model=_clean_counts(moved, counts, base), n_rounded=len(old - new), n_dropped=n_dropped, n_merged=n_merged
+    )
 
 
 def _published_sizes(tree: DecisionTree) -> dict[int, int]:

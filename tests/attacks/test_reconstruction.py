@@ -250,7 +250,7 @@ def test_astronomic_domains() -> None:
     assert known.dist_g() == pytest.approx(4999 / 5000)
 
 
-@pytest.mark.parametrize(("attribute", "message"), [("weight", "the domain lacks"), ("sex", "is a category")])
+@pytest.mark.parametrize(("attribute", "message"), [("weight", "the domain lacks"), ("sex", "has the category")])
 def test_a_model_of_another_domain_is_refused(attribute: str, message: str) -> None:
     nodes = (
         Node(branches=(Branch(Between(attribute, hi=30), 1), Branch(Between(attribute, lo=30), 2))),

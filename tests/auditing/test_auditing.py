@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -22,13 +23,21 @@ from glassine import (
     Measured,
     NotApplicable,
     Policy,
+    PrivacyLeakWarning,
     Real,
     RuleList,
     as_model,
     audit,
+    scrub,
 )
-from glassine.domain import Between
-from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.domain import Between, OneOf
+from glassine.errors import (
+    InvalidDataError,
+    InvalidDomainError,
+    InvalidModelError,
+    InvalidPolicyError,
+    UnsupportedModelError,
+)
 from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Node, Rule
 
@@ -133,18 +142,14 @@ def test_a_contradicted_domain_is_never_safe() -> None:
     assert findings.to_dict()["reconstruction"]["dist_g"] is None
 
 
-def test_counting_that_is_too_hard_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    from glassine.attacks import reconstruction
-    from glassine.counting import RegionCounter
-
-    monkeypatch.setattr(reconstruction, "RegionCounter", lambda space: RegionCounter(space, max_steps=0))
+def test_counting_that_is_too_hard_is_a_failure() -> None:
     domain = Domain.binary(["a", "b", "c"])
     text = (
         "if [a] and [b] then [true] ([10 ; 20] examples)\n"
         "else if [b] and [c] then [true] ([10 ; 20] examples)\n"
         "else [false] ([20 ; 10] examples)"
     )
-    findings = audit(RuleList.from_text(text, domain), domain=domain)
+    findings = audit(RuleList.from_text(text, domain), domain=domain, max_steps=0)
     assert isinstance(findings.reconstruction, Failed)
     assert findings.verdict == "could not tell"
 
@@ -179,7 +184,8 @@ def test_other_data_are_noticed() -> None:
 
 def test_data_without_a_domain_infer_one_and_say_so() -> None:
     frame = pd.DataFrame({"age": [10] * 50 + [50] * 60, "sex": ["f"] * 110})
-    findings = audit(tree_of((30, 20), (20, 40)), data=frame)
+    with pytest.warns(PrivacyLeakWarning, match="inferred from the data"):
+        findings = audit(tree_of((30, 20), (20, 40)), data=frame)
     assert findings.domain is not None
     assert findings.domain.inferred == ("age", "sex")
     assert any("inferred" in note for note in findings.notes)
@@ -279,6 +285,102 @@ def test_bad_input_is_refused() -> None:
         audit(tree, domain=Domain({"weight": Integer(0, 9)}))
     with pytest.raises(UnsupportedModelError):
         audit(object())
+    wrong: Any = {}
+    with pytest.raises(InvalidDomainError, match="domain must be a Domain, got dict"):
+        audit(tree, domain=wrong)
+    with pytest.raises(InvalidPolicyError, match="policy must be a Policy, got dict"):
+        audit(tree, domain=DOMAIN, policy=wrong)
+
+
+def test_rounded_counts_never_pass_the_smallest_leaf() -> None:
+    """A 7 rounds to 10 and a 4 to 0: neither tells that the leaf is large enough."""
+    domain = Domain.binary(["a", "b", "c"])
+    text = (
+        "if [a] and [b] then [true] ([0 ; 7] examples)\n"
+        "else if [b] then [false] ([3 ; 1] examples)\n"
+        "else [true] ([200 ; 300] examples)"
+    )
+    rules = scrub(RuleList.from_text(text, domain), domain).model
+    assert statuses(audit(rules, domain=domain))["smallest_leaf"] == "unknown"
+    frame = pd.DataFrame([(1, 1, 0)] * 7 + [(0, 1, 0)] * 4 + [(0, 0, 0)] * 500, columns=["a", "b", "c"])
+    assert statuses(audit(rules, domain=domain, data=frame))["smallest_leaf"] == "broken"
+
+
+def test_shares_without_counts_are_judged() -> None:
+    """Random sample weights hide the counts of a tree, not the shares of its leaves."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 100, (400, 1))
+    y = np.where(rng.uniform(size=400) < 0.02, x[:, 0] < 40, x[:, 0] >= 40)
+    fitted = DecisionTreeClassifier(max_depth=1).fit(x, y, sample_weight=rng.uniform(size=400))
+    findings = audit(fitted, domain=Domain({"age": Integer(0, 99)}))
+    assert findings.to_dict()["labels"]["status"] == "not applicable"
+    assert statuses(findings)["purest_leaf"] == "broken"
+
+
+def test_shares_of_some_parts_only_are_unknown() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2))),
+        Node(evidence=Evidence(counts=(30, 20))),
+        Node(evidence=Evidence(total=60, label=1)),
+    )
+    tree = DecisionTree(nodes, ("age", "sex"), ("no", "yes"))
+    assert statuses(audit(tree, domain=DOMAIN))["purest_leaf"] == "unknown"
+
+
+def test_two_lone_records_are_not_told_by_their_sum() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2))),
+        Node(branches=(Branch(OneOf("sex", ("f",)), 3), Branch(OneOf("sex", ("m",)), 4))),
+        Node(branches=(Branch(OneOf("sex", ("f",)), 5), Branch(OneOf("sex", ("m",)), 6))),
+        *(Node(evidence=Evidence(counts=counts)) for counts in ((1, 0), (0, 1), (50, 50), (60, 60))),
+    )
+    findings = audit(DecisionTree(nodes, ("age", "sex"), ("no", "yes")), domain=DOMAIN)
+    assert [part.size for part in findings.parts] == ["<10", "<10", "hidden", 120]
+    plain = findings.to_dict()
+    assert [group["size"] for group in plain["subgroups"]["value"]] == ["about 110", "about 110"]
+
+
+def test_the_last_step_of_the_curve_is_never_a_small_one() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=90), 1), Branch(Between("age", lo=90), 2))),
+        Node(evidence=Evidence(counts=(0, 3))),
+        Node(evidence=Evidence(counts=(50, 50))),
+    )
+    findings = audit(DecisionTree(nodes, ("age", "sex"), ("no", "yes")), domain=DOMAIN)
+    curve = findings.to_dict()["reconstruction"]["exposure_curve"]
+    assert len(curve) == 1
+    assert curve[0][0] == 1
+
+
+def test_exposed_rows_are_in_order_of_number() -> None:
+    frame = pd.DataFrame({"age": [50] * 5 + [10] * 3 + [50] * 55 + [10] * 47, "sex": ["f"] * 110})
+    rows = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, data=frame).to_dict()["exposed_rows"]["value"]
+    assert rows == sorted(rows)
+
+
+def test_gaps_that_only_the_data_show_are_read_into_the_model() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 100, 300).astype(float)
+    y = x > 50
+    x[rng.uniform(size=300) < 0.1] = np.nan
+    frame = pd.DataFrame({"age": x})
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, y)
+    with pytest.warns(PrivacyLeakWarning):
+        findings = audit(fitted, data=frame)
+    assert findings.to_dict()["alignment"]["status"] == "measured"
+
+
+def test_unpublished_counts_are_counted_in_the_data() -> None:
+    frame = pd.DataFrame({"age": [10] * 50 + [50] * 60, "sex": ["f", "m"] * 55})
+    tree = tree_of((30, 20), (20, 40))
+    bare = scrub(tree, DOMAIN, counts="remove").model
+    plain, full = (audit(m, domain=DOMAIN, data=frame).to_dict() for m in (bare, tree))
+    assert plain["reconstruction"]["dist_g"] == full["reconstruction"]["dist_g"]
+    assert any("counted in the data" in note for note in plain["notes"])
 
 
 def test_the_stages_are_told() -> None:

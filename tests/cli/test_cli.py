@@ -369,6 +369,27 @@ BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
         ("scrub", "tree.json", "--domain", "people.json", "-o", "report.html", "--data", "people.csv", "--target", "z"),
         "'z'",
     ),
+    "report over its own model": (nothing, ("audit", "tree.json", "-o", "tree.json"), "cannot write tree.json"),
+    "report over the domain": (
+        nothing,
+        ("audit", "tree.json", "--domain", "people.json", "-o", "./people.json"),
+        "cannot write people.json",
+    ),
+    "scrub with a report in no folder": (
+        nothing,
+        ("scrub", "tree.json", "--domain", "people.json", "-o", "c.json", "--report", "no/such.html"),
+        "folder does not exist",
+    ),
+    "data with two columns of one name": (
+        put("people.csv", b"age,dose,age\n1,2,3\n"),
+        (*AUDIT, "--data", "people.csv"),
+        "two columns named 'age'",
+    ),
+    "data separated by semicolons": (
+        put("people.csv", b"age;dose\n1;2\n"),
+        (*AUDIT, "--data", "people.csv"),
+        "not separated by commas",
+    ),
     "unknown option": (nothing, ("audit", "tree.json", "--colour"), "--colour"),
     "unknown command": (nothing, ("adit", "tree.json"), "adit"),
     "inference of nothing": (put("people.csv", b"age\n"), ("domain", "infer", "people.csv"), "at least one record"),

@@ -132,6 +132,21 @@ def test_sampling_is_uniform_on_the_region() -> None:
     assert chi2 < size - 1 + 5 * (2 * (size - 1)) ** 0.5
 
 
+@pytest.mark.parametrize(
+    "attribute", [Integer(0, 10**30), Real(0.0, 1e6, 1e-15), Integer(-(10**20), 10**20, missing=True)]
+)
+def test_attributes_beyond_64_bits_are_drawn(attribute: Integer | Real) -> None:
+    literal = Between("x", hi=1e5)
+    space = Space(Domain({"x": attribute}), [literal], domain_aware=True)
+    rng = np.random.default_rng(0)
+    atoms = RegionCounter(space).sample(Region(space.box([literal.negate()])), 200, rng)
+    drawn = space.factors[0].draw(atoms[:, 0], rng)["x"].astype(float)
+    present = drawn[~np.isnan(drawn)]
+    assert (present > 1e5).all()
+    assert (present <= attribute.hi).all()
+    assert present.std() > 0.1 * (attribute.hi - 1e5)
+
+
 def test_too_hard_a_count_is_refused() -> None:
     rng = random.Random(0)
     domain = Domain.binary([f"x{i}" for i in range(60)])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,3 +68,12 @@ def test_a_missing_value_is_one_more() -> None:
 def test_impossible_attributes_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidDomainError, match=message):
         make()
+
+
+def test_numpy_scalars_are_numbers() -> None:
+    whole: Any = np.int64(3)
+    single: Any = np.float32(0.5)
+    assert Integer(0, whole) == Integer(0, 3)
+    assert type(Integer(0, whole).hi) is int
+    assert Real(0.0, 1.0, single) == Real(0.0, 1.0, 0.5)
+    assert type(Real(0.0, 1.0, single).resolution) is float

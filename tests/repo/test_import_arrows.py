@@ -16,6 +16,8 @@ ROOMS = [
     ["demo"],
     ["report"],
     ["auditing", "scrubbing"],
+    ["judging"],
+    ["suppression"],
     ["findings"],
     ["policy"],
     ["attacks"],

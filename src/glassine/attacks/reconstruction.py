@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
-from glassine.counting import Measure, Region, RegionCounter, Space
+from glassine.attacks.worlds import Worlds, log2_ratio
+from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain, Real
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, InvalidDomainError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
 
 __all__ = ["AttributeLeakage", "CellLeakage", "ProbabilisticDataset", "SubgroupLeakage", "reconstruct"]
@@ -108,17 +108,18 @@ class ProbabilisticDataset:
         The public domain.
     """
 
-    def __init__(self, model: DecisionTree | RuleList, domain: Domain) -> None:
+    def __init__(self, model: DecisionTree | RuleList, domain: Domain, *, max_steps: int = MAX_STEPS) -> None:
         self.model = model
         self.domain = domain
-        self._readings: dict[bool, _Reading] = {}
-        self._reading(False)  # an attribute or a value that the domain lacks is an error here
+        self._max_steps = max_steps
+        self._worlds: dict[bool, Worlds] = {}
+        self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
 
-    def _reading(self, domain_aware: bool) -> _Reading:
+    def _worlds_of(self, domain_aware: bool) -> Worlds:
         domain_aware = domain_aware and bool(self.domain.groups)
-        if domain_aware not in self._readings:
-            self._readings[domain_aware] = _Reading(self.model, self.domain, domain_aware)
-        return self._readings[domain_aware]
+        if domain_aware not in self._worlds:
+            self._worlds[domain_aware] = Worlds(self.model, self.domain, domain_aware, self._max_steps)
+        return self._worlds[domain_aware]
 
     @cached_property
     def supports(self) -> tuple[int, ...]:
@@ -157,7 +158,7 @@ class ProbabilisticDataset:
             If an attribute is a continuum: declare its resolution.
         """
         self._require_finite()
-        return tuple(int(m) for m in self._reading(domain_aware).measures)
+        return tuple(int(m) for m in self._worlds_of(domain_aware).measures)
 
     def entropy(self, *, domain_aware: bool = False) -> float:
         """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
@@ -180,7 +181,7 @@ class ProbabilisticDataset:
             If an attribute is a continuum or counts are not published.
         """
         self._require_finite()
-        return self.n_records * math.log2(int(self._reading(domain_aware).space.total))
+        return self.n_records * math.log2(int(self._worlds_of(domain_aware).space.total))
 
     def dist_g(self, *, domain_aware: bool = False) -> float:
         """Return Dist_G, the share of the joint entropy that the model leaves (Definition 4).
@@ -211,17 +212,17 @@ class ProbabilisticDataset:
         """
         self._require_finite()
         self._require_possible(False)
-        reading = self._reading(False)
+        possible = self._worlds_of(False)
         sizes = {name: size for name in self.domain if (size := self.domain[name].size or 0) > 1}
         if not sizes:
             raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
         ratios = []
-        for size, region in zip(self.supports, reading.regions, strict=True):
+        for size, region in zip(self.supports, possible.regions, strict=True):
             left = float(len(sizes))
-            for factor in reading.touched(region) if size else ():
-                (name,) = reading.space.factors[factor].attributes
+            for factor in possible.touched(region) if size else ():
+                (name,) = possible.space.factors[factor].attributes
                 if name in sizes:
-                    left -= 1 - math.log2(reading.n_possible(region, factor)) / math.log2(sizes[name])
+                    left -= 1 - math.log2(possible.n_possible(region, factor)) / math.log2(sizes[name])
             ratios.append(size * left)
         return math.fsum(ratios) / (self.n_records * len(sizes))
 
@@ -230,8 +231,8 @@ class ProbabilisticDataset:
 
         These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty.
         """
-        reading = self._reading(domain_aware)
-        return tuple(_log2_ratio(reading.space.total, measure) for measure in reading.measures)
+        possible = self._worlds_of(domain_aware)
+        return tuple(log2_ratio(possible.space.total, measure) for measure in possible.measures)
 
     def bits_per_record(self, *, domain_aware: bool = False) -> float:
         """Return the mean number of bits that a reader learns about a training record.
@@ -276,15 +277,15 @@ class ProbabilisticDataset:
     def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
         """Return what the model tells about each leaf or rule, in order."""
         finite = self._continuum() is None
-        reading = self._reading(domain_aware)
+        possible = self._worlds_of(domain_aware)
         return [
             CellLeakage(
                 cell=cell,
                 size=cell.evidence.size,
                 worlds=int(measure) if finite else None,
-                bits_learned=_log2_ratio(reading.space.total, measure),
+                bits_learned=log2_ratio(possible.space.total, measure),
             )
-            for cell, measure in zip(self.model.cells, reading.measures, strict=True)
+            for cell, measure in zip(self.model.cells, possible.measures, strict=True)
         ]
 
     def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
@@ -296,12 +297,12 @@ class ProbabilisticDataset:
             As for :meth:`bits_per_record`.
         """
         self._require_possible(domain_aware)
-        reading, supports, n = self._reading(domain_aware), self.supports, self.n_records
+        possible, supports, n = self._worlds_of(domain_aware), self.supports, self.n_records
         mean = dict.fromkeys(self.domain, 0.0)
         largest = dict.fromkeys(self.domain, 0.0)
-        for size, region in zip(supports, reading.regions, strict=True):
-            for factor in reading.touched(region) if size else ():
-                for name, learned in reading.learned(region, factor).items():
+        for size, region in zip(supports, possible.regions, strict=True):
+            for factor in possible.touched(region) if size else ():
+                for name, learned in possible.learned(region, factor).items():
                     mean[name] += size * learned / n
                     largest[name] = max(largest[name], learned)
         return [
@@ -410,7 +411,7 @@ class ProbabilisticDataset:
             If counts are not published or a region that holds records is empty.
         """
         self._require_possible(domain_aware)
-        return self._reading(domain_aware).draw_cells(self.supports, np.random.default_rng(random_state))
+        return self._worlds_of(domain_aware).draw_cells(self.supports, np.random.default_rng(random_state))
 
     def error_to(
         self,
@@ -458,14 +459,14 @@ class ProbabilisticDataset:
                 raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         self._require_possible(domain_aware)
-        reading = self._reading(domain_aware)
+        possible = self._worlds_of(domain_aware)
         size = min(n, max_records)
         draws = []
         for _ in range(n_draws):
             rows = np.sort(rng.permutation(n)[:size])
             sizes = rng.multivariate_hypergeometric(self.supports, size).tolist()
-            random = reading.draw(reading.counter.sample(Region({}), size, rng), rng)
-            draws.append(({name: data[name][rows] for name in self.domain}, reading.draw_cells(sizes, rng), random))
+            random = possible.draw(possible.counter.sample(Region({}), size, rng), rng)
+            draws.append(({name: data[name][rows] for name in self.domain}, possible.draw_cells(sizes, rng), random))
         return align(self.domain, draws)
 
     def notes(self, *, domain_aware: bool = False) -> list[str]:
@@ -473,7 +474,7 @@ class ProbabilisticDataset:
         out = []
         noun = "leaf" if isinstance(self.model, DecisionTree) else "rule"
         for i, (cell, measure) in enumerate(
-            zip(self.model.cells, self._reading(domain_aware).measures, strict=True), start=1
+            zip(self.model.cells, self._worlds_of(domain_aware).measures, strict=True), start=1
         ):
             if measure:
                 continue
@@ -507,7 +508,7 @@ class ProbabilisticDataset:
 
     def _require_possible(self, domain_aware: bool) -> None:
         for i, (size, measure) in enumerate(
-            zip(self.supports, self._reading(domain_aware).measures, strict=True), start=1
+            zip(self.supports, self._worlds_of(domain_aware).measures, strict=True), start=1
         ):
             if size and not measure:
                 raise UndefinedMeasureError(
@@ -519,73 +520,18 @@ class ProbabilisticDataset:
         return f"<ProbabilisticDataset of a {self.model} over {len(self.domain)} attributes>"
 
 
-class _Reading:
-    """The model's regions in one space: with or without the domain's groups."""
-
-    def __init__(self, model: DecisionTree | RuleList, domain: Domain, domain_aware: bool) -> None:
-        self.domain = domain
-        self.space = Space(domain, model.literals, domain_aware=domain_aware)
-        self.counter = RegionCounter(self.space)
-        boxes = {conjunction: self.space.box(conjunction) for cell in model.cells for conjunction in cell.outside}
-        self.regions = [
-            Region(self.space.box(cell.inside), tuple(boxes[c] for c in cell.outside)) for cell in model.cells
-        ]
-
-    @cached_property
-    def measures(self) -> list[Measure]:
-        return [self.counter.measure(region) for region in self.regions]
-
-    def touched(self, region: Region) -> list[int]:
-        """Return the factors on which a region may differ from the whole space."""
-        return sorted({factor for box in (region.inside, *region.outside) for factor in box})
-
-    def n_possible(self, region: Region, factor: int) -> int:
-        """Return the number of values of a factor that some record of a region has."""
-        if self.counter.is_free(region, factor):
-            return int(self.space.weight(factor, region.inside.get(factor, self.space.full(factor))))
-        marginal = self.counter.marginal(region, factor)
-        return sum(int(w) for w, m in zip(self.space.factors[factor].weights, marginal, strict=True) if m)
-
-    def learned(self, region: Region, factor: int) -> dict[str, float]:
-        """Bits learned about each attribute of a factor: relative entropy from before to after."""
-        part = self.space.factors[factor]
-        if len(part.attributes) == 1 and self.counter.is_free(region, factor):
-            left = self.space.weight(factor, region.inside[factor])
-            return {part.attributes[0]: _log2_ratio(self.space.totals[factor], left)}
-        after = _shares(self.counter.marginal(region, factor))
-        before = _shares(part.weights)
-        if len(part.attributes) == 1:
-            return {part.attributes[0]: _relative_entropy(after, before)}
-        out = {}
-        for name in part.attributes:
-            ones = part.holds_one(name)
-            p = sum((a * share for a, share in zip(after, ones, strict=True)), start=Fraction(0))
-            q = sum((b * share for b, share in zip(before, ones, strict=True)), start=Fraction(0))
-            out[name] = _relative_entropy([p, 1 - p], [q, 1 - q])
-        return out
-
-    def draw_cells(self, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
-        """Draw so many records from each region, the first region's first."""
-        atoms = [self.counter.sample(r, int(s), rng) for s, r in zip(sizes, self.regions, strict=True) if s]
-        return self.draw(np.concatenate(atoms), rng)
-
-    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
-        columns: dict[str, npt.NDArray[Any]] = {}
-        for factor, part in enumerate(self.space.factors):
-            columns |= part.draw(atoms[:, factor], rng)
-        return {name: columns[name] for name in self.domain}
-
-
-def reconstruct(model: DecisionTree | RuleList, domain: Domain) -> ProbabilisticDataset:
+def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> ProbabilisticDataset:
     r"""Return what a reader of a published model knows about its training records.
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
-        The published model.
+    model : DecisionTree, RuleList or fitted estimator
+        The published model, or anything that :func:`glassine.as_model` reads.
     domain : Domain
         What is publicly known about the attributes; every attribute that the model tests must be in it. All its
         attributes count, tested or not.
+    max_steps : int, default=300,000
+        Steps that the exact counts may take, some twenty seconds' worth; counting rules that overlap is #P-hard.
 
     Returns
     -------
@@ -596,6 +542,8 @@ def reconstruct(model: DecisionTree | RuleList, domain: Domain) -> Probabilistic
     ------
     InvalidModelError
         If the model tests an attribute or a value that the domain lacks.
+    InvalidDomainError
+        If the domain is not a :class:`Domain`.
 
     References
     ----------
@@ -616,24 +564,13 @@ def reconstruct(model: DecisionTree | RuleList, domain: Domain) -> Probabilistic
     >>> known.worlds(), round(known.dist_g(), 4)
     ((2, 3, 3), 0.4503)
     """
-    return ProbabilisticDataset(model, domain)
+    from glassine.models.formats import as_model
 
-
-def _log2_ratio(whole: Measure, part: Measure) -> float:
-    if not part:
-        return math.inf
-    ratio = Fraction(whole) / Fraction(part)
-    return math.log2(ratio.numerator) - math.log2(ratio.denominator)
-
-
-def _shares(measures: Sequence[Measure]) -> list[Fraction]:
-    total = Fraction(sum(measures, start=0))
-    return [Fraction(m) / total for m in measures]
-
-
-def _relative_entropy(after: Sequence[Fraction], before: Sequence[Fraction]) -> float:
-    terms = (float(a) * _log2_ratio(a, b) for a, b in zip(after, before, strict=True) if a)
-    return max(0.0, math.fsum(terms))
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    return ProbabilisticDataset(as_model(model, domain), domain, max_steps=max_steps)
 
 
 def _subgroups(column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:

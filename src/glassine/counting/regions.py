@@ -26,7 +26,7 @@ __all__ = ["Region", "RegionCounter"]
 Clause: TypeAlias = tuple[tuple[int, int], ...]
 """A box to leave out, as sorted pairs of factor and mask; each mask a proper part of what is allowed."""
 
-MAX_STEPS = 2_000_000
+MAX_STEPS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RegionCounter:
     ----------
     space : Space
         The space.
-    max_steps : int, default=2,000,000
+    max_steps : int, default=300,000
         Branchings allowed over the counter's life; counting is #P-hard, so a limit keeps hard inputs from hanging.
     """
 

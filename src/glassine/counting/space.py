@@ -126,17 +126,29 @@ class NumberFactor:
                 continue
             step = exact(1 if isinstance(attribute, Integer) else attribute.resolution or 0)
             before = int(attribute.measure(-math.inf, lo)) if lo != -math.inf else 0
-            places = before + rng.integers(int(self.weights[atom]), size=len(rows))
+            places = before + _below(int(self.weights[atom]), len(rows), rng)
             # A quotient of whole numbers is the nearest float of the decimal, so that 3 steps of 0.1 are 0.3.
             whole = math.lcm(step.denominator, exact(attribute.lo).denominator)
             out[rows] = (int(exact(attribute.lo) * whole) + int(step * whole) * places) / whole
-        if isinstance(attribute, Integer) and not attribute.missing:
+        if (
+            isinstance(attribute, Integer)
+            and not attribute.missing
+            and max(abs(attribute.lo), abs(attribute.hi)) < 2**53
+        ):
             return {self.attributes[0]: out.astype(np.int64)}
         return {self.attributes[0]: out}
 
     def holds_one(self, attribute: str) -> Sequence[Fraction]:
         """Not a block."""
         raise InvalidModelError(f"{attribute!r} is not binary.")
+
+
+def _below(limit: int, size: int, rng: np.random.Generator) -> npt.NDArray[Any]:
+    """Draw whole numbers from 0 to below a limit of any size, as Python integers."""
+    if limit < 2**62:
+        return rng.integers(limit, size=size).astype(object)
+    words = -(-limit.bit_length() // 8) + 8  # eight bytes more make the remainder's bias smaller than 2^-64
+    return np.array([int.from_bytes(rng.bytes(words)) % limit for _ in range(size)], dtype=object)
 
 
 class ListFactor:

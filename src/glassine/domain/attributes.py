@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +24,7 @@ def exact(value: float) -> Fraction:
 
 def is_whole(value: object) -> bool:
     """Return whether a value is a whole number; True and False are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_name(value: object) -> bool:
@@ -37,15 +38,13 @@ def is_scalar(value: object) -> bool:
 
 
 def _finite(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
         raise InvalidDomainError(f"{what} must be a finite number, got {value!r}. Give the public bound.")
-    return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def _checked_thresholds(thresholds: Iterable[float]) -> tuple[float, ...]:
-    values = tuple(thresholds)
-    for value in values:
-        _finite(value, "a threshold")
+    values = tuple(_finite(value, "a threshold") for value in thresholds)
     if any(a >= b for a, b in pairwise(values)):
         raise InvalidDomainError(f"thresholds must increase strictly, got {values!r}. Sort them and drop repeats.")
     return values
@@ -84,9 +83,11 @@ class Integer:
     inferred: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for bound in (self.lo, self.hi):
+        for name in ("lo", "hi"):
+            bound = getattr(self, name)
             if not is_whole(bound):
                 raise InvalidDomainError(f"Integer bounds must be whole numbers, got {bound!r}. Use Real for others.")
+            object.__setattr__(self, name, int(bound))
         if not self.lo <= self.hi:
             raise InvalidDomainError(f"Integer needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
         object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds))
@@ -140,14 +141,14 @@ class Real:
     inferred: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        _finite(self.lo, "lo")
-        _finite(self.hi, "hi")
+        object.__setattr__(self, "lo", _finite(self.lo, "lo"))
+        object.__setattr__(self, "hi", _finite(self.hi, "hi"))
         if not self.lo < self.hi:
             raise InvalidDomainError(
                 f"Real needs lo < hi, got lo={self.lo} and hi={self.hi}. Swap or widen the bounds."
             )
         if self.resolution is not None:
-            _finite(self.resolution, "resolution")
+            object.__setattr__(self, "resolution", _finite(self.resolution, "resolution"))
             if not 0 < self.resolution <= self.hi - self.lo:
                 raise InvalidDomainError(
                     f"resolution must lie in (0, hi - lo={self.hi - self.lo}], got {self.resolution}. "

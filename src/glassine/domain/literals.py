@@ -55,7 +55,7 @@ class Between:
     Examples
     --------
     >>> str(Between("age", hi=40)), str(Between("age", hi=40).negate())
-    ('age <= 40', 'age > 40')
+    ('age <= 40', 'age > 40 or missing')
     """
 
     attribute: str

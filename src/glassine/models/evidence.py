@@ -57,8 +57,10 @@ class Evidence:
         for count in whole if self.total is None else [*whole, self.total]:
             if not is_whole(count) or not count >= 0:
                 raise InvalidModelError(f"counts must be whole numbers of at least 0, got {count!r}.")
+        if self.total is not None:
+            object.__setattr__(self, "total", int(self.total))
         if self.counts is not None:
-            object.__setattr__(self, "counts", tuple(self.counts))
+            object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
             if self.total is not None and sum(self.counts) != self.total:
                 raise InvalidModelError(
                     f"class counts must add up to the total, got {list(self.counts)} and {self.total}. Mend either."

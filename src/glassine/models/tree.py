@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
 
@@ -212,10 +213,10 @@ class DecisionTree:
                 rows = rows[~taken]
             if len(rows):
                 name = node.branches[0].literal.attribute
-                raise InvalidDataError(
-                    f"row {rows[0]} satisfies no branch on {name!r} (value {columns[name][rows[0]]!r}). "
-                    "Clip it to the domain first."
-                )
+                value = columns[name][rows[0]]
+                gap = bool(is_missing(columns[name][rows[:1]])[0])
+                remedy = "Read the model with a domain in which it may be missing" if gap else "Clip it to the domain"
+                raise InvalidDataError(f"row {rows[0]} satisfies no branch on {name!r} (value {value!r}). {remedy}.")
         return out
 
     def __str__(self) -> str:

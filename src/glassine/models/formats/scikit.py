@@ -145,10 +145,12 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
     counts = class_counts(
         masses, tree.sizes.astype(np.int64), tree.weights, tree.leaf, weight, list(estimator.classes_)
     )
-    labels = values.argmax(axis=1)
+    labels, errors = values.argmax(axis=1), np.clip(1 - (values / sums).max(axis=1), 0, 1)
     return [
-        Evidence(counts=count, label=int(label)) if count is not None else Evidence(total=size, label=int(label))
-        for count, size, label in zip(counts, sizes, labels, strict=True)
+        Evidence(counts=count, label=int(label))
+        if count is not None
+        else Evidence(total=size, label=int(label), error_rate=float(error))
+        for count, size, label, error in zip(counts, sizes, labels, errors, strict=True)
     ]
 
 

@@ -1,0 +1,162 @@
+"""Judging: what was measured against a policy, the verdict, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from glassine.attacks.outcome import Failed, NotApplicable, Outcome
+from glassine.attacks.values import ValueLeakage
+from glassine.domain import Domain
+from glassine.findings import Check, Verdict
+from glassine.models import DecisionTree, RuleList
+from glassine.policy import Policy
+from glassine.suppression import Suppression
+
+__all__ = ["advise", "check_bits", "check_purity", "check_sizes", "check_values", "decide"]
+
+
+def _nouns(model: DecisionTree | RuleList) -> tuple[str, str]:
+    return ("leaf", "leaves") if isinstance(model, DecisionTree) else ("rule", "rules")
+
+
+def _status(broken: bool) -> Literal["kept", "broken"]:
+    return "broken" if broken else "kept"
+
+
+def check_sizes(
+    model: DecisionTree | RuleList, policy: Policy, shown: Suppression, sizes: Sequence[int | None]
+) -> list[Check]:
+    """Judge ``smallest_leaf``; ``sizes`` are the records of each part, None where they are not known."""
+    limit, rule = policy.smallest_leaf, "smallest_leaf"
+    if limit is None:
+        return []
+    noun, nouns = _nouns(model)
+    if any(size is None for size in sizes):
+        meaning = "The model does not publish exactly how many records each part captured. Give the data to judge it."
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
+    held = [size for size in sizes if size]
+    small = sum(size < limit for size in held)
+    meaning = f"Every {noun} was made from at least {limit} people."
+    if small:
+        meaning = f"{small} of {len(held)} {nouns} were made from fewer than {limit} people."
+    status = _status(small > 0)
+    return [Check(rule=rule, limit=limit, measured=shown.count(min(held, default=0)), status=status, meaning=meaning)]
+
+
+def check_purity(
+    model: DecisionTree | RuleList, policy: Policy, shown: Suppression, labels: Outcome[Any]
+) -> list[Check]:
+    """Judge ``purest_leaf`` on the shares that the model publishes: its reader sees no others."""
+    top, rule = policy.purest_leaf, "purest_leaf"
+    if top is None:
+        return []
+    noun, nouns = _nouns(model)
+    purities = [cell.evidence.purity for cell in model.cells if cell.evidence.size != 0]
+    known = [purity for purity in purities if purity is not None]
+    if not known:
+        reason = labels.reason if isinstance(labels, NotApplicable | Failed) else "there is none."
+        meaning = f"No share of an outcome is published: {reason}"
+        return [Check(rule=rule, limit=top, measured=None, status="kept", meaning=meaning)]
+    measured, pure = shown.share(max(known)), sum(purity > top for purity in known)
+    if pure:
+        meaning = (
+            f"In {pure} of {len(known)} {nouns} more than {top:.0%} have the same outcome: who is known to fall there "
+            "has a known outcome."
+        )
+        return [Check(rule=rule, limit=top, measured=measured, status="broken", meaning=meaning)]
+    if len(known) < len(purities):
+        meaning = f"No {noun} that publishes shares has more than {top:.0%} of one outcome; the others publish none."
+        return [Check(rule=rule, limit=top, measured=measured, status="unknown", meaning=meaning)]
+    meaning = f"No {noun} has more than {top:.0%} of one outcome."
+    return [Check(rule=rule, limit=top, measured=measured, status="kept", meaning=meaning)]
+
+
+def check_bits(
+    policy: Policy, learned: Sequence[float] | None, sizes: Sequence[int | None], unmeasured: str
+) -> list[Check]:
+    """Judge ``largest_bits_per_record``; ``unmeasured`` says why bits are not known when ``learned`` is None."""
+    limit, rule = policy.largest_bits_per_record, "largest_bits_per_record"
+    if limit is None:
+        return []
+    if learned is None:
+        meaning = f"What is learned about a record was not measured: {unmeasured}"
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
+    largest = max((bits for bits, size in zip(learned, sizes, strict=True) if size != 0), default=0.0)
+    if math.isinf(largest):
+        meaning = "A part holds records where the domain allows none: the domain contradicts the model."
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
+    left = f"all but one in {2**largest:,.0f} of the possible records" if largest < 50 else "nearly every record"
+    meaning = f"Of the most exposed person a reader can rule out {left}."
+    status = _status(largest > limit)
+    return [Check(rule=rule, limit=limit, measured=round(largest, 3), status=status, meaning=meaning)]
+
+
+def check_values(policy: Policy, values: ValueLeakage) -> list[Check]:
+    """Judge ``thresholds_off_grid``, and ``midpoints`` where the data were given."""
+    checks = []
+    limit, rule = policy.thresholds_off_grid, "thresholds_off_grid"
+    if limit is not None and not values.n_thresholds:
+        meaning = "The model has no threshold on a number."
+        checks.append(Check(rule=rule, limit=limit, measured=0, status="kept", meaning=meaning))
+    elif limit is not None and values.n_off_grid is None:
+        meaning = "Which thresholds are public was not measured: it needs a domain."
+        checks.append(Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning))
+    elif limit is not None and values.n_off_grid is not None:
+        meaning = "Every threshold is a public cut point."
+        if values.n_off_grid:
+            meaning = (
+                f"{values.n_off_grid} of {values.n_thresholds} thresholds are not public cut points, so they were "
+                "taken from training values."
+            )
+        status = _status(values.n_off_grid > limit)
+        checks.append(Check(rule=rule, limit=limit, measured=values.n_off_grid, status=status, meaning=meaning))
+    limit, hits = policy.midpoints, values.n_midpoints
+    if limit is not None and hits is not None:
+        meaning = "No threshold is the midpoint of two training values."
+        if hits:
+            meaning = (
+                f"{hits} of {values.n_thresholds} thresholds are, bit for bit, the midpoint of two training values."
+            )
+        status = _status(hits > limit)
+        checks.append(Check(rule="midpoints", limit=limit, measured=hits, status=status, meaning=meaning))
+    return checks
+
+
+def decide(checks: Sequence[Check]) -> Verdict:
+    """Return the verdict: a broken rule outweighs an unknown one, and no rule at all tells nothing."""
+    if any(check.status == "broken" for check in checks):
+        return "outside policy"
+    if not checks or any(check.status == "unknown" for check in checks):
+        return "could not tell"
+    return "within policy"
+
+
+def advise(
+    checks: Sequence[Check], policy: Policy, domain: Domain | None, model: DecisionTree | RuleList
+) -> tuple[str, ...]:
+    """Return what to do next, one sentence for each kind of remedy."""
+    broken = {check.rule for check in checks if check.status == "broken"}
+    unknown = {check.rule for check in checks if check.status == "unknown"}
+    out = []
+    if "smallest_leaf" in broken:
+        out.append(
+            f"Merge small leaves (`glassine scrub --smallest-leaf {policy.smallest_leaf}`), or learn again with "
+            "min_samples_leaf."
+            if isinstance(model, DecisionTree)
+            else "Learn again with a larger minimum support, or drop the rules that capture few records."
+        )
+    if "purest_leaf" in broken:
+        out.append("Publish labels without counts (`glassine scrub --counts remove`), or merge the pure leaves.")
+    if "largest_bits_per_record" in broken:
+        out.append("Learn a shallower model: every condition on a path tells more about those who took it.")
+    if broken & {"thresholds_off_grid", "midpoints"}:
+        out.append("Round thresholds to public cut points (`glassine scrub`; `--target` measures what it costs).")
+    if "smallest_leaf" in unknown:
+        out.append("Give the training records (`--data`), so that the leaves can be counted.")
+    if unknown - {"smallest_leaf"} and domain is None:
+        out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
+    elif domain is not None and domain.inferred:
+        out.append("Replace the inferred bounds and categories of the domain by public ones.")
+    return tuple(out)

@@ -1,0 +1,52 @@
+"""Suppression: what findings and reports show of small counts. A report is itself a release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glassine.attacks.outcome import Count
+
+__all__ = ["Suppression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """Rules for showing counts of records.
+
+    Attributes
+    ----------
+    below : int
+        Counts from 1 to just below this are not shown; 0 shows everything.
+    """
+
+    below: int
+
+    def count(self, value: int) -> Count:
+        """Return a count as it may be shown."""
+        return f"<{self.below}" if 0 < value < self.below else value
+
+    def rough(self, value: int) -> Count:
+        """Return a size rounded so that neither its complement nor a hidden part can be had by subtraction."""
+        return f"about {round(value / self.below) * self.below}" if self.below else value
+
+    def share(self, value: float) -> float:
+        """Return the share of a class, rounded down to a twentieth; 1 stays 1."""
+        return value if not self.below or value == 1 else math.floor(value * 20) / 20
+
+    def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
+        """Return which sizes of the parts of a known total to hide.
+
+        These are the small ones, and the next smallest until at least two are hidden and their sum, which can be had by
+        subtraction, is at least twice the limit.
+        """
+        hidden = [size is not None and 0 < size < self.below for size in sizes]
+        if not any(hidden):
+            return hidden
+        for size, i in sorted((size, i) for i, size in enumerate(sizes) if size and not hidden[i]):
+            total = sum(size or 0 for size, hide in zip(sizes, hidden, strict=True) if hide)
+            if sum(hidden) > 1 and total >= 2 * self.below:
+                break
+            hidden[i] = bool(size)
+        return hidden
