@@ -111,7 +111,7 @@ def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: 
 
     Parameters
     ----------
-    frame : data frame, shape (n, d)
+    frame : polars.DataFrame, shape (n, d)
         The records.
     labels : array of int, shape (n,)
         Indices into ``classes``.
@@ -132,7 +132,7 @@ def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: 
 
     while len(rules) < n_rules and len(left) >= 2 * min_support and max(counts(left)) < len(left):
         stump = DecisionTreeClassifier(max_depth=2, min_samples_leaf=min_support, random_state=0)
-        tree = as_model(stump.fit(frame.iloc[left], y[left]))
+        tree = as_model(stump.fit(frame[left], y[left]))
         leaves = tree.apply({name: frame[name].to_numpy()[left] for name in tree.attributes})
         sizes = [counts(left[leaves == i]) for i in range(len(tree.cells))]
         best = max(range(len(sizes)), key=lambda i: (max(sizes[i]) / sum(sizes[i]), sum(sizes[i])))
@@ -166,6 +166,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     """
     say = progress or (lambda stage: None)
     say("training")
+    import polars as pl
     from sklearn.datasets import load_breast_cancer
     from sklearn.tree import DecisionTreeClassifier
 
@@ -173,25 +174,26 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UnreadableFileError(f"cannot make the folder {folder}: {error.strerror or error}.", path=folder) from None
-    bunch = load_breast_cancer(as_frame=True)
+    bunch = load_breast_cancer()
+    records = pl.DataFrame(dict(zip(bunch.feature_names.tolist(), bunch.data.T, strict=True)))
     classes = tuple(str(name) for name in bunch.target_names)
-    names = np.array(classes)[bunch.target.to_numpy()]
+    names = np.array(classes)[bunch.target]
     domain = demo_domain()
-    estimator = DecisionTreeClassifier(max_depth=5, random_state=0).fit(bunch.data, names)
+    estimator = DecisionTreeClassifier(max_depth=5, random_state=0).fit(records, names)
     tree = as_model(estimator, domain)
     assert isinstance(tree, DecisionTree)  # noqa: S101 - narrows the type
-    rules = greedy_rules(bunch.data, bunch.target, classes, n_rules=6, min_support=12)
+    rules = greedy_rules(records, bunch.target, classes, n_rules=6, min_support=12)
     say("auditing the tree")
-    of_tree = audit(tree, domain=domain, data=bunch.data)
+    of_tree = audit(tree, domain=domain, data=records)
     say("auditing the rule list")
-    of_rules = audit(rules, domain=domain, data=bunch.data)
+    of_rules = audit(rules, domain=domain, data=records)
     say("scrubbing the tree")
-    cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10, data=bunch.data)
-    of_scrubbed = audit(cleaned.model, domain=domain, data=bunch.data)
-    labelled = bunch.data.assign(**{TARGET: names})
+    cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10, data=records)
+    of_scrubbed = audit(cleaned.model, domain=domain, data=records)
+    labelled = records.with_columns(pl.Series(TARGET, names))
     say("writing")
     domain.to_json(folder / "domain.json")
-    write_text(labelled.to_csv(index=False), folder / "records.csv")
+    write_text(labelled.write_csv(), folder / "records.csv")
     write_model(tree, folder / "tree.json")
     write_text(format_rules(rules), folder / "rules.txt")
     write_model(cleaned.model, folder / "scrubbed-tree.json")

@@ -40,7 +40,8 @@ value is a number or a Boolean if it reads like one; with a domain it is the cat
 **Strict bounds.** ``value < 40`` is kept as ``value <= b``: on an ``Integer`` b is the largest whole number below 40,
 elsewhere the largest floating-point number below it. ``>=`` follows suit.
 
-**Classes.** Lists that predict only ``true`` and ``false`` have the classes (False, True): the papers' counts are
+**Classes.** Lists that predict only ``true`` and ``false`` have the classes (False, True), those that predict only
+``0`` and ``1`` the classes (0, 1): the papers' counts are
 ``[negatives ; positives]``. Other labels need a ``classes:`` header if counts are given. ``[?]`` predicts nothing.
 """
 
@@ -264,6 +265,8 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
         return headers.classes
     if all(isinstance(label, bool) for label in labels):
         return (False, True)
+    if set(labels) <= {0, 1} and not any(isinstance(label, bool) for label in labels):
+        return (0, 1)
     if counted:
         raise InvalidModelError(
             f"line {counted[0].line} gives counts, but the order of the classes is not known. "
