@@ -16,10 +16,11 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import ProbabilisticDataset, SubgroupLeakage, reconstruct
-from glassine.attacks.values import ValueLeakage, leak_values
+from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
 from glassine.counting import MAX_STEPS
 from glassine.domain import Binary, Category, Domain
 from glassine.domain.inference import columns as read_columns
+from glassine.domain.inference import violations
 from glassine.domain.literals import attributes_of, conjunction_text, is_missing
 from glassine.errors import (
     CountingLimitError,
@@ -54,8 +55,8 @@ MOST_SUBGROUP_VALUES = 10
 
 def audit(
     model: Any,
-    *,
     domain: Domain | None = None,
+    *,
     data: Any = None,
     sensitive: str | None = None,
     policy: Policy | None = None,
@@ -176,7 +177,7 @@ class _Audit:
         self.progress("reading labels and values")
         labels = disclose_labels(self.model)
         values = leak_values(self.model, self.domain, self.columns)
-        self._compare_with_data()
+        strangers = self._compare_with_data()
         self.progress("looking at subgroups")
         subgroups = self._subgroups()
         rows = self._exposed_rows(learned)
@@ -184,10 +185,10 @@ class _Audit:
         alignment = self._alignment()
         sizes = self.sizes
         checks = (
-            *check_sizes(self.model, self.policy, self.shown, sizes),
+            *check_sizes(self.model, self.policy, self.shown, sizes, strangers),
             *check_purity(self.model, self.policy, self.shown, labels),
-            *check_bits(self.policy, learned, sizes, getattr(reconstruction, "reason", "")),
-            *check_values(self.policy, values),
+            *check_bits(self.policy, learned, sizes, getattr(reconstruction, "reason", ""), self._inferred()),
+            *check_values(self.policy, values, self._inferred(numbers=True), strangers),
         )
         parts = self._parts(learned, sizes)
         return Findings(
@@ -242,7 +243,8 @@ class _Audit:
 
         mean = value(lambda: known.bits_per_record(domain_aware=True))
         defined = mean is not None
-        shown = [b for b, size in zip(learned, self.sizes, strict=True) if size != 0 and math.isfinite(b)]
+        held = [b for b, size in zip(learned, self.sizes, strict=True) if size != 0]
+        shown = [b for b in held if math.isfinite(b)]
         return ReconstructionFinding(
             entropy_bits=value(known.entropy),
             prior_bits=value(known.prior_entropy),
@@ -252,7 +254,7 @@ class _Audit:
             prior_bits_domain_aware=value(lambda: known.prior_entropy(domain_aware=True)),
             dist_g_domain_aware=value(lambda: known.dist_g(domain_aware=True)),
             bits_mean=mean,
-            bits_largest=max(shown, default=None),
+            bits_largest=max(shown, default=None) if len(shown) == len(held) else None,
             exposure_curve=self._curve(known) if defined else (),
             attributes=tuple(AttributeFinding(**asdict(entry)) for entry in known.by_attribute(domain_aware=True))
             if defined
@@ -308,9 +310,24 @@ class _Audit:
         rules = tuple(replace(rule, evidence=counted(i, rule.evidence)) for i, rule in enumerate(model.rules))
         return replace(model, rules=rules)
 
-    def _compare_with_data(self) -> None:
-        if self.rows is None or self.model.approximate:
-            return
+    def _inferred(self, *, numbers: bool = False) -> list[str]:
+        """Return the tested attributes, or those with thresholds, whose domain was taken from data."""
+        if self.domain is None:
+            return []
+        cut = [name for name, _ in thresholds_of(self.model, self.domain)]
+        tested = cut if numbers else attributes_of(self.model.literals)
+        return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
+
+    def _compare_with_data(self) -> bool:
+        """Note records outside the domain; return whether the data are not the training records."""
+        if self.rows is None:
+            return False
+        present = [name for name in self.domain or () if name in (self.columns or {})]
+        if self.domain is not None and present:
+            for name, count in violations(self.domain.restrict(present), self.frame).items():
+                self.notes.append(f"{name}: {self.shown.count(count)} records of the data lie outside the domain.")
+        if self.model.approximate:
+            return False
         counted = np.bincount(self.rows, minlength=len(self.model.cells))
         published = [cell.evidence.size for cell in self.model.cells]
         differ = sum(size is not None and size != counted[i] for i, size in enumerate(published))
@@ -319,6 +336,7 @@ class _Audit:
                 f"The data are not the training records: {differ} of {len(published)} parts capture another number "
                 "of them than the model says."
             )
+        return bool(differ)
 
     # Subgroups and single records
 
@@ -421,7 +439,8 @@ class _Audit:
             flags = []
             if size and self.policy.smallest_leaf is not None and size < self.policy.smallest_leaf:
                 flags.append("small")
-            if evidence.purity is not None and size and evidence.purity > (self.policy.purest_leaf or 1):
+            # Of fewer people than may be shown, a share above most limits can only be all: the flag would tell.
+            if evidence.purity is not None and not hidden[i] and evidence.purity > (self.policy.purest_leaf or 1):
                 flags.append("pure")
             limit = self.policy.largest_bits_per_record
             if bits is not None and math.isinf(bits):

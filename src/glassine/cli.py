@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,11 +18,11 @@ import typer
 
 from glassine import __version__
 from glassine.errors import GlassineError, UnreadableFileError
-from glassine.files import write_json, write_text
+from glassine.files import write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
-    from glassine.findings import Findings
+    from glassine.findings import Findings, InputFile
     from glassine.models import DecisionTree, RuleList
     from glassine.policy import Policy
 
@@ -148,7 +150,7 @@ def audit_command(
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="Attribute to look at more closely.")] = None,
     policy: PolicyOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report, HTML (or JSON by suffix).")
+        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
     ] = None,
     as_json: JsonOption = False,
     trust_pickle: TrustOption = False,
@@ -174,17 +176,31 @@ def audit_command(
             max_steps=max_steps,
             progress=progress,
         )
+    findings = replace(findings, inputs=_inputs(model=model, domain=domain, data=data, policy=policy))
     if output is not None:
         _write_report(findings, output, title=model.name)
     _print(findings.to_dict() if as_json else _text(findings, output), as_json)
     raise typer.Exit(findings.exit_status)
 
 
+def _inputs(**paths: Path | None) -> tuple[InputFile, ...]:
+    from glassine.files import read_bytes
+    from glassine.findings import InputFile
+
+    return tuple(
+        InputFile(role=role, name=path.name, sha256=hashlib.sha256(read_bytes(path)).hexdigest())
+        for role, path in paths.items()
+        if path is not None
+    )
+
+
 def _write_report(findings: Findings, output: Path, *, title: str) -> None:
     from glassine.report import render_html
 
     if output.suffix == ".json":
-        write_json(findings.to_dict(), output)
+        findings.to_json(output)
+    elif output.suffix == ".txt":
+        write_text(_text(findings), output)
     else:
         write_text(render_html(findings, title=title), output)
 
@@ -243,6 +259,8 @@ def scrub_command(
         first = audit(before, domain=known, data=frame, policy=limits, progress=progress)
         second = audit(result.model, domain=known, data=frame, policy=limits, progress=progress)
     write_model(result.model, output)
+    first = replace(first, inputs=_inputs(model=model, domain=domain, data=data, policy=policy))
+    second = replace(second, inputs=_inputs(model=output, domain=domain, data=data, policy=policy))
     if report is not None:
         _write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
@@ -264,11 +282,12 @@ def infer_command(
     data: Annotated[Path, typer.Argument(help="Records, CSV or Parquet.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the domain, JSON.")] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", help="Column to leave out, such as the target.")
+        list[str] | None, typer.Option("--exclude", help="Column to leave out, such as the target; repeat it for more.")
     ] = None,
 ) -> None:
     """Write a first domain read off records, each attribute marked as inferred. Replace what only the data told."""
     from glassine.domain import Domain
+    from glassine.domain.inference import remarks
     from glassine.domain.serialization import to_dict
     from glassine.errors import InvalidDataError
 
@@ -277,7 +296,10 @@ def infer_command(
     for name in exclude or []:
         if name not in frame.columns:
             raise InvalidDataError(f"--exclude names {name!r}, which is not a column. Check its spelling.")
-    domain = Domain.infer(frame.drop(exclude or []))
+    kept = frame.drop(exclude or [])
+    domain = Domain.infer(kept)
+    for remark in remarks(kept):
+        typer.echo(f"glassine: {remark} (--exclude leaves a column out.)", err=True)
     if output is None:
         _print(to_dict(domain), True)
     else:

@@ -13,7 +13,7 @@ from glassine.auditing import audit
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
-from glassine.files import write_json, write_text
+from glassine.files import write_text
 from glassine.findings import Findings
 from glassine.models import DecisionTree, Evidence, Rule, RuleList
 from glassine.models.formats import as_model, format_rules, write_model
@@ -202,7 +202,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
         ("rules", "Rule list", of_rules),
         ("scrubbed", "Scrubbed decision tree", of_scrubbed),
     ):
-        write_json(findings.to_dict(), folder / f"{name}-findings.json")
+        findings.to_json(folder / f"{name}-findings.json")
         write_text(
             render_html(findings, title=f"{title} learnt from breast-cancer records"), folder / f"{name}-report.html"
         )

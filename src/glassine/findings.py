@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
@@ -11,6 +12,7 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
+from glassine.files import write_json
 from glassine.policy import Policy
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Count",
     "DomainSummary",
     "Findings",
+    "InputFile",
     "ModelSummary",
     "Part",
     "ReconstructionFinding",
@@ -146,6 +149,25 @@ class TreeNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that was audited or judged with, so that a verdict can be tied to it.
+
+    Attributes
+    ----------
+    role : str
+        ``model``, ``domain``, ``data`` or ``policy``.
+    name : str
+        Its name, without the folder.
+    sha256 : str
+        SHA-256 of its bytes, hexadecimal.
+    """
+
+    role: str
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeFinding:
     """Bits learned about one attribute per record: mean over the records, and in the part where it is largest."""
 
@@ -227,7 +249,7 @@ class Check:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Findings:
     """The result of an audit.
 
@@ -249,6 +271,8 @@ class Findings:
         What is odd, and what to do next.
     version : str
         Version of Glassine.
+    inputs : tuple of InputFile
+        The files that were read; none when the audit was called from Python.
     """
 
     verdict: Verdict
@@ -268,6 +292,7 @@ class Findings:
     notes: tuple[str, ...]
     advice: tuple[str, ...]
     version: str
+    inputs: tuple[InputFile, ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -280,6 +305,15 @@ class Findings:
         for field in dataclasses.fields(self):
             plain[field.name] = _plain(getattr(self, field.name))
         return plain
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the findings to a JSON file, whole or not at all."""
+        write_json(self.to_dict(), path)
+
+    def __repr__(self) -> str:
+        broken = [check.rule for check in self.checks if check.status == "broken"]
+        detail = f"; broken: {', '.join(broken)}" if broken else ""
+        return f"<Findings on a {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.outcome import Failed, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -17,18 +17,30 @@ from glassine.suppression import Suppression
 __all__ = ["advise", "check_bits", "check_purity", "check_sizes", "check_values", "decide"]
 
 
+STRANGERS = "The data given are not the training records: parts capture other numbers of them than the model says."
+
+Status: TypeAlias = Literal["kept", "broken", "unknown"]
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def _nouns(model: DecisionTree | RuleList) -> tuple[str, str]:
     return ("leaf", "leaves") if isinstance(model, DecisionTree) else ("rule", "rules")
 
 
-def _status(broken: bool) -> Literal["kept", "broken"]:
+def _status(broken: bool) -> Status:
     return "broken" if broken else "kept"
 
 
 def check_sizes(
-    model: DecisionTree | RuleList, policy: Policy, shown: Suppression, sizes: Sequence[int | None]
+    model: DecisionTree | RuleList, policy: Policy, shown: Suppression, sizes: Sequence[int | None], strangers: bool
 ) -> list[Check]:
-    """Judge ``smallest_leaf``; ``sizes`` are the records of each part, None where they are not known."""
+    """Judge ``smallest_leaf``; ``sizes`` are the records of each part, None where they are not known.
+
+    ``strangers`` says that the data given are not the training records, so that one of the two is wrong.
+    """
     limit, rule = policy.smallest_leaf, "smallest_leaf"
     if limit is None:
         return []
@@ -41,6 +53,8 @@ def check_sizes(
     meaning = f"Every {noun} was made from at least {limit} people."
     if small:
         meaning = f"{small} of {len(held)} {nouns} were made from fewer than {limit} people."
+    if strangers and not small:
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=STRANGERS)]
     status = _status(small > 0)
     return [Check(rule=rule, limit=limit, measured=shown.count(min(held, default=0)), status=status, meaning=meaning)]
 
@@ -74,9 +88,17 @@ def check_purity(
 
 
 def check_bits(
-    policy: Policy, learned: Sequence[float] | None, sizes: Sequence[int | None], unmeasured: str
+    policy: Policy,
+    learned: Sequence[float] | None,
+    sizes: Sequence[int | None],
+    unmeasured: str,
+    inferred: Sequence[str],
 ) -> list[Check]:
-    """Judge ``largest_bits_per_record``; ``unmeasured`` says why bits are not known when ``learned`` is None."""
+    """Judge ``largest_bits_per_record``.
+
+    ``unmeasured`` says why bits are not known when ``learned`` is None. ``inferred`` names the tested attributes whose
+    domain was taken from data: such a domain is too narrow, so the bits are a lower bound.
+    """
     limit, rule = policy.largest_bits_per_record, "largest_bits_per_record"
     if limit is None:
         return []
@@ -87,14 +109,24 @@ def check_bits(
     if math.isinf(largest):
         meaning = "A part holds records where the domain allows none: the domain contradicts the model."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
-    left = f"all but one in {2**largest:,.0f} of the possible records" if largest < 50 else "nearly every record"
-    meaning = f"Of the most exposed person a reader can rule out {left}."
+    meaning = "For the most exposed person, hardly any possible record still fits."
+    if largest < 50:
+        meaning = (
+            f"For the most exposed person, 1 of every {float(f'{2**largest:.3g}'):,.0f} possible records still fits."
+        )
+    if inferred and not largest > limit:
+        meaning += f" At least: the domain of {_some(inferred)} is not public but inferred from data."
+        return [Check(rule=rule, limit=limit, measured=round(largest, 3), status="unknown", meaning=meaning)]
     status = _status(largest > limit)
     return [Check(rule=rule, limit=limit, measured=round(largest, 3), status=status, meaning=meaning)]
 
 
-def check_values(policy: Policy, values: ValueLeakage) -> list[Check]:
-    """Judge ``thresholds_off_grid``, and ``midpoints`` where the data were given."""
+def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], strangers: bool) -> list[Check]:
+    """Judge ``thresholds_off_grid``, and ``midpoints`` where the data were given.
+
+    ``inferred`` names the attributes with thresholds whose domain was taken from data; ``strangers`` as in
+    :func:`check_sizes`.
+    """
     checks = []
     limit, rule = policy.thresholds_off_grid, "thresholds_off_grid"
     if limit is not None and not values.n_thresholds:
@@ -110,7 +142,10 @@ def check_values(policy: Policy, values: ValueLeakage) -> list[Check]:
                 f"{values.n_off_grid} of {values.n_thresholds} thresholds are not public cut points, so they were "
                 "taken from training values."
             )
-        status = _status(values.n_off_grid > limit)
+        status: Status = _status(values.n_off_grid > limit)
+        if inferred and status == "kept":
+            status = "unknown"
+            meaning = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         checks.append(Check(rule=rule, limit=limit, measured=values.n_off_grid, status=status, meaning=meaning))
     limit, hits = policy.midpoints, values.n_midpoints
     if limit is not None and hits is not None:
@@ -120,6 +155,8 @@ def check_values(policy: Policy, values: ValueLeakage) -> list[Check]:
                 f"{hits} of {values.n_thresholds} thresholds are, bit for bit, the midpoint of two training values."
             )
         status = _status(hits > limit)
+        if strangers and status == "kept":
+            status, meaning = "unknown", STRANGERS
         checks.append(Check(rule="midpoints", limit=limit, measured=hits, status=status, meaning=meaning))
     return checks
 

@@ -135,8 +135,8 @@ def test_unpublished_counts_are_unknown_until_data_are_given() -> None:
 
 
 def test_a_contradicted_domain_is_never_safe() -> None:
-    domain = Domain({"age": Integer(50, 99, thresholds=(40.0,)), "sex": Binary()})
-    findings = audit(tree_of((30, 20), (20, 40)), domain=domain)
+    domain = Domain({"age": Integer(50, 99), "sex": Binary()})
+    findings = audit(tree_of((30, 20), (20, 40)), domain=domain, policy=Policy(thresholds_off_grid=None))
     assert findings.verdict == "could not tell"
     assert any("contradicts the model" in note for note in findings.notes)
     assert findings.to_dict()["reconstruction"]["dist_g"] is None
@@ -180,6 +180,27 @@ def test_other_data_are_noticed() -> None:
     frame = pd.DataFrame({"age": [10] * 49 + [50] * 61, "sex": ["f"] * 110})
     findings = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, data=frame)
     assert any("not the training records" in note for note in findings.notes)
+    assert statuses(findings)["smallest_leaf"] == "unknown"
+    assert statuses(findings)["midpoints"] == "unknown"
+    assert findings.verdict == "could not tell"
+
+
+def test_records_outside_the_domain_are_noticed() -> None:
+    frame = pd.DataFrame({"age": [10] * 50 + [50] * 40 + [150] * 20, "sex": ["f"] * 110})
+    notes = audit(tree_of((30, 20), (20, 40)), DOMAIN, data=frame).notes
+    assert "age: 20 records of the data lie outside the domain." in notes
+
+
+def test_an_inferred_domain_is_a_lower_bound() -> None:
+    domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
+    findings = audit(tree_of((30, 20), (20, 40)), domain)
+    assert statuses(findings)["largest_bits_per_record"] == "unknown"
+    assert statuses(findings)["thresholds_off_grid"] == "unknown"
+    assert findings.verdict == "could not tell"
+    strict = audit(tree_of((30, 20), (20, 40)), domain, policy=Policy(largest_bits_per_record=0.1))
+    assert strict.verdict == "outside policy"
+    untested = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary(inferred=True)})
+    assert audit(tree_of((30, 20), (20, 40)), untested).verdict == "within policy"
 
 
 def test_data_without_a_domain_infer_one_and_say_so() -> None:

@@ -144,6 +144,38 @@ def test_domain_infer_and_check(folder: Path) -> None:
     assert json.loads(broken.stdout)["violations"]["age"] > 0
 
 
+def test_inference_remarks_on_identifiers_and_text_numbers(tmp_path: Path) -> None:
+    lines = ["id,amount,town", *(f"c{i},{i if i != 3 else 'none'},{'ab'[i % 2]}" for i in range(60))]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    done = run("domain", "infer", "people.csv", "-o", "d.json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "id: 60 different values in 60 records" in done.stderr
+    assert "amount: numbers but for 'none'" in done.stderr
+    assert "town" not in done.stderr
+    again = run("domain", "infer", "people.csv", "--exclude", "id", "--exclude", "amount", cwd=tmp_path)
+    assert again.stderr == ""
+
+
+def test_an_inferred_domain_is_no_basis_for_yes(folder: Path) -> None:
+    run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
+    rules = "classes: [no] [yes]\nif [dose > 2.5] then [yes] ([40 ; 100] examples)\nelse [no] ([100 ; 60] examples)\n"
+    (folder / "simple.txt").write_text(rules)
+    done = run("audit", "simple.txt", "--domain", "inferred.json", "--json", cwd=folder)
+    assert done.returncode == 2
+    status = {check["rule"]: check["status"] for check in json.loads(done.stdout)["checks"]}
+    assert status["largest_bits_per_record"] == "unknown"
+    assert status["thresholds_off_grid"] in ("unknown", "broken")
+
+
+def test_findings_name_the_files(folder: Path) -> None:
+    import hashlib
+
+    done = run("audit", "rules.txt", "--domain", "domain.json", "--json", cwd=folder)
+    inputs = {entry["role"]: entry for entry in json.loads(done.stdout)["inputs"]}
+    assert set(inputs) == {"model", "domain"}
+    assert inputs["model"]["sha256"] == hashlib.sha256((folder / "rules.txt").read_bytes()).hexdigest()
+
+
 def test_demo_writes_its_folder(tmp_path: Path) -> None:
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -311,7 +311,7 @@ class ProbabilisticDataset:
         ]
 
     def by_subgroup(
-        self, frame: Any, attributes: Sequence[str], *, domain_aware: bool = False
+        self, frame: Any, attributes: str | Sequence[str], *, domain_aware: bool = False
     ) -> list[SubgroupLeakage]:
         """Return what the model tells about subgroups of given records, the most exposed first.
 
@@ -319,7 +319,7 @@ class ProbabilisticDataset:
         ----------
         frame : data frame
             The training records, with every attribute that the model tests.
-        attributes : sequence of str
+        attributes : str or sequence of str
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
         domain_aware : bool, default=False
             Whether the domain's groups count.
@@ -332,7 +332,7 @@ class ProbabilisticDataset:
         data = read_columns(frame)
         bits = self.record_bits(frame, domain_aware=domain_aware)
         out = []
-        for name in attributes:
+        for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data:
                 raise InvalidDataError(
                     f"data lack the column {name!r} that defines subgroups. Add it or drop the name."

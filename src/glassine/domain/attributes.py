@@ -43,10 +43,13 @@ def _finite(value: object, what: str) -> float:
     return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
-def _checked_thresholds(thresholds: Iterable[float]) -> tuple[float, ...]:
+def _checked_thresholds(thresholds: Iterable[float], lo: float, hi: float) -> tuple[float, ...]:
     values = tuple(_finite(value, "a threshold") for value in thresholds)
     if any(a >= b for a, b in pairwise(values)):
         raise InvalidDomainError(f"thresholds must increase strictly, got {values!r}. Sort them and drop repeats.")
+    for value in values:
+        if not lo <= value < hi:
+            raise InvalidDomainError(f"a threshold must lie in [lo={lo}, hi={hi}), got {value}. It separates nothing.")
     return values
 
 
@@ -59,7 +62,7 @@ class Integer:
     lo, hi : int
         Smallest and largest possible value.
     thresholds : tuple of float, optional
-        Public cut points, strictly increasing.
+        Public cut points, strictly increasing, from ``lo`` to below ``hi``.
     missing : bool, default=False
         Whether a value may be missing; a missing value counts as one more value.
     inferred : bool, default=False
@@ -90,7 +93,7 @@ class Integer:
             object.__setattr__(self, name, int(bound))
         if not self.lo <= self.hi:
             raise InvalidDomainError(f"Integer needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
-        object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds))
+        object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds, self.lo, self.hi))
 
     @property
     def size(self) -> int:
@@ -154,7 +157,7 @@ class Real:
                     f"resolution must lie in (0, hi - lo={self.hi - self.lo}], got {self.resolution}. "
                     "Give the step in which the values are recorded."
                 )
-        object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds))
+        object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds, self.lo, self.hi))
 
     @property
     def size(self) -> int | None:

@@ -21,7 +21,7 @@ class Domain:
     ----------
     attributes : mapping of str to Integer, Real, Category or Binary
         The attributes, in order.
-    groups : sequence of groups, optional
+    groups : group or sequence of groups, optional
         Ties between binary attributes: :class:`ExactlyOne`, :class:`AtMostOne`, :class:`Implies`,
         :class:`Intervals`, :class:`Combinations`.
 
@@ -37,9 +37,9 @@ class Domain:
     164
     """
 
-    def __init__(self, attributes: Mapping[str, Attribute], *, groups: Iterable[Group] = ()) -> None:
+    def __init__(self, attributes: Mapping[str, Attribute], *, groups: Group | Iterable[Group] = ()) -> None:
         self._attributes = dict(attributes)
-        self._groups = tuple(groups)
+        self._groups = (groups,) if isinstance(groups, Group) else tuple(groups)
         if not self._attributes:
             raise InvalidDomainError(
                 "a domain needs at least one attribute, got none. Name the columns of the records."
@@ -52,6 +52,9 @@ class Domain:
                     f"attribute {name!r} must be Integer, Real, Category or Binary, got {type(attribute).__name__}."
                 )
         for group in self._groups:
+            given: object = group
+            if not isinstance(given, Group):
+                raise InvalidDomainError(f"groups must be ExactlyOne, Implies and so on, got {type(given).__name__}.")
             for name in group.attributes:
                 member = self._attributes.get(name)
                 if member is None:
@@ -65,7 +68,7 @@ class Domain:
         _ = self.blocks  # contradictory groups fail here, not at first use
 
     @classmethod
-    def binary(cls, names: Iterable[str], *, groups: Iterable[Group] = ()) -> Domain:
+    def binary(cls, names: Iterable[str], *, groups: Group | Iterable[Group] = ()) -> Domain:
         """Return a domain of binary attributes.
 
         Parameters
@@ -174,6 +177,8 @@ class Domain:
         return hash((tuple(self._attributes.items()), self._groups))
 
     def __repr__(self) -> str:
+        if len(self) > 6:
+            return f"<Domain of {len(self)} attributes ({_some(self.names, 3)}) and {len(self._groups)} groups>"
         inner = ", ".join(f"{name!r}: {attribute!r}" for name, attribute in self._attributes.items())
         return f"Domain({{{inner}}}, groups={self._groups!r})" if self._groups else f"Domain({{{inner}}})"
 

@@ -14,7 +14,7 @@ from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
 
-__all__ = ["columns", "infer", "violations"]
+__all__ = ["columns", "infer", "remarks", "violations"]
 
 MAX_DECIMALS = 9
 
@@ -97,6 +97,38 @@ def infer(frame: Any) -> Domain:
     are written, if nine decimals are enough. Strings become ``Category``. Columns with gaps allow missing values.
     """
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
+
+
+def remarks(frame: Any) -> list[str]:
+    """Return what looks wrong about inferring a domain from a frame: identifiers, and numbers read as text.
+
+    Parameters
+    ----------
+    frame : data frame
+        The records.
+    """
+    out = []
+    for name, column in columns(frame).items():
+        if column.dtype.kind != "O":
+            continue
+        present = [str(v) for v in column[~is_missing(column)].tolist()]
+        values = set(present)
+        odd = sorted(v for v in values if not _is_number(v))
+        if values and len(odd) <= max(1, len(values) // 20) and len(odd) < len(values):
+            shown = ", ".join(repr(v) for v in odd[:3])
+            out.append(f"{name}: numbers but for {shown}. Recode these as missing, or declare a number by hand.")
+        elif len(values) > 20 and len(values) > len(present) / 2:
+            out.append(
+                f"{name}: {len(values)} different values in {len(present)} records, an identifier? Leave it out."
+            )
+    return out
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -33,7 +33,7 @@ class Rule:
     evidence: Evidence = field(default_factory=Evidence)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleList:
     """A published rule list.
 
@@ -160,3 +160,6 @@ class RuleList:
 
     def __str__(self) -> str:
         return f"rule list with {len(self.rules) - 1} rules and a default"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"

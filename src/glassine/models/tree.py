@@ -50,7 +50,7 @@ class Node:
     evidence: Evidence = field(default_factory=Evidence)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DecisionTree:
     """A published decision tree with binary or multiway splits.
 
@@ -222,3 +222,6 @@ class DecisionTree:
     def __str__(self) -> str:
         kind = "regression tree" if self.classes is None else "decision tree"
         return f"{kind} with {len(self.cells)} leaves, depth {self.depth}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"

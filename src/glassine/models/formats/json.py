@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.files import write_json
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
@@ -199,5 +199,14 @@ def _read_node(entry: Any, what: str) -> Node:
 
 
 def write_model(model: DecisionTree | RuleList, path: str | os.PathLike[str]) -> None:
-    """Write a model to a JSON file, whole or not at all."""
+    """Write a model to a JSON file, whole or not at all.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not a model; fitted estimators become one by :func:`glassine.as_model`.
+    """
+    given: object = model
+    if not isinstance(given, DecisionTree | RuleList):
+        raise UnsupportedModelError(f"got {type(given).__name__}, not a model. Write as_model(...) of it.")
     write_json(to_dict(model), path)
