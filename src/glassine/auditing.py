@@ -50,6 +50,8 @@ __all__ = ["audit"]
 
 DIGITS = 4
 MOST_EXPOSED = 10
+MOST_NOTES = 20
+LONGEST = 400
 MOST_SUBGROUP_VALUES = 10
 
 
@@ -178,6 +180,7 @@ class _Audit:
         labels = disclose_labels(self.model)
         values = leak_values(self.model, self.domain, self.columns)
         strangers = self._compare_with_data()
+        self._note_sensitive(reconstruction)
         self.progress("looking at subgroups")
         subgroups = self._subgroups()
         rows = self._exposed_rows(learned)
@@ -196,7 +199,7 @@ class _Audit:
             checks=checks,
             model=self._model_summary(),
             domain=self._domain_summary(),
-            policy=self.policy,
+            policy=replace(self.policy, suppress_below=self.shown.below),
             reconstruction=reconstruction,
             labels=self._hide_label_counts(labels),
             values=Measured(self._hide_value_counts(values)),
@@ -206,7 +209,7 @@ class _Audit:
             sensitive=self.sensitive,
             parts=parts,
             tree=_shape(self.model),
-            notes=tuple(self.notes),
+            notes=self._shown_notes(),
             advice=advise(checks, self.policy, self.domain, self.model),
             version=__version__,
         )
@@ -318,16 +321,28 @@ class _Audit:
         tested = cut if numbers else attributes_of(self.model.literals)
         return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
 
+    def _note_sensitive(self, outcome: Outcome[ReconstructionFinding]) -> None:
+        found = outcome.value.attributes if isinstance(outcome, Measured) else ()
+        for entry in found:
+            if entry.attribute == self.sensitive:
+                self.notes.append(
+                    f"{self.sensitive}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
+                    f"{entry.bits_largest:.1f} bits about the most exposed person."
+                )
+
     def _compare_with_data(self) -> bool:
         """Note records outside the domain; return whether the data are not the training records."""
         if self.rows is None:
             return False
+        outside = False
         present = [name for name in self.domain or () if name in (self.columns or {})]
         if self.domain is not None and present:
             for name, count in violations(self.domain.restrict(present), self.frame).items():
                 self.notes.append(f"{name}: {self.shown.count(count)} records of the data lie outside the domain.")
+                tested = set(attributes_of(self.model.literals))
+                outside = outside or bool(tested & {name, *name.split(" + ")})
         if self.model.approximate:
-            return False
+            return outside
         counted = np.bincount(self.rows, minlength=len(self.model.cells))
         published = [cell.evidence.size for cell in self.model.cells]
         differ = sum(size is not None and size != counted[i] for i, size in enumerate(published))
@@ -336,7 +351,7 @@ class _Audit:
                 f"The data are not the training records: {differ} of {len(published)} parts capture another number "
                 "of them than the model says."
             )
-        return bool(differ)
+        return outside or bool(differ)
 
     # Subgroups and single records
 
@@ -406,18 +421,25 @@ class _Audit:
 
     # What the findings show
 
+    def _shown_notes(self) -> tuple[str, ...]:
+        """Return the notes, of many the first, shortened."""
+        notes = [note if len(note) <= LONGEST else f"{note[:LONGEST]}..." for note in self.notes]
+        if len(notes) > MOST_NOTES:
+            notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes of this kind are left out."]
+        return tuple(notes)
+
     def _hide_label_counts(self, labels: Outcome[LabelDisclosure]) -> Outcome[LabelDisclosure]:
         if not isinstance(labels, Measured) or not self.shown.below:
             return labels
         entry = labels.value
-        rounded = {
-            name: round(getattr(entry, name), 2) for name in ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        }
+        unit = max(0.01, self.shown.below / entry.n_records)
+        names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
+        rounded = {name: round(round(getattr(entry, name) / unit) * unit, 4) for name in names}
         return Measured(
             replace(
                 entry,
                 purest=self.shown.share(entry.purest),
-                n_certain=self.shown.count(int(entry.n_certain)),
+                n_certain=self.shown.rough(int(entry.n_certain)),
                 **rounded,
             )
         )
@@ -437,22 +459,25 @@ class _Audit:
             evidence, size = cell.evidence, sizes[i]
             bits = None if learned is None else learned[i]
             flags = []
-            if size and self.policy.smallest_leaf is not None and size < self.policy.smallest_leaf:
+            # A limit below what may be shown would tell more of a hidden size than that it is hidden.
+            limit = self.policy.smallest_leaf
+            if size and limit is not None and size < limit and not (hidden[i] and limit < self.shown.below):
                 flags.append("small")
             # Of fewer people than may be shown, a share above most limits can only be all: the flag would tell.
-            if evidence.purity is not None and not hidden[i] and evidence.purity > (self.policy.purest_leaf or 1):
+            bounds = evidence.purity(None if self.model.classes is None else len(self.model.classes))
+            if bounds is not None and not hidden[i] and bounds[0] > (self.policy.purest_leaf or 1):
                 flags.append("pure")
-            limit = self.policy.largest_bits_per_record
+            most = self.policy.largest_bits_per_record
             if bits is not None and math.isinf(bits):
                 flags.append("empty")
-            elif bits is not None and size != 0 and limit is not None and bits > limit:
+            elif bits is not None and size != 0 and most is not None and bits > most:
                 flags.append("exposed")
             counts = evidence.counts
             show = counts is not None and not hidden[i] and all(c == 0 or c >= self.shown.below for c in counts)
             shown_size: Count | None = size
             if hidden[i]:
                 shown_size = f"<{self.shown.below}" if size and size < self.shown.below else "hidden"
-            purity = evidence.purity
+            purity = None if bounds is None else bounds[0]
             if purity is not None and not show:
                 purity = None if hidden[i] else self.shown.share(purity)
             parts.append(
@@ -471,7 +496,8 @@ class _Audit:
 
     def _condition(self, index: int) -> str:
         cell = self.model.cells[index]
-        return conjunction_text(cell.inside, DIGITS) or ("otherwise" if cell.outside else "every record")
+        text = conjunction_text(cell.inside, DIGITS) or ("otherwise" if cell.outside else "every record")
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
     def _prediction(self, index: int) -> str | None:
         evidence, classes = self.model.cells[index].evidence, self.model.classes

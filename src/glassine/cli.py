@@ -61,10 +61,14 @@ def _root(
         raise typer.Exit
 
 
-def _read_frame(path: Path) -> Any:
-    """Return a CSV or Parquet file as a frame, read by content and with a clear error."""
+def _read_frame(path: Path, domain: Domain | None = None) -> Any:
+    """Return a CSV or Parquet file as a frame, read by content and with a clear error.
+
+    Columns that the domain declares as categories of strings are read as strings, so that 01 stays 01.
+    """
     import polars as pl
 
+    from glassine.domain import Category
     from glassine.files import read_bytes
 
     head = read_bytes(path)[:4]
@@ -73,7 +77,15 @@ def _read_frame(path: Path) -> Any:
     try:
         if head == b"PAR1":
             return pl.read_parquet(path)
-        frame = pl.read_csv(path, infer_schema_length=None, null_values=["", "?", "NA", "NaN", "nan"])
+        categories = {name: domain[name] for name in domain or () if domain is not None}
+        listed = {v for attribute in categories.values() if isinstance(attribute, Category) for v in attribute.values}
+        texts = {
+            name: pl.String
+            for name, attribute in categories.items()
+            if isinstance(attribute, Category) and all(isinstance(value, str) for value in attribute.values)
+        }
+        gaps = [text for text in ("", "?", "NA", "NaN", "nan") if text not in listed]
+        frame = pl.read_csv(path, infer_schema_length=None, null_values=gaps, schema_overrides=texts)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UnreadableFileError(
@@ -163,7 +175,7 @@ def audit_command(
     _check_outputs([output], [model, domain, data, policy])
     limits = _policy_of(policy)
     known = _domain_of(domain)
-    frame = None if data is None else _read_frame(data)
+    frame = None if data is None else _read_frame(data, known)
     read = _load(model, known, trust_pickle)
     with _stages() as progress:
         findings = audit(
@@ -246,7 +258,7 @@ def scrub_command(
     _check_outputs([output, report], [model, domain, data, policy])
     limits, known = _policy_of(policy), _domain_of(domain)
     assert known is not None  # noqa: S101 - narrows the type: the option is required
-    frame = None if data is None else _read_frame(data)
+    frame = None if data is None else _read_frame(data, known)
     if target is not None and frame is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.")
     before = _load(model, known, trust_pickle)
@@ -318,7 +330,7 @@ def check_command(
     from glassine.domain.inference import violations
 
     known = Domain.from_json(domain)
-    broken = {} if data is None else violations(known, _read_frame(data))
+    broken = {} if data is None else violations(known, _read_frame(data, known))
     size = known.size()
     inferred = [name for name in known if known[name].inferred]
     if as_json:

@@ -59,7 +59,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(text: str, *, path: str | os.PathLike[str]) -> Any:
     """Return the value of a JSON text; NaN, infinities and repeated keys are errors."""
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        if "\\ud" in text.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UnreadableFileError(f"{os.fspath(path)} is not valid JSON: {reason}.", path=path) from None

@@ -17,6 +17,7 @@ from glassine.suppression import Suppression
 __all__ = ["advise", "check_bits", "check_purity", "check_sizes", "check_values", "decide"]
 
 
+NOBODY = "The model's counts are all zero: it tells of no record."
 STRANGERS = "The data given are not the training records: parts capture other numbers of them than the model says."
 
 Status: TypeAlias = Literal["kept", "broken", "unknown"]
@@ -49,6 +50,8 @@ def check_sizes(
         meaning = "The model does not publish exactly how many records each part captured. Give the data to judge it."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     held = [size for size in sizes if size]
+    if not held:
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=NOBODY)]
     small = sum(size < limit for size in held)
     meaning = f"Every {noun} was made from at least {limit} people."
     if small:
@@ -56,7 +59,7 @@ def check_sizes(
     if strangers and not small:
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=STRANGERS)]
     status = _status(small > 0)
-    return [Check(rule=rule, limit=limit, measured=shown.count(min(held, default=0)), status=status, meaning=meaning)]
+    return [Check(rule=rule, limit=limit, measured=shown.count(min(held)), status=status, meaning=meaning)]
 
 
 def check_purity(
@@ -67,8 +70,20 @@ def check_purity(
     if top is None:
         return []
     noun, nouns = _nouns(model)
-    purities = [cell.evidence.purity for cell in model.cells if cell.evidence.size != 0]
-    known = [purity for purity in purities if purity is not None]
+    held = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
+    if isinstance(model, DecisionTree) and any(evidence.counts is None for evidence in held):
+        held += [node.evidence for node in model.nodes if node.branches and node.evidence.size != 0]
+    n_classes = None if model.classes is None else len(model.classes)
+    purities = [evidence.purity(n_classes) for evidence in held]
+    known = [purity[0] for purity in purities if purity is not None]
+    if model.classes is None:
+        known = [share for share in known if share == 1]
+        purities = [(share, share) for share in known]
+    if any(evidence.weighted for evidence in held) and not any(share > top for share in known):
+        meaning = f"The model publishes shares of outcomes by weight; those of the people in a {noun} are not known."
+        return [Check(rule=rule, limit=top, measured=None, status="unknown", meaning=meaning)]
+    if not held:
+        return [Check(rule=rule, limit=top, measured=None, status="unknown", meaning=NOBODY)]
     if not known:
         reason = labels.reason if isinstance(labels, NotApplicable | Failed) else "there is none."
         meaning = f"No share of an outcome is published: {reason}"
@@ -80,8 +95,8 @@ def check_purity(
             "has a known outcome."
         )
         return [Check(rule=rule, limit=top, measured=measured, status="broken", meaning=meaning)]
-    if len(known) < len(purities):
-        meaning = f"No {noun} that publishes shares has more than {top:.0%} of one outcome; the others publish none."
+    if len(known) < len(purities) or any(purity is not None and purity[1] > top for purity in purities):
+        meaning = f"No {noun} is seen to have more than {top:.0%} of one outcome, but not all publish their shares."
         return [Check(rule=rule, limit=top, measured=measured, status="unknown", meaning=meaning)]
     meaning = f"No {noun} has more than {top:.0%} of one outcome."
     return [Check(rule=rule, limit=top, measured=measured, status="kept", meaning=meaning)]
@@ -105,7 +120,11 @@ def check_bits(
     if learned is None:
         meaning = f"What is learned about a record was not measured: {unmeasured}"
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
-    largest = max((bits for bits, size in zip(learned, sizes, strict=True) if size != 0), default=0.0)
+    # An empty region of unknown size can hold nobody; one that claims records contradicts the domain.
+    held = [b for b, size in zip(learned, sizes, strict=True) if size or (size is None and math.isfinite(b))]
+    if not held:
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=NOBODY)]
+    largest = max(held)
     if math.isinf(largest):
         meaning = "A part holds records where the domain allows none: the domain contradicts the model."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
@@ -158,7 +177,16 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
         if strangers and status == "kept":
             status, meaning = "unknown", STRANGERS
         checks.append(Check(rule="midpoints", limit=limit, measured=hits, status=status, meaning=meaning))
+    elif limit is not None and values.n_thresholds and not _covered(policy, values):
+        meaning = "Whether thresholds are midpoints of training values was not measured: it needs the data."
+        checks.append(Check(rule="midpoints", limit=limit, measured=None, status="unknown", meaning=meaning))
     return checks
+
+
+def _covered(policy: Policy, values: ValueLeakage) -> bool:
+    """Return whether the rule on public cut points already decides about midpoints."""
+    limit, off = policy.thresholds_off_grid, values.n_off_grid
+    return off == 0 or (limit is not None and (off is None or off > limit))
 
 
 def decide(checks: Sequence[Check]) -> Verdict:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import tomllib
 from dataclasses import dataclass
@@ -62,9 +61,9 @@ class Policy:
             value = getattr(self, name)
             if value is None and name != "suppress_below":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or not value >= 0:
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**15:
                 raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {value!r}.")
-        for name, top in (("purest_leaf", 1.0), ("largest_bits_per_record", math.inf)):
+        for name, top in (("purest_leaf", 1.0), ("largest_bits_per_record", 1e6)):
             value = getattr(self, name)
             if value is None:
                 continue

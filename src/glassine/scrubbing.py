@@ -12,8 +12,9 @@ import numpy as np
 
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
-from glassine.domain.grid import public_grid
+from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.inference import columns as read_columns
+from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
 
@@ -156,9 +157,13 @@ def accuracy(model: DecisionTree | RuleList, data: Any, target: str) -> float:
     if model.classes is None:
         if any(value is None for value in predicted):
             raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")
+        if truth.dtype.kind not in "if" or is_missing(truth).any():
+            raise InvalidDataError(f"the target {target!r} of a regression must be a number without gaps. Clean it.")
         rest = float(((truth - predicted.astype(float)) ** 2).sum())
         total = float(((truth - truth.mean()) ** 2).sum())
-        return 1 - rest / total if total else math.nan
+        if not total:
+            raise InvalidDataError(f"every record has the same {target!r}, so R^2 is undefined. Give other records.")
+        return 1 - rest / total
     names = {_class_key(c) for c in model.classes}
     keys = [_class_key(value) for value in truth.tolist()]
     if not names & set(keys):
@@ -190,9 +195,11 @@ def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set
 def _round(literal: Condition, domain: Domain) -> Condition | None:
     """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
     attribute = domain[literal.attribute]
-    if not isinstance(literal, Between) or not isinstance(attribute, Integer | Real):
+    if not isinstance(attribute, Integer | Real):
         return literal
     grid = public_grid(attribute)
+    if isinstance(literal, OneOf):
+        return _widen(literal, attribute, grid)
 
     def nearest(bound: float) -> float:
         if bound >= attribute.hi or bound < attribute.lo:
@@ -204,11 +211,23 @@ def _round(literal: Condition, domain: Domain) -> Condition | None:
         return min(around, key=lambda point: (abs(point - bound), point))
 
     lo, hi = nearest(literal.lo), nearest(literal.hi)
-    if lo < hi:
+    if lo < hi and (math.isfinite(lo) or math.isfinite(hi)):
         return replace(literal, lo=lo, hi=hi)
-    if literal.negated:
-        return Between(literal.attribute, missing=literal.missing)
+    if literal.negated != (lo < hi):
+        return OneOf(literal.attribute, (), negated=True, missing=literal.missing)
     return OneOf(literal.attribute, (), missing=True) if literal.missing and attribute.missing else None
+
+
+def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -> Condition:
+    """Return a comparison with values of a number as one with the cell of the grid that holds them all."""
+    values = [float(value) for value in literal.values if not isinstance(value, str)]
+    if not values or all(on_grid(attribute, value + side) for value in values for side in (-0.5, 0.5)):
+        return literal
+    lo = max((point for point in grid if point < min(values)), default=-math.inf)
+    hi = min((point for point in grid if point >= max(values)), default=math.inf)
+    if not math.isfinite(lo) and not math.isfinite(hi):
+        return OneOf(literal.attribute, (), negated=not literal.negated, missing=literal.missing)
+    return Between(literal.attribute, lo, hi, negated=literal.negated, missing=literal.missing)
 
 
 def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:

@@ -38,15 +38,17 @@ class Suppression:
     def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
         """Return which sizes of the parts of a known total to hide.
 
-        These are the small ones, and the next smallest until at least two are hidden and their sum, which can be had by
-        subtraction, is at least twice the limit.
+        These are the small ones, and others in the order of the parts, from the first small one on, until at least two
+        are hidden and their sum, which can be had by subtraction, is at least twice the limit. Their order does not
+        depend on their sizes, so that being hidden tells nothing of them.
         """
         hidden = [size is not None and 0 < size < self.below for size in sizes]
         if not any(hidden):
             return hidden
-        for size, i in sorted((size, i) for i, size in enumerate(sizes) if size and not hidden[i]):
+        first = hidden.index(True)
+        for i in [*range(first, len(sizes)), *range(first)]:
             total = sum(size or 0 for size, hide in zip(sizes, hidden, strict=True) if hide)
             if sum(hidden) > 1 and total >= 2 * self.below:
                 break
-            hidden[i] = bool(size)
+            hidden[i] = bool(sizes[i])
         return hidden

@@ -270,3 +270,28 @@ def test_missing_values_are_worlds_of_their_own() -> None:
     )
     known: Any = reconstruct(DecisionTree(nodes, ("age",), (0, 1)), domain)
     assert known.worlds() == (10, 31)
+
+
+def test_overlapping_branches_go_to_the_first_that_holds() -> None:
+    domain = Domain({"age": Integer(0, 99)})
+    nodes = (
+        Node(
+            branches=(
+                Branch(Between("age", hi=41.5), 1),
+                Branch(Between("age", hi=81.5), 2),
+                Branch(Between("age", lo=41.5), 3),
+            )
+        ),
+        *(Node(evidence=Evidence(total=size)) for size in (42, 40, 18)),
+    )
+    tree = DecisionTree(nodes, ("age",), (0, 1))
+    known = reconstruct(tree, domain)
+    assert known.worlds() == (42, 40, 18)
+    assert np.bincount(tree.apply({"age": np.arange(100)})).tolist() == [42, 40, 18]
+
+
+def test_gaps_in_binary_attributes_are_matched() -> None:
+    domain = Domain({"b": Binary(missing=True), "s": Category(("x",), missing=True)})
+    rules = RuleList.from_text("if [s = x] then [true] (2 examples)\nelse [false] (1 example)", domain)
+    frame = pd.DataFrame({"b": [1.0, np.nan, 0.0], "s": ["x", "x", None]})
+    assert 0 <= reconstruct(rules, domain).error_to(frame, random_state=0).error <= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -40,6 +41,7 @@ from glassine.errors import (
 )
 from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Node, Rule
+from glassine.suppression import Suppression
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Category(("f", "m"))})
 
@@ -90,7 +92,9 @@ def test_thresholds_and_bits_are_judged() -> None:
     assert statuses(findings)["thresholds_off_grid"] == "broken"
     assert statuses(findings)["largest_bits_per_record"] == "broken"
     loose = Policy(thresholds_off_grid=1, largest_bits_per_record=20.0)
-    assert audit(tree_of((30, 20), (20, 40)), domain=domain, policy=loose).verdict == "within policy"
+    assert statuses(audit(tree_of((30, 20), (20, 40)), domain=domain, policy=loose))["midpoints"] == "unknown"
+    looser = replace(loose, midpoints=None)
+    assert audit(tree_of((30, 20), (20, 40)), domain=domain, policy=looser).verdict == "within policy"
 
 
 def test_limits_are_inclusive() -> None:
@@ -327,8 +331,8 @@ def test_rounded_counts_never_pass_the_smallest_leaf() -> None:
     assert statuses(audit(rules, domain=domain, data=frame))["smallest_leaf"] == "broken"
 
 
-def test_shares_without_counts_are_judged() -> None:
-    """Random sample weights hide the counts of a tree, not the shares of its leaves."""
+def test_shares_by_weight_are_unknown() -> None:
+    """Random sample weights hide the counts of a tree, and its shares are not those of people."""
     from sklearn.tree import DecisionTreeClassifier
 
     rng = np.random.default_rng(0)
@@ -337,7 +341,7 @@ def test_shares_without_counts_are_judged() -> None:
     fitted = DecisionTreeClassifier(max_depth=1).fit(x, y, sample_weight=rng.uniform(size=400))
     findings = audit(fitted, domain=Domain({"age": Integer(0, 99)}))
     assert findings.to_dict()["labels"]["status"] == "not applicable"
-    assert statuses(findings)["purest_leaf"] == "broken"
+    assert statuses(findings)["purest_leaf"] == "unknown"
 
 
 def test_shares_of_some_parts_only_are_unknown() -> None:
@@ -421,3 +425,133 @@ def test_a_rich_representation_escapes_names() -> None:
     html = audit(rules, domain=Domain.binary(["<b>"]))._repr_html_()
     assert "within policy" in html
     assert "<b>" not in html.replace("<b>Glassine", "")
+
+
+def judged(text: str, domain: Domain, **options: Any) -> dict[str, str]:
+    return statuses(audit(RuleList.from_text(text, domain), domain, **options))
+
+
+def test_weights_that_make_the_minority_heavy_do_not_hide_purity() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    x = np.repeat([25, 50, 75], 200)[:, None]
+    y = rng.uniform(size=600) < np.repeat([0.03, 0.06, 0.02], 200)
+    weights = np.where(y, 25, 1) * rng.uniform(0.8, 1.2, 600)
+    fitted = DecisionTreeClassifier(min_samples_leaf=50, random_state=0).fit(x, y, sample_weight=weights)
+    domain = Domain({"age": Integer(0, 99, thresholds=(37.5, 62.5))})
+    assert audit(fitted, domain).verdict == "could not tell"
+
+
+def test_an_error_rate_beyond_a_half_is_the_share_of_the_other_class() -> None:
+    domain = Domain.binary(["a"])
+    nodes = (
+        Node(branches=(Branch(OneOf("a", (1,)), 1), Branch(OneOf("a", (1,), negated=True), 2))),
+        Node(evidence=Evidence(total=100, label=0, error_rate=0.95)),
+        Node(evidence=Evidence(total=100, label=1, error_rate=0.4)),
+    )
+    assert statuses(audit(DecisionTree(nodes, ("a",), ("x", "y")), domain))["purest_leaf"] == "broken"
+    three = audit(DecisionTree(nodes, ("a",), ("x", "y", "z")), domain)
+    assert statuses(three)["purest_leaf"] == "unknown"
+
+
+def test_counts_that_are_all_zero_tell_nothing() -> None:
+    text = "if [a] then [true] ([0 ; 0] examples)\nelse [false] ([0 ; 0] examples)"
+    assert judged(text, Domain.binary(["a"]))["smallest_leaf"] == "unknown"
+    assert audit(RuleList.from_text(text), Domain.binary(["a"])).verdict == "could not tell"
+
+
+def test_comparing_with_one_value_of_a_number_is_two_thresholds() -> None:
+    domain = Domain({"age": Integer(0, 120)})
+    text = "if [age = 57] then [true] ([20 ; 30] examples)\nelse [false] ([300 ; 200] examples)"
+    assert judged(text, domain)["thresholds_off_grid"] == "broken"
+    scrubbed = scrub(RuleList.from_text(text, domain), domain, counts="keep").model
+    assert statuses(audit(scrubbed, domain))["thresholds_off_grid"] == "kept"
+
+
+def test_pure_inner_nodes_are_seen_where_leaves_publish_labels_only() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=40), 1), Branch(Between("age", lo=40), 2))),
+        Node(
+            branches=(Branch(OneOf("sex", ("f",)), 3), Branch(OneOf("sex", ("m",)), 4)),
+            evidence=Evidence(counts=(60, 0)),
+        ),
+        *(Node(evidence=Evidence(label=label)) for label in (1, 0, 0)),
+    )
+    assert statuses(audit(DecisionTree(nodes, ("age", "sex"), ("no", "yes")), DOMAIN))["purest_leaf"] == "broken"
+
+
+def test_data_outside_the_domain_do_not_decide() -> None:
+    domain = Domain({"c": Category(("1", "2"))})
+    nodes = (
+        Node(branches=(Branch(OneOf("c", ("1",)), 1), Branch(OneOf("c", ("1",), negated=True), 2))),
+        Node(evidence=Evidence(label=0)),
+        Node(evidence=Evidence(label=1)),
+    )
+    findings = audit(DecisionTree(nodes, ("c",), (0, 1)), domain, data=pd.DataFrame({"c": [1] * 3 + [2] * 60}))
+    assert findings.verdict == "could not tell"
+    assert statuses(findings)["smallest_leaf"] == "unknown"
+
+
+def test_a_constant_leaf_of_a_regression_is_pure() -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    x = np.repeat([20, 60], 30)[:, None]
+    y = np.where(x[:, 0] == 20, 61234.0, np.linspace(1, 2, 60))
+    fitted = DecisionTreeRegressor(max_depth=1).fit(x, y)
+    domain = Domain({"age": Integer(0, 99, thresholds=(40.0,))})
+    assert statuses(audit(fitted, domain))["purest_leaf"] == "broken"
+    noisy = DecisionTreeRegressor(max_depth=1).fit(x, np.linspace(1, 2, 60))
+    assert statuses(audit(noisy, domain))["purest_leaf"] == "kept"
+
+
+def test_without_a_domain_one_half_is_a_threshold() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("x", hi=0.5), 1), Branch(Between("x", lo=0.5), 2))),
+        Node(evidence=Evidence(counts=(30, 20))),
+        Node(evidence=Evidence(counts=(20, 30))),
+    )
+    policy = Policy(largest_bits_per_record=None)
+    assert audit(DecisionTree(nodes, ("x",), (0, 1)), policy=policy).verdict == "could not tell"
+
+
+@pytest.mark.parametrize("n", [13, 20, 50])
+def test_hidden_sizes_cannot_be_had_by_subtraction(n: int) -> None:
+    """For every hidden small size there is another that gives the same shown sizes and sum, and the same hiding."""
+    shown = Suppression(10)
+    for small in range(1, 10):
+        sizes = [small, 19 - small + n - 13, 11, 80]
+        hidden = shown.hidden(sizes)
+        total = sum(size for size, hide in zip(sizes, hidden, strict=True) if hide)
+        feasible = set()
+        for other in range(1, 10):
+            moved = [other, sizes[0] + sizes[1] - other, *sizes[2:]]
+            same = shown.hidden(moved) == hidden and moved[1] >= 10
+            if same and sum(size for size, hide in zip(moved, hidden, strict=True) if hide) == total:
+                feasible.add(other)
+        assert len(feasible) >= 4
+
+
+def test_the_guess_rate_is_too_coarse_to_solve_for_a_small_count() -> None:
+    shown = {
+        json.dumps(audit(tree_of((30, 10), (50 - small, small)), DOMAIN).to_dict()["labels"]) for small in range(1, 6)
+    }
+    assert len(shown) < 5
+
+
+def test_the_policy_shown_says_what_is_suppressed() -> None:
+    assert audit(tree_of((30, 10), (47, 3)), DOMAIN).policy.suppress_below == 10
+    assert audit(tree_of((30, 10), (47, 3)), DOMAIN, show_small_counts=True).policy.suppress_below == 0
+
+
+def test_many_notes_are_cut() -> None:
+    domain = Domain({"age": Integer(0, 9)})
+    flat: list[Node] = []
+    for i in range(100):
+        cut = 120.5 - i
+        left = 2 * i + 2
+        flat.append(Node(branches=(Branch(Between("age", hi=cut), left), Branch(Between("age", lo=cut), 2 * i + 1))))
+        flat.append(Node(evidence=Evidence(counts=(10, 10))))
+    flat.append(Node(evidence=Evidence(counts=(10, 10))))
+    findings = audit(DecisionTree(tuple(flat), ("age",), (0, 1)), domain)
+    assert len(findings.notes) == 21

@@ -201,3 +201,22 @@ def test_with_data_leaves_are_counted_again_after_rounding() -> None:
     bare = scrub(tree, DOMAIN, counts="remove").model
     again = scrub(bare, DOMAIN, smallest_leaf=12, data=frame).model
     assert min(np.bincount(again.apply(columns), minlength=len(again.cells))) >= 12
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_every_scrubbed_model_can_be_written_and_read(data: st.DataObject) -> None:
+    from glassine.models.formats.json import from_dict, to_dict
+
+    domain = data.draw(strategies.domains(ties=False))
+    model = data.draw(st.one_of(strategies.rule_lists(domain), strategies.trees(domain)))
+    scrubbed = scrub(model, domain, counts=data.draw(st.sampled_from(["keep", "coarsen", "remove"]))).model
+    assert from_dict(to_dict(scrubbed)) == scrubbed
+
+
+def test_a_regression_on_a_constant_target_has_no_r2() -> None:
+    tree = DecisionTree((Node(evidence=Evidence(total=3, value=1.0)),), ("a",))
+    with pytest.raises(InvalidDataError, match="R\\^2 is undefined"):
+        accuracy(tree, pd.DataFrame({"a": [1, 2], "y": [1.0, 1.0]}), "y")
+    with pytest.raises(InvalidDataError, match="without gaps"):
+        accuracy(tree, pd.DataFrame({"a": [1, 2], "y": ["u", "v"]}), "y")

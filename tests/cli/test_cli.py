@@ -156,6 +156,19 @@ def test_inference_remarks_on_identifiers_and_text_numbers(tmp_path: Path) -> No
     assert again.stderr == ""
 
 
+def test_codes_stay_text_where_the_domain_says_so(tmp_path: Path) -> None:
+    from glassine import Category
+
+    Domain({"c": Category(("01", "02", "NA"))}).to_json(tmp_path / "d.json")
+    (tmp_path / "people.csv").write_text("c\n" + "01\n" * 3 + "02\n" * 60 + "NA\n")
+    done = run("domain", "check", "d.json", "--data", "people.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "rules.txt").write_text("classes: [n] [y]\nif [c = 01] then [y]\nelse [n]\n")
+    audited = run("audit", "rules.txt", "--domain", "d.json", "--data", "people.csv", "--json", cwd=tmp_path)
+    status = {check["rule"]: check["status"] for check in json.loads(audited.stdout)["checks"]}
+    assert status["smallest_leaf"] == "broken"
+
+
 def test_an_inferred_domain_is_no_basis_for_yes(folder: Path) -> None:
     run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
     rules = "classes: [no] [yes]\nif [dose > 2.5] then [yes] ([40 ; 100] examples)\nelse [no] ([100 ; 60] examples)\n"

@@ -20,7 +20,7 @@ from glassine import Binary, Category, Domain, ExactlyOne, Implies, Integer, Int
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.inference import columns, violations
 from glassine.domain.serialization import from_dict, schema, to_dict
-from glassine.errors import InvalidDataError, InvalidDomainError, UnreadableFileError
+from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, UnreadableFileError
 from tests.oracles import strategies
 from tests.oracles.worlds import records
 
@@ -209,3 +209,71 @@ def test_restriction_projects_ties() -> None:
     part = domain.restrict(["d", "b", "a"])
     assert part.names == ("d", "b", "a")
     assert part.size() == 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pd.array(["a", None, "b"], dtype="string"), Category(("a", "b"), missing=True, inferred=True)),
+        (pd.array([True, None, False], dtype="boolean"), Binary(missing=True, inferred=True)),
+        (pd.array([1, None, 5], dtype="Int64"), Integer(1, 5, missing=True, inferred=True)),
+        (np.array(["a", pd.NA, "b"], dtype=object), Category(("a", "b"), missing=True, inferred=True)),
+        (pd.Categorical(["a", None, "b"]), Category(("a", "b"), missing=True, inferred=True)),
+        (np.array([0.2, 0.3, 0.2]), Real(0.2, 0.3, 0.1, inferred=True)),
+        (np.array([2**53 + 1, 5, 7]), Integer(5, 2**53 + 1, inferred=True)),
+        (np.array([2**63 + 5, 5, 7], dtype=np.uint64), Integer(5, 2**63 + 5, inferred=True)),
+    ],
+)
+def test_columns_of_every_kind_hold_their_own_data(column: Any, expected: Any) -> None:
+    frame = pd.DataFrame({"x": column})
+    domain = Domain.infer(frame)
+    assert domain["x"] == expected
+    assert violations(domain, frame) == {}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({0: [1, 2]}),
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pl.DataFrame({"a": [[1], [2]]}),
+        pd.DataFrame({"a": [10**400, "x"]}),
+        pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}),
+    ],
+)
+def test_frames_that_cannot_be_read_are_refused(frame: Any) -> None:
+    with pytest.raises(InvalidDataError):
+        Domain.infer(frame)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "real", "lo": 0, "hi": 1%s}]}'
+        % ("0" * 400),
+        '{"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "integer", "lo": 0, "hi": 1%s}]}'
+        % ("0" * 400),
+        '{"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "category", "values": [1e999]}]}',
+        '{"schema": "glassine.domain/1", "attributes": [{"name": "a\\ud800", "type": "binary"}]}',
+    ],
+)
+def test_numbers_and_texts_beyond_all_bounds_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "d.json").write_text(text)
+    with pytest.raises(GlassineError):
+        Domain.from_json(tmp_path / "d.json")
+
+
+def test_whole_numbers_have_one_cut_between_neighbours() -> None:
+    assert on_grid(Integer(0, 3), 2)
+    assert on_grid(Integer(0, 3), 2.3)
+    assert not on_grid(Integer(0, 1000), 2.3)
+
+
+def test_a_single_group_and_wrong_kinds() -> None:
+    assert Domain.binary(["a", "b"], groups=ExactlyOne(("a", "b"))).size() == 2
+    wrong: Any = [("a", "b")]
+    with pytest.raises(InvalidDomainError, match="groups must be"):
+        Domain.binary(["a", "b"], groups=wrong)
+    names: Any = ["a", "b"]
+    with pytest.raises(InvalidDomainError, match="must map names to attributes"):
+        Domain(names)

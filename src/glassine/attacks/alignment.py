@@ -68,8 +68,9 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
             x, y = (np.where(is_missing(v), 0.0, v).astype(float) for v in (a, b))
             apart = np.minimum(np.abs(x[:, None] - y[None, :]) / span, 1.0)
         else:
-            codes = {value: code for code, value in enumerate(dict.fromkeys([*a.tolist(), *b.tolist()]))}
-            x, y = (np.array([codes[v] for v in side.tolist()]) for side in (a, b))
+            sides = [[None if gap else v for v, gap in zip(s.tolist(), is_missing(s), strict=True)] for s in (a, b)]
+            codes = {value: code for code, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
+            x, y = (np.array([codes[v] for v in side]) for side in sides)
             apart = (x[:, None] != y[None, :]).astype(float)
         total += np.where(gap_a | gap_b, (gap_a != gap_b).astype(float), apart)
     return total / len(domain)

@@ -531,7 +531,7 @@ def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> Pr
         What is publicly known about the attributes; every attribute that the model tests must be in it. All its
         attributes count, tested or not.
     max_steps : int, default=300,000
-        Steps that the exact counts may take, some twenty seconds' worth; counting rules that overlap is #P-hard.
+        Steps that the exact counts may take, half a minute's worth or so; counting rules that overlap is #P-hard.
 
     Returns
     -------

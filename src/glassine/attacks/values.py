@@ -58,25 +58,36 @@ class ValueLeakage:
 def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) -> list[tuple[str, float]]:
     """Return the distinct thresholds on numbers, as (attribute, threshold), in order of first use.
 
-    Without a domain every attribute with a threshold other than one half counts as a number.
+    A comparison with one value of a number counts as the two thresholds around it. Without a domain every threshold
+    counts, and no comparison with a value does.
     """
     found: dict[tuple[str, float], None] = {}
     for literal in model.literals:
-        if not isinstance(literal, Between):
+        attribute = None if domain is None else domain[literal.attribute]
+        if domain is not None and not isinstance(attribute, Integer | Real):
             continue
-        if domain is not None and not isinstance(domain[literal.attribute], Integer | Real):
+        if isinstance(literal, Between):
+            bounds = [literal.lo, literal.hi]
+        elif isinstance(attribute, Integer | Real):
+            half = 0.5 if isinstance(attribute, Integer) else (attribute.resolution or 0.0) / 2
+            values = [value for value in literal.values if not isinstance(value, str)]
+            bounds = [float(value) + side for value in values for side in (-half, half)]
+        else:
             continue
-        for bound in (literal.lo, literal.hi):
-            if np.isfinite(bound) and (domain is not None or bound != 0.5):
+        for bound in bounds:
+            if np.isfinite(bound):
                 found[literal.attribute, bound] = None
     return list(found)
 
 
 def _is_midpoint(below: float, above: float, threshold: float) -> bool:
-    """Whether scikit-learn, which trains on float32, places its threshold between two values just there."""
+    """Return whether scikit-learn, which trains on float32, places a threshold between two values just there.
+
+    Where the midpoint rounds to one of the two values, and in extremely randomized trees, it may be the value itself.
+    """
     with np.errstate(over="ignore"):
         low, high = float(np.float32(below)), float(np.float32(above))
-    return threshold in (low / 2.0 + high / 2.0, below / 2.0 + above / 2.0)
+    return threshold in (low / 2.0 + high / 2.0, below / 2.0 + above / 2.0, low, high)
 
 
 def _midpoints(

@@ -16,6 +16,9 @@ __all__ = ["Attribute", "Binary", "Category", "Integer", "Real", "Scalar"]
 
 Scalar: TypeAlias = str | int | float | bool
 
+LARGEST = 10**300
+"""Largest size of a number: beyond it, conversions to floating point fail."""
+
 
 def exact(value: float) -> Fraction:
     """Return a number as the fraction that its shortest decimal form denotes, so that 0.1 is 1/10."""
@@ -33,14 +36,23 @@ def is_name(value: object) -> bool:
 
 
 def is_scalar(value: object) -> bool:
-    """Return whether a value can be a category: a string, number or Boolean, but not NaN."""
-    return isinstance(value, str | int | float | bool) and value == value
+    """Return whether a value can be a category: a string, a finite number or a Boolean."""
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) <= LARGEST)
 
 
 def _finite(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise InvalidDomainError(f"{what} must be a finite number, got {value!r}. Give the public bound.")
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
+    """Return a number as int or float; NumPy's are converted."""
+    number: float = math.nan
+    if isinstance(value, bool):
+        number = math.nan
+    elif isinstance(value, numbers.Integral):
+        number = int(value)
+    elif isinstance(value, numbers.Real):
+        number = float(value)
+    if not abs(number) <= LARGEST:
+        shown = repr(value) if not isinstance(value, int) else "one beyond 1e300"
+        raise InvalidDomainError(f"{what} must be a finite number, got {shown}. Give the public bound.")
+    return number
 
 
 def _checked_thresholds(thresholds: Iterable[float], lo: float, hi: float) -> tuple[float, ...]:
@@ -90,6 +102,8 @@ class Integer:
             bound = getattr(self, name)
             if not is_whole(bound):
                 raise InvalidDomainError(f"Integer bounds must be whole numbers, got {bound!r}. Use Real for others.")
+            if not abs(bound) <= LARGEST:
+                raise InvalidDomainError("Integer bounds must lie within 1e300. Use narrower bounds.")
             object.__setattr__(self, name, int(bound))
         if not self.lo <= self.hi:
             raise InvalidDomainError(f"Integer needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
@@ -152,7 +166,7 @@ class Real:
             )
         if self.resolution is not None:
             object.__setattr__(self, "resolution", _finite(self.resolution, "resolution"))
-            if not 0 < self.resolution <= self.hi - self.lo:
+            if not 0 < exact(self.resolution) <= exact(self.hi) - exact(self.lo):
                 raise InvalidDomainError(
                     f"resolution must lie in (0, hi - lo={self.hi - self.lo}], got {self.resolution}. "
                     "Give the step in which the values are recorded."

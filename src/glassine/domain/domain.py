@@ -38,7 +38,12 @@ class Domain:
     """
 
     def __init__(self, attributes: Mapping[str, Attribute], *, groups: Group | Iterable[Group] = ()) -> None:
-        self._attributes = dict(attributes)
+        try:
+            self._attributes = dict(attributes)
+        except (TypeError, ValueError):
+            raise InvalidDomainError(
+                f"attributes must map names to attributes, got {type(attributes).__name__}. Use a dictionary."
+            ) from None
         self._groups = (groups,) if isinstance(groups, Group) else tuple(groups)
         if not self._attributes:
             raise InvalidDomainError(

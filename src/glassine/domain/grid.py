@@ -76,4 +76,8 @@ def on_grid(attribute: Attribute, threshold: float, *, size: int = GRID_SIZE) ->
     """
     if not isinstance(attribute, Integer | Real):
         return True
-    return threshold in public_grid(attribute, size=size)
+    grid = public_grid(attribute, size=size)
+    if isinstance(attribute, Integer):
+        # Between two whole numbers every threshold is the same cut.
+        return any(math.floor(point) == math.floor(threshold) for point in grid)
+    return threshold in grid

@@ -149,6 +149,8 @@ class Intervals(Group):
             raise InvalidDomainError(f"Intervals needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
         _checked_names(tuple(self.intervals), "Intervals", at_least=1)
         for name, bounds in self.intervals.items():
+            if not isinstance(bounds, tuple | list):
+                raise InvalidDomainError(f"the interval of {name!r} must be two whole numbers or None, got {bounds!r}.")
             whole = [b for b in bounds if b is not None]
             if len(list(bounds)) != 2 or not all(is_whole(b) for b in whole):
                 raise InvalidDomainError(f"the interval of {name!r} must be two whole numbers or None, got {bounds!r}.")

@@ -24,6 +24,8 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
     data: nw.DataFrame[Any] | nw.LazyFrame[Any]
     try:
         data = nw.from_native(frame)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
     except TypeError:
         raise InvalidDataError(
             f"data must be a data frame, got {type(frame).__name__}. Use pandas, polars, Arrow or DuckDB."
@@ -38,17 +40,23 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
 def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
     data = eager(frame)
+    for name in data.columns:
+        if not isinstance(name, str):
+            raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
     out: dict[str, npt.NDArray[Any]] = {}
     for name in data.columns:
         series = data[name]
-        if series.dtype.is_numeric():
+        if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
             gaps = series.is_null().to_numpy()
             kind: Any = float if gaps.any() or not series.dtype.is_integer() else np.int64
             out[name] = np.asarray(series.to_numpy(), dtype=kind)
         elif series.dtype == nw.Boolean and not series.is_null().any():
             out[name] = np.asarray(series.to_numpy(), dtype=np.int64)
         else:
-            out[name] = np.array(series.to_list(), dtype=object)
+            values = np.empty(len(data), dtype=object)
+            for i, (value, gap) in enumerate(zip(series.to_list(), series.is_null().to_list(), strict=True)):
+                values[i] = None if gap else value
+            out[name] = values
     return out
 
 
@@ -66,6 +74,9 @@ def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
     missing = bool(gaps.any())
     if len(present) == 0:
         raise InvalidDataError(f"column {name!r} has no value at all. Drop it, or declare its attribute by hand.")
+    whole = column.dtype.kind == "i" or all(isinstance(v, int) and not isinstance(v, bool) for v in present.tolist())
+    if whole and not set(present.tolist()) <= {0, 1}:
+        return Integer(int(min(present)), int(max(present)), missing=missing, inferred=True)
     if column.dtype.kind in "if":
         numbers = present.astype(float)
         if not np.isfinite(numbers).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -29,7 +30,7 @@ def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(column))
     if column.dtype.kind != "O":
         return np.zeros(len(column), dtype=bool)
-    return np.fromiter((v is None or v != v for v in column), dtype=bool, count=len(column))
+    return np.fromiter((v is None or (isinstance(v, float) and v != v) for v in column), dtype=bool, count=len(column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Between:
     missing: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.lo < self.hi:
+        bounds: tuple[object, object] = (self.lo, self.hi)
+        if not all(isinstance(bound, numbers.Real) for bound in bounds) or not self.lo < self.hi:
             raise InvalidModelError(
                 f"a condition on {self.attribute!r} needs lo < hi, got lo={self.lo} and hi={self.hi}. "
                 "Bounds must be numbers in order."
@@ -81,8 +83,8 @@ class Between:
         gaps = is_missing(values)
         try:
             numbers = np.where(gaps, np.nan, values).astype(float)
-        except (TypeError, ValueError):
-            odd = next(v for v in values[~gaps].tolist() if isinstance(v, str) or not isinstance(v, int | float))
+        except (TypeError, ValueError, OverflowError):
+            odd = next((v for v in values[~gaps].tolist() if not isinstance(v, int | float)), "a number beyond 1e308")
             raise InvalidDataError(
                 f"{self.attribute!r} is compared with a number, but its column holds {odd!r}. Convert or recode it."
             ) from None
@@ -177,6 +179,22 @@ Literal: TypeAlias = Between | OneOf
 def attributes_of(literals: Iterable[Literal]) -> tuple[str, ...]:
     """Return the attributes that literals speak of, each once, in order of first use."""
     return tuple(dict.fromkeys(literal.attribute for literal in literals))
+
+
+def are_disjoint(left: Literal, right: Literal) -> bool:
+    """Return whether it is plain that no value satisfies both literals on one attribute."""
+    if left.attribute != right.attribute or (left.missing and right.missing):
+        return False
+    if isinstance(left, Between) and isinstance(right, Between):
+        if left.negated or right.negated:
+            return left.negated != right.negated and (left.lo, left.hi) == (right.lo, right.hi)
+        return left.hi <= right.lo or right.hi <= left.lo
+    if isinstance(left, OneOf) and isinstance(right, OneOf):
+        if left.negated or right.negated:
+            inner, outer = (right, left) if left.negated else (left, right)
+            return not inner.negated and set(inner.values) <= set(outer.values)
+        return not set(left.values) & set(right.values)
+    return False
 
 
 def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> str:

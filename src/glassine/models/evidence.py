@@ -31,9 +31,11 @@ class Evidence:
     label : int or None
         Index of the predicted class.
     error_rate : float or None
-        Share of the records, in [0, 1], that are not of the predicted class.
+        Share of the records, in [0, 1], that are not of the predicted class, or have not the predicted value.
     value : float or None
         Predicted mean of a regression.
+    weighted : bool
+        Whether shares of classes are published by weight, so that those of the records are not known.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class Evidence:
     label: int | None = None
     error_rate: float | None = None
     value: float | None = None
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         whole = [] if self.counts is None else list(self.counts)
@@ -77,14 +80,20 @@ class Evidence:
         """Number of records captured, if published."""
         return sum(self.counts) if self.counts is not None else self.total
 
-    @property
-    def purity(self) -> float | None:
-        """Largest share of one class, if published and any record was captured."""
+    def purity(self, n_classes: int | None) -> tuple[float, float] | None:
+        """Return bounds on the largest share of one class, equal where it is known; None where nothing tells it.
+
+        Of an error rate e over k classes the largest share is 1 - e, or that of another class: from e / (k - 1) to e.
+        """
         if self.counts is not None:
-            return max(self.counts) / sum(self.counts) if sum(self.counts) else None
-        if self.error_rate is not None and self.size != 0:
-            return 1 - self.error_rate
-        return None
+            share = max(self.counts) / sum(self.counts) if sum(self.counts) else None
+            return None if share is None else (share, share)
+        if self.error_rate is None or self.size == 0:
+            return None
+        right, wrong = 1 - self.error_rate, self.error_rate
+        if n_classes is None:
+            return (right, 1.0)
+        return (max(right, wrong / (n_classes - 1)), max(right, wrong)) if n_classes > 1 else (1.0, 1.0)
 
     @property
     def prediction(self) -> int | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.domain.literals import is_missing
+from glassine.domain.literals import are_disjoint, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
 
@@ -159,7 +159,10 @@ class DecisionTree:
             node = self.nodes[index]
             if not node.branches:
                 yield Cell(path, (), node.evidence, index)
-            stack += [(branch.child, (*path, branch.literal)) for branch in reversed(node.branches)]
+            for i, branch in reversed(list(enumerate(node.branches))):
+                earlier = [b.literal for b in node.branches[:i]]
+                passed = tuple(literal.negate() for literal in earlier if not are_disjoint(literal, branch.literal))
+                stack.append((branch.child, (*path, *passed, branch.literal)))
 
     @property
     def cells(self) -> tuple[Cell, ...]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.domain import Between, Domain, Literal, OneOf
+from glassine.domain import Between, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.models.formats.conditions import at_most, scalar, with_missing
@@ -187,7 +187,11 @@ class Coded:
             listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
         else:
             listed_left = not goes_left(self.other, bound, missing_left)
-        listed = tuple(sides[listed_left])
+        attribute = None if domain is None or self.attribute not in domain else domain[self.attribute]
+        codes = dict(self.codes)
+        # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
+        known = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
+        listed = tuple(v for v in sides[listed_left] if v in known or codes[v] != self.missing)
         left = OneOf(self.attribute, listed, negated=not listed_left, missing=missing)
         return left, left.negate()
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from glassine.domain import Between, Literal, OneOf
+from glassine.domain.attributes import is_scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.files import write_json
 from glassine.models.evidence import Evidence
@@ -16,6 +17,7 @@ from glassine.models.tree import Branch, DecisionTree, Node
 __all__ = ["SCHEMA", "from_dict", "to_dict", "write_model"]
 
 SCHEMA = "glassine.model/1"
+LARGEST = 10**300
 
 
 def _literal(literal: Literal) -> dict[str, Any]:
@@ -38,7 +40,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "error_rate": evidence.error_rate,
         "value": evidence.value,
     }
-    return {key: value for key, value in named.items() if value is not None}
+    out = {key: value for key, value in named.items() if value is not None}
+    return {**out, "weighted": True} if evidence.weighted else out
 
 
 def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
@@ -79,8 +82,9 @@ def _take(entry: Any, what: str, allowed: tuple[str, ...], required: tuple[str, 
 def _number(value: Any, what: str, default: float) -> float:
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise InvalidModelError(f"{what} must be a number, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        shown = repr(value) if isinstance(value, str | bool | float) else "one beyond 1e300"
+        raise InvalidModelError(f"{what} must be a finite number, got {shown}.")
     return float(value)
 
 
@@ -100,8 +104,8 @@ def _list(entry: dict[str, Any], key: str, what: str) -> list[Any]:
 
 def _scalars(values: list[Any], what: str) -> tuple[Any, ...]:
     for value in values:
-        if not isinstance(value, str | int | float | bool):
-            raise InvalidModelError(f"{what} must hold strings, numbers or Booleans, got {value!r}.")
+        if not is_scalar(value):
+            raise InvalidModelError(f"{what} must hold strings, finite numbers or Booleans, got {value!r}.")
     return tuple(values)
 
 
@@ -123,7 +127,7 @@ def _read_literal(entry: Any, what: str) -> Literal:
     return Between(name, lo, hi, negated=negated, missing=missing)
 
 
-EVIDENCE = ("counts", "total", "label", "error_rate", "value")
+EVIDENCE = ("counts", "total", "label", "error_rate", "value", "weighted")
 
 
 def _read_evidence(entry: dict[str, Any], what: str) -> Evidence:
@@ -134,7 +138,8 @@ def _read_evidence(entry: dict[str, Any], what: str) -> Evidence:
     if isinstance(entry.get("label"), bool):
         raise InvalidModelError(f"{what}: a label must be the index of a class, got {entry['label']!r}.")
     try:
-        return Evidence(counts=counts, **{key: entry.get(key) for key in EVIDENCE[1:]})
+        rest = {key: entry.get(key) for key in EVIDENCE[1:-1]}
+        return Evidence(counts=counts, **rest, weighted=_flag(entry, "weighted", what))
     except InvalidModelError as error:
         raise InvalidModelError(f"{what}: {error}") from None
 

@@ -132,9 +132,9 @@ def _load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: boo
     if not data.strip():
         raise UnreadableFileError(f"{name} is empty. Give {FILES}.", path=path)
     if data.startswith(b"PK"):
-        return as_model(read_skops(_skops_archive(data, path), path), domain)
+        return _model_of(read_skops(_skops_archive(data, path), path), domain, path)
     if _is_pickle(data):
-        return as_model(_unpickled(data, path, trust_pickle), domain)
+        return _model_of(_unpickled(data, path, trust_pickle), domain, path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -142,6 +142,18 @@ def _load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: boo
     if "\0" in text:
         raise UnreadableFileError(f"{name} is binary, and not a skops file. Give {FILES}.", path=path)
     return _from_text(text, path, domain)
+
+
+def _model_of(obj: Any, domain: Domain | None, path: str | os.PathLike[str]) -> DecisionTree | RuleList:
+    """Return a stored object as a model; whatever its damaged parts raise becomes one error."""
+    try:
+        return as_model(obj, domain)
+    except GlassineError:
+        raise
+    except Exception as error:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} holds a damaged {type(obj).__name__}: {type(error).__name__}.", path=path
+        ) from None
 
 
 def _skops_archive(data: bytes, path: str | os.PathLike[str]) -> bytes:

@@ -134,7 +134,12 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
     """Return what each node publishes."""
     sizes = [int(size) for size in tree.sizes]
     if classes is None:
-        return [Evidence(total=size, value=float(value[0])) for size, value in zip(sizes, tree.value, strict=True)]
+        # An impurity of zero is published too: every record of the node has the predicted value.
+        alike = np.asarray(estimator.tree_.impurity) == 0
+        return [
+            Evidence(total=size, value=float(value[0]), error_rate=0.0 if same else None)
+            for size, value, same in zip(sizes, tree.value, alike, strict=True)
+        ]
     values = tree.value[:, : len(classes)]
     sums = values.sum(axis=1, keepdims=True)
     if values.shape[1] != len(classes) or (values < 0).any() or not (sums > 0).all():
@@ -145,12 +150,12 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
     counts = class_counts(
         masses, tree.sizes.astype(np.int64), tree.weights, tree.leaf, weight, list(estimator.classes_)
     )
-    labels, errors = values.argmax(axis=1), np.clip(1 - (values / sums).max(axis=1), 0, 1)
+    labels = values.argmax(axis=1)
     return [
         Evidence(counts=count, label=int(label))
         if count is not None
-        else Evidence(total=size, label=int(label), error_rate=float(error))
-        for count, size, label, error in zip(counts, sizes, labels, errors, strict=True)
+        else Evidence(total=size, label=int(label), weighted=True)
+        for count, size, label in zip(counts, sizes, labels, strict=True)
     ]
 
 

@@ -100,7 +100,7 @@ def class_counts(
     elif class_weight == "balanced":
         counts = _balanced(masses, sizes, leaves)
     else:
-        counts = _solved(masses, sizes, leaves, 1)
+        counts = _solved(masses, sizes, leaves, 2)
     if counts is not None:
         return [tuple(int(c) for c in row) for row in counts]
     pure = (masses > 0).sum(axis=1) == 1
