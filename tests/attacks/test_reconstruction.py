@@ -295,3 +295,13 @@ def test_gaps_in_binary_attributes_are_matched() -> None:
     rules = RuleList.from_text("if [s = x] then [true] (2 examples)\nelse [false] (1 example)", domain)
     frame = pd.DataFrame({"b": [1.0, np.nan, 0.0], "s": ["x", "x", None]})
     assert 0 <= reconstruct(rules, domain).error_to(frame, random_state=0).error <= 1
+
+
+def test_records_that_no_branch_takes_are_a_note() -> None:
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=30), 1), Branch(Between("age", lo=40), 2))),
+        Node(evidence=Evidence(total=1)),
+        Node(evidence=Evidence(total=1)),
+    )
+    known = reconstruct(DecisionTree(nodes, ("age",), (0, 1)), Domain({"age": Integer(0, 99)}))
+    assert known.notes() == ["some possible records satisfy no branch of a split"]

@@ -151,3 +151,12 @@ def test_a_very_deep_tree() -> None:
     read = tree_from_export_text(f"{down}{'|   ' * depth}|--- class: 0\n{up}")
     assert len(read.cells) == depth + 1
     assert read.depth == depth
+
+
+def test_weights_without_decimals_may_be_rounded() -> None:
+    x, y = make_data(2)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, y, sample_weight=[1.4] * len(y))
+    whole = export_text(tree, show_weights=True, decimals=0)
+    assert tree_from_export_text(whole).approximate
+    plain = DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, y)
+    assert not tree_from_export_text(export_text(plain, show_weights=True)).approximate

@@ -470,12 +470,13 @@ class ProbabilisticDataset:
         return align(self.domain, draws)
 
     def notes(self, *, domain_aware: bool = False) -> list[str]:
-        """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions."""
+        """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions, holes."""
         out = []
+        possible = self._worlds_of(domain_aware)
+        if sum(possible.measures, start=0) < possible.space.total:
+            out.append("some possible records satisfy no branch of a split")
         noun = "leaf" if isinstance(self.model, DecisionTree) else "rule"
-        for i, (cell, measure) in enumerate(
-            zip(self.model.cells, self._worlds_of(domain_aware).measures, strict=True), start=1
-        ):
+        for i, (cell, measure) in enumerate(zip(self.model.cells, possible.measures, strict=True), start=1):
             if measure:
                 continue
             last = noun == "rule" and i == len(self.model.cells)

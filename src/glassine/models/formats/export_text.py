@@ -156,8 +156,12 @@ def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
 def _evidence(leaf: _Leaf, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:
     if classes is None or leaf.label is None:
         return Evidence(value=leaf.value)
-    counts = tuple(int(w) for w in leaf.weights) if counted and leaf.weights is not None else None
-    return Evidence(counts=counts, label=classes.index(plain(leaf.label)))
+    label = classes.index(plain(leaf.label))
+    if leaf.weights is None:
+        return Evidence(label=label)
+    if not counted:
+        return Evidence(label=label, weighted=True)
+    return Evidence(counts=tuple(int(w) for w in leaf.weights), label=label)
 
 
 def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, str]:
@@ -232,4 +236,6 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
         sides = at_most(names[node.name], float(node.bound), domain)
         nodes.append(Node(branches=tuple(Branch(lit, child) for lit, child in zip(sides, node.children, strict=True))))
     attributes = domain.names if domain is not None else tuple(names.values())
-    return DecisionTree(tuple(nodes), attributes, classes, source="scikit-learn export_text")
+    # Without decimals, weights that are not whole print as if they were counts.
+    rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
+    return DecisionTree(tuple(nodes), attributes, classes, source="scikit-learn export_text", approximate=rounded)
