@@ -18,10 +18,11 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import ProbabilisticDataset, SubgroupLeakage, reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
 from glassine.counting import MAX_STEPS
+from glassine.describing import LONGEST, describe_domain, describe_model, describe_parts, tree_shape
 from glassine.domain import Binary, Category, Domain
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.inference import violations
-from glassine.domain.literals import attributes_of, conjunction_text, is_missing
+from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
     CountingLimitError,
     InvalidDataError,
@@ -32,14 +33,9 @@ from glassine.errors import (
 )
 from glassine.findings import (
     AttributeFinding,
-    Count,
-    DomainSummary,
     Findings,
-    ModelSummary,
-    Part,
     ReconstructionFinding,
     SubgroupFinding,
-    TreeNode,
 )
 from glassine.judging import advise, check_bits, check_purity, check_sizes, check_values, decide
 from glassine.models import DecisionTree, Evidence, RuleList
@@ -48,10 +44,8 @@ from glassine.suppression import Suppression
 
 __all__ = ["audit"]
 
-DIGITS = 4
 MOST_EXPOSED = 10
 MOST_NOTES = 20
-LONGEST = 400
 MOST_SUBGROUP_VALUES = 10
 
 
@@ -193,12 +187,12 @@ class _Audit:
             *check_bits(self.policy, learned, sizes, getattr(reconstruction, "reason", ""), self._inferred()),
             *check_values(self.policy, values, self._inferred(numbers=True), strangers),
         )
-        parts = self._parts(learned, sizes)
+        parts = describe_parts(self.model, self.policy, self.shown, learned, sizes)
         return Findings(
             verdict=decide(checks),
             checks=checks,
-            model=self._model_summary(),
-            domain=self._domain_summary(),
+            model=describe_model(self.model),
+            domain=describe_domain(self.domain),
             policy=replace(self.policy, suppress_below=self.shown.below),
             reconstruction=reconstruction,
             labels=self._hide_label_counts(labels),
@@ -208,7 +202,7 @@ class _Audit:
             alignment=alignment,
             sensitive=self.sensitive,
             parts=parts,
-            tree=_shape(self.model),
+            tree=tree_shape(self.model),
             notes=self._shown_notes(),
             advice=advise(checks, self.policy, self.domain, self.model),
             version=__version__,
@@ -452,89 +446,6 @@ class _Audit:
             n_lone_targets=self.shown.count(int(values.n_lone_targets)),
         )
 
-    def _parts(self, learned: Sequence[float] | None, sizes: Sequence[int | None]) -> tuple[Part, ...]:
-        hidden = self.shown.hidden(sizes)
-        parts = []
-        for i, cell in enumerate(self.model.cells):
-            evidence, size = cell.evidence, sizes[i]
-            bits = None if learned is None else learned[i]
-            flags = []
-            # A limit below what may be shown would tell more of a hidden size than that it is hidden.
-            limit = self.policy.smallest_leaf
-            if size and limit is not None and size < limit and not (hidden[i] and limit < self.shown.below):
-                flags.append("small")
-            # Of fewer people than may be shown, a share above most limits can only be all: the flag would tell.
-            bounds = evidence.purity(None if self.model.classes is None else len(self.model.classes))
-            if bounds is not None and not hidden[i] and bounds[0] > (self.policy.purest_leaf or 1):
-                flags.append("pure")
-            most = self.policy.largest_bits_per_record
-            if bits is not None and math.isinf(bits):
-                flags.append("empty")
-            elif bits is not None and size != 0 and most is not None and bits > most:
-                flags.append("exposed")
-            counts = evidence.counts
-            show = counts is not None and not hidden[i] and all(c == 0 or c >= self.shown.below for c in counts)
-            shown_size: Count | None = size
-            if hidden[i]:
-                shown_size = f"<{self.shown.below}" if size and size < self.shown.below else "hidden"
-            purity = None if bounds is None else bounds[0]
-            if purity is not None and not show:
-                purity = None if hidden[i] else self.shown.share(purity)
-            parts.append(
-                Part(
-                    number=i + 1,
-                    condition=self._condition(i),
-                    size=shown_size,
-                    counts=tuple(counts) if show and counts is not None else None,
-                    prediction=self._prediction(i),
-                    purity=purity,
-                    bits_learned=None if bits is None or math.isinf(bits) else bits,
-                    flags=tuple(flags),
-                )
-            )
-        return tuple(parts)
-
-    def _condition(self, index: int) -> str:
-        cell = self.model.cells[index]
-        text = conjunction_text(cell.inside, DIGITS) or ("otherwise" if cell.outside else "every record")
-        return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-    def _prediction(self, index: int) -> str | None:
-        evidence, classes = self.model.cells[index].evidence, self.model.classes
-        if classes is None:
-            return None if evidence.value is None else f"{evidence.value:.{DIGITS}g}"
-        label = evidence.prediction
-        return None if label is None else str(classes[label])
-
-    def _model_summary(self) -> ModelSummary:
-        model = self.model
-        kind = "rule list"
-        if isinstance(model, DecisionTree):
-            kind = "decision tree" if model.classes is not None else "regression tree"
-        return ModelSummary(
-            kind=kind,
-            source=model.source,
-            n_parts=len(model.cells),
-            depth=max(len(cell.inside) for cell in model.cells),
-            n_records=model.n_records,
-            classes=None if model.classes is None else tuple(str(c) for c in model.classes),
-            attributes=attributes_of(model.literals),
-            approximate=model.approximate,
-        )
-
-    def _domain_summary(self) -> DomainSummary | None:
-        if self.domain is None:
-            return None
-        sizes = [self.domain.size(domain_aware=aware) for aware in (False, True)]
-        bits = [None if size is None else math.log2(size) for size in sizes]
-        return DomainSummary(
-            n_attributes=len(self.domain),
-            n_groups=len(self.domain.groups),
-            inferred=tuple(name for name in self.domain if self.domain[name].inferred),
-            bits_independent=bits[0],
-            bits_domain_aware=bits[1],
-        )
-
 
 def _inferred(
     model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]], notes: list[str]
@@ -555,18 +466,3 @@ def _inferred(
     notes.append(text)
     warnings.warn(text, PrivacyLeakWarning, stacklevel=3)
     return Domain.infer(pl.DataFrame(frame, strict=False))
-
-
-def _shape(model: DecisionTree | RuleList) -> tuple[TreeNode, ...]:
-    if not isinstance(model, DecisionTree):
-        return ()
-    part_of = {cell.node: i for i, cell in enumerate(model.cells, start=1)}
-    out: list[TreeNode] = []
-    stack: list[tuple[int, int | None, str]] = [(0, None, "")]
-    while stack:
-        index, parent, condition = stack.pop()
-        out.append(TreeNode(parent=parent, condition=condition, part=part_of.get(index)))
-        here = len(out) - 1
-        for branch in reversed(model.nodes[index].branches):
-            stack.append((branch.child, here, branch.literal.text(DIGITS)))
-    return tuple(out)

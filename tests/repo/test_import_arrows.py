@@ -16,7 +16,7 @@ ROOMS = [
     ["demo"],
     ["report"],
     ["auditing", "scrubbing"],
-    ["judging"],
+    ["describing", "judging"],
     ["suppression"],
     ["findings"],
     ["policy"],
