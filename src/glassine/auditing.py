@@ -428,7 +428,7 @@ class _Audit:
         entry = labels.value
         unit = max(0.01, self.shown.below / entry.n_records)
         names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        rounded = {name: round(round(getattr(entry, name) / unit) * unit, 4) for name in names}
+        rounded = {name: round(math.floor(getattr(entry, name) / unit) * unit, 4) for name in names}
         return Measured(
             replace(
                 entry,

@@ -29,7 +29,9 @@ class Suppression:
 
     def rough(self, value: int) -> Count:
         """Return a size rounded so that neither its complement nor a hidden part can be had by subtraction."""
-        return f"about {round(value / self.below) * self.below}" if self.below else value
+        if not self.below or not value:
+            return value
+        return f"about {max(1, round(value / self.below)) * self.below}"
 
     def share(self, value: float) -> float:
         """Return the share of a class, rounded down to a twentieth; 1 stays 1."""

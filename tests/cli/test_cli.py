@@ -334,7 +334,7 @@ BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
     "null threshold": (
         edit("tree.json", lambda m: m["nodes"][0]["branches"][0]["if"].update(at_most="high")),
         AUDIT,
-        "must be a number",
+        "must be a finite number",
     ),
     "contradictory groups": (
         edit(

@@ -154,6 +154,7 @@ def findings(**given: Any) -> Findings:
         notes=("rule 3 captures no record: it is `shadowed`.",),
         advice=("Merge small leaves (`glassine scrub --smallest-leaf 10`).",),
         version="9.9.9",
+        inputs=(),
     )
     return replace(base, **given)
 

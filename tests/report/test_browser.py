@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from glassine.report import render_html
-from tests.report.builders import findings, large_findings, rule_findings, unknown_findings
+from tests.report.builders import balanced_tree, findings, large_findings, part, rule_findings, unknown_findings
 from tests.report.test_html import EVERY
 
 pytestmark = pytest.mark.browser
@@ -185,3 +186,23 @@ def test_it_prints_to_one_pdf(show: Any, made: Any) -> None:
     assert 2 <= pages <= 20
     assert re.search(rb"/MediaBox\s*\[0 0 59[45]", pdf)
     assert 20_000 < len(pdf) < 3_000_000
+
+
+def test_the_drawing_of_a_tree_begins_at_the_leaves_on_a_narrow_screen(show: Any) -> None:
+    page = show(findings(), width=390)
+    assert page.locator(".hint").is_visible()
+    right = "Math.max(...[...document.querySelectorAll('svg.tree rect')].map(r => r.getBoundingClientRect().right))"
+    assert page.evaluate(right) <= 390
+    assert page.locator(".scroll").evaluate("e => e.scrollWidth > e.clientWidth")
+    assert not show(findings()).locator(".hint").is_visible()
+
+
+def test_labels_stay_within_their_boxes(show: Any) -> None:
+    tree = tuple(replace(node, condition="worst concave points <= 0.1358") for node in balanced_tree(32))
+    page = show(findings(tree=tree, parts=tuple(part(i) for i in range(1, 33))))
+    over = page.evaluate(
+        "[...document.querySelectorAll('svg.tree text')]"
+        ".filter(t => t.getBoundingClientRect().right > t.previousElementSibling.getBoundingClientRect().right)"
+        ".map(t => t.textContent)"
+    )
+    assert over == []

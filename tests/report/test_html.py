@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from glassine.attacks.outcome import Measured
-from glassine.findings import AttributeFinding, Findings, SubgroupFinding
+from glassine.findings import AttributeFinding, DomainSummary, Findings, InputFile, SubgroupFinding
 from glassine.report import render_html
 from tests.report.builders import (
     HOSTILE,
@@ -60,6 +60,15 @@ class Page(HTMLParser):
         return re.sub(r"\s+", " ", "".join(self.words))
 
 
+DOMAIN = DomainSummary(n_attributes=3, n_groups=1, inferred=(), bits_independent=15.0, bits_domain_aware=12.0)
+FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
+SUBGROUPS = tuple(
+    SubgroupFinding(attribute=name, value=str(i), size="about 90", bits_mean=1 + i / 10, bits_largest=9.0)
+    for name in ("region", "sex")
+    for i in range(8)
+)
+
+
 def hostile_findings() -> Findings:
     names = HOSTILE
     return findings(
@@ -69,6 +78,7 @@ def hostile_findings() -> Findings:
         notes=tuple(names),
         advice=tuple(names),
         sensitive=names[0],
+        inputs=tuple(InputFile(role="data", name=name, sha256="0f" * 32) for name in names),
         subgroups=Measured(
             tuple(SubgroupFinding(attribute=n, value=n, size=90, bits_mean=1.0, bits_largest=2.0) for n in names)
         ),
@@ -84,6 +94,9 @@ def hostile_findings() -> Findings:
 
 EVERY = {
     "tree": findings(),
+    "no groups": findings(domain=replace(DOMAIN, n_groups=0), inputs=FILES),
+    "many notes": findings(notes=tuple(f"note {i}." for i in range(40))),
+    "many subgroups": findings(subgroups=Measured(SUBGROUPS), sensitive="sex"),
     "unknown": unknown_findings(),
     "rules": rule_findings(),
     "one rule": rule_findings(1),
@@ -195,3 +208,36 @@ def test_a_long_chain_of_conditions_nests_within_what_browsers_take() -> None:
 
 def test_code_in_advice_is_set_as_code() -> None:
     assert "(<code>glassine scrub --smallest-leaf 10</code>)" in render_html(findings())
+
+
+def test_the_order_of_the_page() -> None:
+    text = render_html(findings(inputs=FILES))
+    ids = ["verdict", "notes-h", "policy", "next", "measured", "rebuild", "model", "labels", "groups", "records"]
+    places = [text.index(f'id="{name}"') for name in ids]
+    assert places == sorted(places)
+    assert text.index("<footer>") < text.index("What was audited") < text.index("0f" * 32)
+    assert "notes-h" not in render_html(findings(notes=()))
+    assert "What was audited" not in render_html(findings(inputs=()))
+
+
+def test_measurements_are_folded_only_if_all_were_made() -> None:
+    assert '<h2 id="measured-h">What was measured</h2> <small>all 6 questions' in render_html(findings())
+    assert '<h2 id="measured-h">What was measured, and what was not</h2>' in render_html(unknown_findings())
+
+
+def test_equal_readings_stand_once() -> None:
+    assert render_html(findings()).count('class="reading"') == 2
+    assert render_html(EVERY["no groups"]).count('class="reading"') == 1
+
+
+def test_the_other_subgroups_are_folded() -> None:
+    page = Page(render_html(EVERY["many subgroups"]))
+    assert "3 more subgroups, less exposed" in page.text
+    assert page.text.index("sex: 0") < page.text.index("region: 7") < page.text.index("3 more subgroups")
+
+
+def test_the_drawing_cuts_names_and_keeps_thresholds() -> None:
+    tree = tuple(replace(n, condition=f"{'a rather long name ' * 9}<= 0.1358") for n in balanced_tree(4))
+    drawn = re.findall(r"<text[^>]*>([^<]*)</text></g>", render_html(findings(tree=tree)))
+    assert len(drawn) == 6
+    assert all("… &lt;= 0.1358" in label for label in drawn)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Measured, NotApplicable
-from glassine.findings import Check
+from glassine.findings import Check, DomainSummary, SubgroupFinding
 from glassine.policy import Policy
 from glassine.report import summarize
 from tests.report.builders import (
@@ -191,10 +193,131 @@ def test_fifty_classes_show_the_most_frequent() -> None:
 def test_equal_readings_are_told_once() -> None:
     same = replace(RECONSTRUCTION, dist_g_domain_aware=RECONSTRUCTION.dist_g)
     assert summarize(findings(reconstruction=Measured(same))).rebuilt.endswith("(Dist_G 0.720).")
-    assert summarize(findings()).rebuilt.endswith("(Dist_G 0.720 as published, 0.500 with the domain's groups).")
+    assert summarize(findings()).rebuilt.endswith(
+        "(Dist_G 0.720 with attributes independent, 0.500 with the domain's groups)."
+    )
 
 
 def test_a_reason_keeps_its_words() -> None:
     summary = summarize(findings(alignment=NotApplicable("no data were given.")))
     assert summary.reasons == {"alignment": "Not measured: no data were given."}
     assert summary.alignment == ""
+
+
+def test_a_verdict_within_policy_claims_no_more_than_was_measured() -> None:
+    kept = tuple(replace(check, status="kept") for check in findings().checks)
+
+    def sentence(*checks: Check, **given: Any) -> str:
+        return summarize(findings(verdict="within policy", checks=checks, **given)).sentence
+
+    assert sentence(*kept[:3]) == "All 3 limits of the policy are kept."
+    assert sentence(*kept[2:]) == "1 limit is kept; for 1 the model publishes nothing to judge."
+    assert sentence(kept[3]) == "For the one limit of the policy the model publishes nothing to judge."
+    partial = replace(VALUES, n_midpoints=None)
+    missing = NotApplicable("not given.")
+    assert sentence(*kept[:3], labels=missing, alignment=missing, values=Measured(partial)).endswith(
+        "Not measured: outcomes, comparison with the data. Measured in part: exact values."
+    )
+
+
+def test_the_share_of_records_that_still_fit() -> None:
+    def told(largest: float | None, mean: float | None = 4.0, bits: float | None = 500.0) -> list[str]:
+        domain = DomainSummary(n_attributes=3, n_groups=0, inferred=(), bits_independent=bits, bits_domain_aware=bits)
+        measured = replace(RECONSTRUCTION, bits_largest=largest, bits_mean=mean)
+        summary = summarize(findings(domain=domain, reconstruction=Measured(measured)))
+        return [summary.narrowed, *(figure.meaning for figure in summary.figures[:2])]
+
+    assert told(15.327807) == [
+        "It tells 15.3 bits about the most exposed record (4.0 on average): "
+        "1 of every 41,100 possible records still fits, about 2^485 in all.",
+        "1 of every 16 possible records still fits, about 2^496 in all",
+        "1 of every 41,100 possible records still fits, about 2^485 in all",
+    ]
+    assert told(5.0, 4.0, 8.0)[1] == "1 of every 16 possible records still fits, about 16 in all"
+    assert told(5.0, 4.0, None)[1] == "1 of every 16 possible records still fits"
+    assert told(0.0, 0.0) == ["", "", ""]
+    assert told(9.0, 4.0, 8.0) == ["", "", ""]
+    assert told(None)[:2] == ["", ""]
+    assert told(None, None)[0] == ""
+
+
+def test_a_merged_first_step_of_the_curve_is_stated() -> None:
+    assert summarize(findings()).curve_note == ""
+    merged = replace(RECONSTRUCTION, bits_largest=15.3)
+    note = summarize(findings(reconstruction=Measured(merged))).curve_note
+    assert "at 15.3 bits" in note
+    assert note.endswith("at their mean, 11.3.")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (0.49, "On average no nearer than random."),
+        (0.465, "On average 7% nearer than random: little."),
+        (0.4, "On average 20% nearer than random: some."),
+        (0.3, "On average 40% nearer than random: much."),
+        (0.1, "On average 80% nearer than random: very much."),
+        (0.6, "On average no nearer than random."),
+    ],
+)
+def test_the_comparison_with_the_data_in_words(error: float, text: str) -> None:
+    found = ErrorEstimate(error=error, error_sd=0.01, baseline=0.5, baseline_sd=0.01, n_draws=3, n_matched=9)
+    assert summarize(findings(alignment=Measured(found))).alignment.startswith(f"{text} Records drawn")
+
+
+def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
+    groups = tuple(
+        SubgroupFinding(attribute=name, value=str(i), size=90, bits_mean=float(i), bits_largest=9.0)
+        for name in ("region", "sex")
+        for i in range(7)
+    )
+    summary = summarize(findings(subgroups=Measured(groups), sensitive="sex"))
+    assert [bar.group for bar in summary.subgroups] == ["sex"] * 7 + ["region"] * 5
+    assert [bar.name for bar in summary.subgroups[7:]] == ["6", "5", "4", "3", "2"]
+    assert [bar.name for bar in summary.other_subgroups] == ["1", "0"]
+    assert len(summarize(findings(subgroups=Measured(groups))).subgroups) == 5
+
+
+def test_sizes_that_were_counted_in_the_data_say_so() -> None:
+    parts = (part(1, 40, purity=None), part(2, "<10", purity=None), part(3, "hidden", purity=None), part(4, 60))
+    model = replace(findings().model, n_records=None)
+    summary = summarize(findings(model=model, parts=parts))
+    assert summary.counted
+    assert [row.size for row in summary.parts] == [
+        "40 records, counted in the data",
+        "<10 records, counted in the data",
+        "size hidden",
+        "60 records",
+    ]
+    assert "; sizes counted in the data, not published" in summary.described
+    assert not summarize(findings(model=model, parts=(part(1, None), *parts[1:]))).counted
+    rounded = replace(findings().model, approximate=True)
+    noted = summarize(findings(model=rounded, notes=("they were counted in the data.",)))
+    assert noted.parts[0].size == "40 records, counted in the data"
+    assert "; counts are not exact; sizes counted" in noted.described
+
+
+def test_no_threshold_off_the_grid_reads_as_none() -> None:
+    rows = [
+        Check(rule=rule, limit=0, measured=0, status="kept", meaning="")
+        for rule in ("thresholds_off_grid", "midpoints")
+    ]
+    told = summarize(findings(checks=tuple(rows))).checks
+    assert [(row.limit, row.measured) for row in told] == [("none allowed", "none")] * 2
+
+
+def test_bounds_may_be_harmless() -> None:
+    facts = {fact.name: fact for fact in summarize(findings()).value_facts}
+    assert "harmless where the bound is public, such as 0." in facts["Bounds that are a training value"].meaning
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [("about 240", "about 240 records"), ("about 0", "fewer than 10 records"), ("<10", "fewer than 10 records")],
+)
+def test_rounded_label_figures_are_not_told_as_exact(count: str, text: str) -> None:
+    labels = replace(LABELS, n_certain=count, guess_rate=1.0018)
+    summary = summarize(findings(labels=Measured(labels)))
+    assert summary.label_facts[0].value == "about 100%"
+    assert summary.label_facts[1].value == text
+    assert summary.label_sentence.endswith(f"they are certain for {text}.")

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from glassine.attacks.outcome import NotApplicable
+from glassine.findings import InputFile
 from glassine.report import render_rich, render_text
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 
@@ -20,6 +24,37 @@ def test_the_text_says_the_verdict_first_and_what_is_missing() -> None:
     assert text.startswith("Glassine 9.9.9: COULD NOT TELL\n")
     assert "Reconstruction (not measured): No domain was given." in text
     assert "[not known] Smallest leaf: not known (limit: at least 10 records)" in text
+
+
+def test_notes_stand_under_the_verdict() -> None:
+    lines = render_text(findings(notes=("first.", "many words " * 20))).splitlines()
+    assert lines[1] == "Note: first."
+    assert lines[2].startswith("Note: many words")
+    assert lines[3].startswith("      words many")
+
+
+def test_the_files_are_named_with_their_digest() -> None:
+    digest = "1234abcd5678" + "0" * 52
+    files = (
+        InputFile(role="model", name="tree.json", sha256=digest),
+        InputFile(role="domain", name="d\x1b.json", sha256=digest),
+    )
+    text = render_text(findings(inputs=files))
+    assert "\nmodel   tree.json  sha256 1234abcd5678…\ndomain  d\ufffd.json    sha256 1234abcd5678…\n" in text
+    assert "sha256" not in render_text(findings(inputs=()))
+
+
+def test_no_heading_stands_over_nothing() -> None:
+    assert "What a reader learns" in render_text(findings())
+    assert "What a reader learns" not in render_text(unknown_findings())
+
+
+def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
+    kept = tuple(replace(check, status="kept") for check in findings().checks)
+    made = findings(verdict="within policy", checks=kept, labels=NotApplicable("no counts."), notes=())
+    text = render_text(made)
+    assert "3 limits are kept; for 1 the model publishes nothing to judge. Not measured: outcomes." in text
+    assert "[nothing to judge] Thresholds off the public grid: not published (limit: none allowed)" in text
 
 
 def test_no_name_can_send_a_control_sequence_to_the_terminal() -> None:

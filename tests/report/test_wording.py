@@ -33,10 +33,42 @@ def test_bits_show_on_which_side_of_the_limit_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "1 in 1"), (1.0, "1 in 2"), (2.5, "1 in 5.7"), (5.0, "1 in 32"), (10.0, "1 in 1,020"), (64.0, "1 in 2^64")],
+    [
+        (0.0, "1"),
+        (1.0, "2"),
+        (2.5, "5.7"),
+        (3.4, "11"),
+        (5.0, "32"),
+        (15.33, "41,200"),
+        (64.0, "2^64"),
+        (498.96, "2^499"),
+    ],
 )
 def test_candidates(value: float, text: str) -> None:
-    assert wording.candidates(value) == text
+    assert wording.candidates(value) == f"1 of every {text}"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (5, "5"), (0.0123, "0.0123"), (99.96, "100"), (4321.5, "4,320"), (-10.25, "-10.2")]
+)
+def test_amounts_have_three_digits(value: float, text: str) -> None:
+    assert wording.amount(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("age <= 40", "age <= 40"),
+        ("worst concave points <= 0.1358", "worst conca… <= 0.1358"),
+        ("0.1 < worst concave points <= 2", "0.1 < worst conc… <= 2"),
+        ("not (0.1 < worst concave points <= 2)", "not (0.1 < wors… <= 2)"),
+        ("colour of the left eye in {blue}", "colour of t… in {blue}"),
+        ("colour in {blue, green, brown}", "colour in {blue, gree…"),
+        ("a binary attribute of a long name", "a binary attribute of…"),
+    ],
+)
+def test_a_condition_that_is_cut_keeps_its_value(text: str, shown: str) -> None:
+    assert wording.shorten_condition(text, 22) == shown
 
 
 def test_names_lose_what_breaks_a_page_and_keep_their_script() -> None:

@@ -21,7 +21,7 @@ ROW = 26
 SHORTEST, TALLEST = 150, 900
 LAST_COLUMN = 1.8  # width of the last column, where leaves stand, against the others
 EVEN = 0.55  # share of the height that all leaves divide evenly, so that small ones stay visible
-LETTER = 6.5  # width of a letter at the size used in the boxes
+LETTER = 7.2  # width of a letter at the size used in the boxes, in a wide typeface
 FLAG = "\u25b2"
 
 
@@ -84,8 +84,8 @@ def draw_curve(points: Sequence[tuple[float, float]], scale: Scale) -> Markup:
         '<svg class="chart curve" viewBox="0 0 676 296" role="img" aria-labelledby="curve-title curve-desc">'
         '<title id="curve-title">Exposure curve</title><desc id="curve-desc">{0}</desc>'
     ).format(
-        f"Bits learned about a record, from {wording.bits(points[0][1])} for the most exposed "
-        f"to {wording.bits(points[-1][1])} for the least. The table below has the figures."
+        f"Bits learned about a record, from {wording.bits(points[0][1])} at the left, where the most exposed stand, "
+        f"to {wording.bits(points[-1][1])} at the right. The table below has the figures."
     )
     return head + Markup("").join(pieces) + Markup("</svg>")
 
@@ -222,14 +222,14 @@ def _draw(
         says = [row.prediction, row.size, *row.flags]
         full = "; ".join([condition, *(s for s in says if s), f"bits learned: {row.bits}"])
         after = f" → {wording.shorten(row.prediction, room // 2)}" if row.prediction else ""
-        label = f"{mark}{wording.shorten(condition, max(room - len(mark) - len(after), 3))}{after}"
+        label = f"{mark}{wording.shorten_condition(condition, max(room - len(mark) - len(after), 3))}{after}"
     elif box.depth >= deepest:
         level = levels[box.index]
         kind = "unknown" if level is None else f"level-{level}"
         full = f"{condition}; {wording.plural(count[box.index], 'leaf')}, coloured by the most exposed"
-        label = f"{wording.shorten(condition, room - 2)} …"
+        label = f"{wording.shorten_condition(condition, room - 2)} …"
     else:
-        kind = "inner"
+        kind, label = "inner", wording.shorten_condition(condition, room)
     gap = 1.0 if box.height > 4 else 0.2
     rectangle = Markup(
         '<g class="{0}"><title>{1}</title><rect x="{2:.1f}" y="{3:.1f}" width="{4:.1f}" height="{5:.1f}" rx="2"/>'

@@ -9,9 +9,10 @@ from glassine.attacks.outcome import Measured
 from glassine.findings import Findings
 from glassine.report import wording
 
-__all__ = ["Bar", "Reading", "attribute_bars", "curve", "readings", "share_unit", "subgroup_bars"]
+__all__ = ["Bar", "Reading", "attribute_bars", "curve", "curve_note", "readings", "share_unit", "subgroup_bars"]
 
 MOST_BARS = 25
+EXPOSED_SUBGROUPS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +25,14 @@ class Reading:
         Which reading.
     left : float or None
         Dist_G: the share of uncertainty that is left.
-    value, cells, before, after : str
-        Dist_G, Dist, and bits for all records before and after reading the model, as text.
+    value, before, after : str
+        Dist_G, and bits for all records before and after reading the model, as text.
     """
 
     name: str
     short: str
     left: float | None
     value: str
-    cells: str
     before: str
     after: str
 
@@ -51,7 +51,7 @@ class Bar:
 
 
 def readings(findings: Findings) -> tuple[Reading, ...]:
-    """Return both readings, as published and with the domain's groups; none where not measured."""
+    """Return Dist_G with attributes independent, and with the domain's groups if it has any; none if not measured."""
     if not isinstance(findings.reconstruction, Measured):
         return ()
     found = findings.reconstruction.value
@@ -62,26 +62,24 @@ def readings(findings: Findings) -> tuple[Reading, ...]:
     def ratio(value: float | None) -> str:
         return "not defined" if value is None else f"{value:.3f}"
 
-    return (
-        Reading(
-            name="As published",
-            short="as published",
-            left=found.dist_g,
-            value=ratio(found.dist_g),
-            cells=ratio(found.dist),
-            before=quantity(found.prior_bits),
-            after=quantity(found.entropy_bits),
-        ),
-        Reading(
-            name="With the domain's groups",
-            short="with the domain's groups",
-            left=found.dist_g_domain_aware,
-            value=ratio(found.dist_g_domain_aware),
-            cells="not in use",
-            before=quantity(found.prior_bits_domain_aware),
-            after=quantity(found.entropy_bits_domain_aware),
-        ),
+    independent = Reading(
+        name="Attributes independent (as in the paper)",
+        short="with attributes independent",
+        left=found.dist_g,
+        value=ratio(found.dist_g),
+        before=quantity(found.prior_bits),
+        after=quantity(found.entropy_bits),
     )
+    grouped = Reading(
+        name="With the domain's groups",
+        short="with the domain's groups",
+        left=found.dist_g_domain_aware,
+        value=ratio(found.dist_g_domain_aware),
+        before=quantity(found.prior_bits_domain_aware),
+        after=quantity(found.entropy_bits_domain_aware),
+    )
+    tied = findings.domain is None or findings.domain.n_groups > 0
+    return (independent, grouped) if tied else (independent,)
 
 
 def share_unit(findings: Findings) -> float:
@@ -104,6 +102,19 @@ def curve(findings: Findings) -> tuple[tuple[float, float], ...]:
         if not out or end > out[-1][0]:
             out.append((end, round(bits, 1)))
     return tuple(out)
+
+
+def curve_note(findings: Findings) -> str:
+    """Return that the curve starts below the most exposed record, where it does; empty otherwise."""
+    points = curve(findings)
+    largest = findings.reconstruction.value.bits_largest if isinstance(findings.reconstruction, Measured) else None
+    if not points or largest is None or round(largest, 1) <= points[0][1]:
+        return ""
+    noun = "rules" if findings.model.kind == "rule list" else "leaves"
+    return (
+        f"The most exposed record lies higher than the curve, at {wording.bits(largest)} bits: {noun} of too few "
+        f"records to be shown apart are merged, so the first step stands at their mean, {wording.bits(points[0][1])}."
+    )
 
 
 def _length(value: float, top: float) -> float:
@@ -132,12 +143,18 @@ def attribute_bars(findings: Findings) -> tuple[tuple[Bar, ...], int]:
     return bars, len(found) - len(bars)
 
 
-def subgroup_bars(findings: Findings) -> tuple[tuple[Bar, ...], int]:
-    """Return the subgroups in the order found, and the number left out."""
+def subgroup_bars(findings: Findings) -> tuple[tuple[Bar, ...], tuple[Bar, ...], int]:
+    """Return the subgroups to show, the other ones, and the number left out.
+
+    Shown are those of the sensitive attribute, then the five with the most bits learned on average.
+    """
     if not isinstance(findings.subgroups, Measured):
-        return (), 0
+        return (), (), 0
     found = findings.subgroups.value
     top = max((g.bits_largest for g in found if math.isfinite(g.bits_largest)), default=0.0)
+    asked = [g for g in found if g.attribute == findings.sensitive]
+    others = [g for g in found if g.attribute != findings.sensitive]
+    others.sort(key=lambda g: (-g.bits_mean, -g.bits_largest))
     bars = tuple(
         Bar(
             group=wording.clean(g.attribute),
@@ -148,9 +165,10 @@ def subgroup_bars(findings: Findings) -> tuple[tuple[Bar, ...], int]:
             share=_length(g.bits_mean, top),
             share_largest=_length(g.bits_largest, top),
         )
-        for g in found[:MOST_BARS]
+        for g in [*asked, *others][:MOST_BARS]
     )
-    return bars, len(found) - len(bars)
+    first = len(asked) + EXPOSED_SUBGROUPS
+    return bars[:first], bars[first:], len(found) - len(bars)
 
 
 def _fine(value: float) -> str:

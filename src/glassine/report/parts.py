@@ -10,7 +10,7 @@ from glassine.findings import Count, Findings, Part
 from glassine.policy import Policy
 from glassine.report import wording
 
-__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "ranked"]
+__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "ranked", "sizes_are_counted"]
 
 LEVELS = 5
 MOST_CLASSES = 3
@@ -105,10 +105,19 @@ class PartRow:
     weight: float | None
 
 
+def sizes_are_counted(findings: Findings) -> bool:
+    """Return whether sizes were counted in the data because the model does not publish them exactly."""
+    if any("counted in the data" in note for note in findings.notes):
+        return True
+    sizes = [part.size for part in findings.parts]
+    return findings.model.n_records is None and bool(sizes) and None not in sizes
+
+
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     """Return the rows, in the model's order."""
     listed = findings.model.kind == "rule list"
     last = len(findings.parts)
+    counted = sizes_are_counted(findings)
     out = []
     for part in findings.parts:
         lead = "" if not listed else "else" if part.number == last else "if" if part.number == 1 else "else if"
@@ -117,7 +126,8 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 number=part.number,
                 lead=lead,
                 condition=wording.clean(part.condition),
-                size=_size(part.size),
+                size=_size(part.size)
+                + (", counted in the data" if counted and _is_counted(part, findings.model.approximate) else ""),
                 classes=_classes(part.counts, findings.model.classes),
                 prediction="" if part.prediction is None else wording.clean(part.prediction),
                 purity=_purity(part),
@@ -139,6 +149,12 @@ def _size(size: Count | None) -> str:
     if isinstance(size, int):
         return "no record" if size == 0 else wording.plural(size, "record")
     return f"{size} records" if size.startswith("<") else f"size {size}"
+
+
+def _is_counted(part: Part, approximate: bool) -> bool:
+    """Return whether the size that is shown is not the model's own."""
+    published = part.counts is not None or part.purity is not None
+    return part.size not in (None, "hidden") and (approximate or not published)
 
 
 def _weight(size: Count | None, policy: Policy) -> float | None:

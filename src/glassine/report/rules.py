@@ -11,6 +11,8 @@ from glassine.report import wording
 __all__ = ["CheckRow", "check_rows", "verdict_sentence"]
 
 STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
+NOTHING = "nothing to judge"
+NONE_ALLOWED = "none allowed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class CheckRow:
     rule, limit, measured, meaning : str
         The check in words.
     status : str
-        ``kept``, ``broken`` or ``not known``.
+        ``kept``, ``broken``, ``not known``, or ``nothing to judge`` where the model publishes nothing of the kind.
     """
 
     key: str
@@ -64,7 +66,11 @@ def _bits(value: float | str, check: Check) -> str:
 
 
 def _plain(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+    return value if isinstance(value, str) else f"{value:g}" if value else "none"
+
+
+def _at_most(limit: float) -> str:
+    return f"at most {limit:g}" if limit else NONE_ALLOWED
 
 
 WORDS = {
@@ -93,14 +99,14 @@ WORDS = {
         "Thresholds off the public grid",
         "Thresholds are public cut points",
         "thresholds taken from training values",
-        lambda limit: f"at most {limit:g} others",
+        lambda limit: f"at most {limit:g} others" if limit else NONE_ALLOWED,
         _plain,
     ),
     "midpoints": _Words(
         "Thresholds at a midpoint",
         "No threshold gives away two training values",
         "thresholds that give away training values",
-        lambda limit: f"at most {limit:g}",
+        _at_most,
         _plain,
     ),
 }
@@ -130,7 +136,7 @@ def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
                 rule=_named(words.rule, listed),
                 limit=words.limit(check.limit),
                 measured=missing if check.measured is None else words.measured(check.measured, check),
-                status=STATUS[check.status],
+                status=NOTHING if _nothing_published(check) else STATUS[check.status],
                 meaning=wording.clean(check.meaning),
             )
         )
@@ -152,9 +158,19 @@ def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
         what = _listing([_named(_words(c.rule).rule, listed).lower() for c in checks if c.status == "unknown"])
         which = f": {what}" if named else ""
         return f"No limit is known to be broken, but {unknown} of {len(checks)} could not be judged{which}."
-    if len(checks) == 1:
-        return "The one limit of the policy is kept."
-    return f"All {len(checks)} limits of the policy are kept."
+    empty = sum(map(_nothing_published, checks))
+    every = "the one limit" if len(checks) == 1 else f"all {len(checks)} limits"
+    if empty == len(checks):
+        return f"For {every} of the policy the model publishes nothing to judge."
+    if empty:
+        kept = len(checks) - empty
+        verb = "is" if kept == 1 else "are"
+        return f"{wording.plural(kept, 'limit')} {verb} kept; for {empty} the model publishes nothing to judge."
+    return f"{every.capitalize()} of the policy {'is' if len(checks) == 1 else 'are'} kept."
+
+
+def _nothing_published(check: Check) -> bool:
+    return check.status == "kept" and check.measured is None
 
 
 def _listing(items: list[str]) -> str:

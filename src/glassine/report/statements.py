@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Failed, Measured
 from glassine.attacks.values import ValueLeakage
@@ -18,11 +20,14 @@ __all__ = [
     "label_facts",
     "label_sentence",
     "measure_rows",
+    "unmeasured_sentence",
     "value_facts",
     "value_sentence",
 ]
 
 MOST_NAMES = 8
+# Relative gain of rebuilt over random records, and the word for a gain below it.
+GAINS = ((0.1, "little"), (0.3, "some"), (0.6, "much"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +45,8 @@ class MeasureRow:
 
     Attributes
     ----------
-    name : str
-        The measurement.
+    name, short : str
+        The measurement, and what it is about in a word or two.
     question : str
         What it answers.
     state : str
@@ -51,6 +56,7 @@ class MeasureRow:
     """
 
     name: str
+    short: str
     question: str
     state: str
     reason: str
@@ -65,6 +71,8 @@ QUESTIONS = {
     "alignment": ("Comparison with the data", "How close do rebuilt records come to the real ones?"),
 }
 
+SHORT = {"labels": "outcomes", "values": "exact values"}
+
 
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     """Return for each measurement whether it was made, and the reason if not."""
@@ -77,8 +85,19 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
         else:
             state = "failed" if isinstance(outcome, Failed) else "not measured"
             reason = wording.clean(outcome.reason)
-        rows.append(MeasureRow(name=name, question=question, state=state, reason=reason[:1].upper() + reason[1:]))
+        reason = reason[:1].upper() + reason[1:]
+        short = SHORT.get(key, name.lower())
+        rows.append(MeasureRow(name=name, short=short, question=question, state=state, reason=reason))
     return tuple(rows)
+
+
+def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
+    """Return what was not measured, or only in part; empty if everything was."""
+    missing = [row.short for row in rows if row.state in ("not measured", "failed")]
+    partly = [row.short for row in rows if row.state == "partly measured"]
+    told = [f"Not measured: {', '.join(missing)}."] if missing else []
+    told += [f"Measured in part: {', '.join(partly)}."] if partly else []
+    return " ".join(told)
 
 
 def _gaps(findings: Findings, key: str) -> str:
@@ -102,8 +121,14 @@ def _counted(findings: Findings, count: Count) -> str:
     """Return a number of people, hidden where it is small."""
     below = findings.policy.suppress_below
     if isinstance(count, str):
-        return f"fewer than {count.removeprefix('<')} records"
+        few = count.startswith("<") or count == "about 0"
+        return f"fewer than {below} records" if few else f"{count} records"
     return f"fewer than {below} records" if 0 < count < below else wording.plural(count, "record")
+
+
+def _rate(value: float) -> str:
+    """Return a rate that is rounded where counts are suppressed, hence never as exact."""
+    return f"about {wording.percent(min(max(value, 0.0), 1.0))}"
 
 
 def _share(findings: Findings, count: Count, total: int) -> str:
@@ -128,9 +153,9 @@ def label_facts(findings: Findings) -> tuple[Fact, ...]:
     return (
         Fact(
             name="Guessed right with the model",
-            value=wording.percent(found.guess_rate),
+            value=_rate(found.guess_rate),
             meaning=f"A reader who knows a person's {part} names the outcome right this often. Without the model, "
-            f"naming the most frequent outcome is right for {wording.percent(found.base_rate)}.",
+            f"naming the most frequent outcome is right for {_rate(found.base_rate)}.",
         ),
         Fact(
             name="Outcome certain",
@@ -157,8 +182,8 @@ def label_sentence(findings: Findings) -> str:
     found = findings.labels.value
     certain = _share(findings, found.n_certain, found.n_records)
     return (
-        f"Outcomes are guessed right for {wording.percent(found.guess_rate)} of the records, without the model for "
-        f"{wording.percent(found.base_rate)}; they are certain for {certain}."
+        f"Outcomes are guessed right for {_rate(found.guess_rate)} of the records, without the model for "
+        f"{_rate(found.base_rate)}; they are certain for {certain}."
     )
 
 
@@ -190,7 +215,8 @@ def value_facts(findings: Findings) -> tuple[Fact, ...]:
             value=_names(found.exact_bounds),
             meaning="It needs a domain and the data."
             if found.exact_bounds is None
-            else "Attributes whose lowest or highest value in the domain is that of a record.",
+            else "Attributes whose lowest or highest value in the domain is that of a record; harmless where the bound "
+            "is public, such as 0.",
         ),
         Fact(
             name="Categories of one person",
@@ -262,7 +288,17 @@ def alignment_sentence(findings: Findings) -> str:
         return ""
     found = findings.alignment.value
     return (
-        f"Records drawn from what the model tells lie {found.error:.3f} ± {found.error_sd:.3f} away from the real ones "
-        f"they are matched with, on a scale from 0 (equal) to 1; records drawn at random lie {found.baseline:.3f} ± "
-        f"{found.baseline_sd:.3f} away ({found.n_draws} draws, {wording.plural(found.n_matched, 'record')} matched)."
+        f"{_gain(found)} Records drawn from what the model tells lie {found.error:.3f} ± {found.error_sd:.3f} away "
+        "from the real ones they are matched with, on a scale from 0 (equal) to 1; records drawn at random lie "
+        f"{found.baseline:.3f} ± {found.baseline_sd:.3f} away ({found.n_draws} draws, "
+        f"{wording.plural(found.n_matched, 'record')} matched)."
     )
+
+
+def _gain(found: ErrorEstimate) -> str:
+    """Return in words how much nearer than random records the rebuilt ones lie, on average."""
+    if found.error + found.error_sd >= found.baseline - found.baseline_sd:
+        return "On average no nearer than random."
+    gain = 1 - found.error / found.baseline
+    word = next((word for below, word in GAINS if gain < below), "very much")
+    return f"On average {wording.percent(gain)} nearer than random: {word}."

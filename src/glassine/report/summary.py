@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Failed, Measured
-from glassine.findings import SCHEMA, Findings, ReconstructionFinding, TreeNode
+from glassine.findings import SCHEMA, Findings, InputFile, ReconstructionFinding, TreeNode
 from glassine.report import wording
-from glassine.report.exposure import Bar, Reading, attribute_bars, curve, readings, subgroup_bars
+from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars
 from glassine.report.outline import Step, outline
-from glassine.report.parts import PartRow, Scale, part_rows, ranked
+from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
 from glassine.report.rules import CheckRow, check_rows, verdict_sentence
 from glassine.report.statements import (
     Fact,
@@ -18,6 +19,7 @@ from glassine.report.statements import (
     label_facts,
     label_sentence,
     measure_rows,
+    unmeasured_sentence,
     value_facts,
     value_sentence,
 )
@@ -27,6 +29,8 @@ __all__ = ["Summary", "summarize"]
 MOST_RULES = 200
 FIRST_LOOK = 10
 CAVEAT = "A verdict covers what was measured, and no more."
+SHOWN = 0.05  # bits below it read as 0.0
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +45,26 @@ class Summary:
         The few figures that matter most.
     checks, measures : tuple
         The policy's rules, and what was measured or not.
+    all_measured : bool
+        Whether everything was.
+    inputs : tuple of InputFile
+        The files that were read.
     rebuilt, narrowed : str
         How far the records can be rebuilt, in two sentences; empty where not measured.
     readings : tuple of Reading
-        Dist_G as published and with the domain's groups.
+        Dist_G with attributes independent, and with the domain's groups if there are any.
     readings_note, undefined, domain, alignment : str
         Remarks on them.
     curve : tuple of (float, float)
         The exposure curve: share of the records, and bits.
+    curve_note : str
+        That it starts below the most exposed record; empty if it does not.
     scale : Scale
         Levels of exposure.
     listed : bool
         Whether the model is a rule list.
+    counted : bool
+        Whether sizes were counted in the data, as the model does not publish them exactly.
     parts : tuple of PartRow
         Leaves or rules, in the model's order.
     first_look : tuple of PartRow
@@ -67,8 +79,8 @@ class Summary:
         What labels and values give away.
     label_sentence, value_sentence : str
         The same in a sentence.
-    attributes, subgroups : tuple of Bar
-        Bits learned.
+    attributes, subgroups, other_subgroups : tuple of Bar
+        Bits learned; the other subgroups are folded away.
     n_attributes_omitted, n_subgroups_omitted : int
         Those that are not listed.
     reasons : dict of str to str
@@ -92,6 +104,8 @@ class Summary:
     figures: tuple[Fact, ...]
     checks: tuple[CheckRow, ...]
     measures: tuple[MeasureRow, ...]
+    all_measured: bool
+    inputs: tuple[InputFile, ...]
     rebuilt: str
     narrowed: str
     readings: tuple[Reading, ...]
@@ -100,8 +114,10 @@ class Summary:
     domain: str
     alignment: str
     curve: tuple[tuple[float, float], ...]
+    curve_note: str
     scale: Scale
     listed: bool
+    counted: bool
     parts: tuple[PartRow, ...]
     first_look: tuple[PartRow, ...]
     tree: tuple[TreeNode, ...]
@@ -113,6 +129,7 @@ class Summary:
     value_sentence: str
     attributes: tuple[Bar, ...]
     subgroups: tuple[Bar, ...]
+    other_subgroups: tuple[Bar, ...]
     n_attributes_omitted: int
     n_subgroups_omitted: int
     reasons: dict[str, str]
@@ -140,29 +157,38 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
     steps, n_omitted = outline(findings.tree, parts, order)
     listed = not findings.tree
     attributes, more_attributes = attribute_bars(findings)
-    subgroups, more_subgroups = subgroup_bars(findings)
+    subgroups, other_subgroups, more_subgroups = subgroup_bars(findings)
+    measures = measure_rows(findings)
+    unmeasured = unmeasured_sentence(measures) if findings.verdict == "within policy" else ""
     measured = findings.reconstruction.value if isinstance(findings.reconstruction, Measured) else None
     both = readings(findings)
     return Summary(
         title=wording.clean(title) if title else f"Privacy of a published {findings.model.kind}",
         described=_described(findings),
         verdict=findings.verdict,
-        sentence=verdict_sentence(findings),
-        short_sentence=verdict_sentence(findings, named=False),
+        sentence=f"{verdict_sentence(findings)} {unmeasured}".rstrip(),
+        short_sentence=f"{verdict_sentence(findings, named=False)} {unmeasured}".rstrip(),
         caveat=CAVEAT,
         figures=_figures(findings, measured),
         checks=check_rows(findings),
-        measures=measure_rows(findings),
+        measures=measures,
+        all_measured=all(row.state == "measured" for row in measures),
+        inputs=tuple(
+            InputFile(role=wording.clean(file.role), name=wording.clean(file.name), sha256=wording.clean(file.sha256))
+            for file in findings.inputs
+        ),
         rebuilt=_rebuilt(both),
-        narrowed=_narrowed(measured),
+        narrowed=_narrowed(findings, measured),
         readings=both,
         readings_note=_readings_note(findings, both),
         undefined=_sentence(measured.undefined or "") if measured else "",
         domain=_domain(findings),
         alignment=alignment_sentence(findings),
         curve=curve(findings),
+        curve_note=curve_note(findings),
         scale=scale,
         listed=listed,
+        counted=sizes_are_counted(findings),
         parts=parts[:MOST_RULES] if listed else parts,
         first_look=tuple(parts[number - 1] for number in order[:FIRST_LOOK]),
         tree=findings.tree,
@@ -174,13 +200,14 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         value_sentence=value_sentence(findings),
         attributes=attributes,
         subgroups=subgroups,
+        other_subgroups=other_subgroups,
         n_attributes_omitted=more_attributes,
         n_subgroups_omitted=more_subgroups,
         reasons=_reasons(findings),
         # in order of number: the order of exposure would tell where one leaf ends, hence its size
         rows=tuple(sorted(findings.exposed_rows.value)) if isinstance(findings.exposed_rows, Measured) else (),
         sensitive=wording.clean(findings.sensitive or ""),
-        notes=tuple(_sentence(note) for note in findings.notes),
+        notes=tuple(wording.clean(note) for note in findings.notes),
         advice=tuple(wording.clean(advice) for advice in findings.advice),
         version=findings.version,
         schema=SCHEMA,
@@ -202,9 +229,9 @@ def _described(findings: Findings) -> str:
         said.append(wording.plural(model.n_records, "record"))
     if model.classes is not None:
         said.append(wording.plural(len(model.classes), "class"))
-    if model.approximate:
-        said.append("counts rounded before publication")
-    text = ", ".join(said)
+    remarks = ["counts are not exact"] if model.approximate else []
+    remarks += ["sizes counted in the data, not published"] if sizes_are_counted(findings) else []
+    text = "; ".join([", ".join(said), *remarks])
     return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
 
 
@@ -217,24 +244,34 @@ def _figures(findings: Findings, measured: ReconstructionFinding | None) -> tupl
         mean = Fact(
             name=unknown.name,
             value=f"{wording.bits(measured.bits_mean)} bits",
-            meaning=f"leaves {wording.candidates(measured.bits_mean)} of the possible records",
+            meaning=_fits(findings, measured, measured.bits_mean),
         )
     if measured is not None and measured.bits_largest is not None:
         limit = findings.policy.largest_bits_per_record
         largest = Fact(
             name=largest.name,
             value=f"{wording.bits(measured.bits_largest, beyond=limit)} bits",
-            meaning=f"leaves {wording.candidates(measured.bits_largest)} of the possible records",
+            meaning=_fits(findings, measured, measured.bits_largest),
         )
     return (
         mean,
         largest,
         Fact(
             name="Flagged",
-            value=f"{flagged:,} of {wording.plural(len(findings.parts), noun)}",
+            value=f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(findings.parts), noun)}",
             meaning="few records, one outcome, or too many bits",
         ),
     )
+
+
+def _fits(findings: Findings, measured: ReconstructionFinding, bits: float) -> str:
+    """Return which of the possible records still fit; empty if all do or if the domain contradicts the model."""
+    prior = findings.domain.bits_domain_aware if findings.domain is not None else None
+    contradicted = measured.bits_largest is None or (prior is not None and measured.bits_largest > prior + NEGLIGIBLE)
+    if contradicted or not math.isfinite(bits) or bits < SHOWN:
+        return ""
+    text = f"{wording.candidates(bits)} possible records still fits"
+    return text if prior is None else f"{text}, about {wording.worlds(prior - bits, power_from=10)} in all"
 
 
 def _rebuilt(both: tuple[Reading, ...]) -> str:
@@ -249,22 +286,24 @@ def _rebuilt(both: tuple[Reading, ...]) -> str:
     return f"Of all that was unknown about the records, the model tells {learned} (Dist_G {values})."
 
 
-def _narrowed(measured: ReconstructionFinding | None) -> str:
+def _narrowed(findings: Findings, measured: ReconstructionFinding | None) -> str:
     if measured is None or measured.bits_largest is None:
         return ""
-    text = f"The most exposed record is narrowed down to {wording.candidates(measured.bits_largest)} possible records"
-    text += f" ({wording.bits(measured.bits_largest)} bits"
-    return f"{text}; {wording.bits(measured.bits_mean)} on average)." if measured.bits_mean is not None else f"{text})."
+    fits = _fits(findings, measured, measured.bits_largest)
+    if not fits:
+        return ""
+    mean = "" if measured.bits_mean is None else f" ({wording.bits(measured.bits_mean)} on average)"
+    return f"It tells {wording.bits(measured.bits_largest)} bits about the most exposed record{mean}: {fits}."
 
 
 def _readings_note(findings: Findings, both: tuple[Reading, ...]) -> str:
     if not both or findings.domain is None:
         return ""
     if findings.domain.n_groups == 0:
-        return "The domain ties no attributes together, so both readings agree."
+        return "The domain ties no attributes together, so there is one reading."
     return (
-        "The first reading takes all attributes as independent, as the literature publishes it. The second leaves out "
-        "records that the domain makes impossible: it is what a reader really knows."
+        "The first reading takes all attributes as independent. The second leaves out records that the domain makes "
+        "impossible: it is what a reader really knows."
     )
 
 
@@ -275,9 +314,8 @@ def _domain(findings: Findings) -> str:
     text = f"The domain has {wording.plural(domain.n_attributes, 'attribute')}"
     text += f" and {wording.plural(domain.n_groups, 'group')} that tie them together" if domain.n_groups else ""
     if domain.bits_domain_aware is not None:
-        worlds = domain.bits_domain_aware
-        count = f"2^{worlds:,.0f}" if worlds >= 40 else f"{round(2**worlds):,}"
-        text += f": {count} possible records, or {wording.bits(worlds)} bits each"
+        bits = domain.bits_domain_aware
+        text += f": {wording.worlds(bits)} possible records, or {wording.amount(bits)} bits each"
     if domain.inferred:
         names = [wording.shorten(wording.clean(name), 40) for name in domain.inferred[:5]]
         more = len(domain.inferred) - len(names)

@@ -16,10 +16,11 @@ __all__ = ["render_rich", "render_text"]
 
 WIDTH = 88
 MOST_ATTRIBUTES = 3
+LONGEST_NAME = 50
 
 
 def render_text(findings: Findings) -> str:
-    """Return the findings as some 25 lines of plain text, at most 88 characters wide.
+    """Return the findings as some 30 lines of plain text, at most 88 characters wide.
 
     Parameters
     ----------
@@ -56,21 +57,23 @@ def render_rich(findings: Findings) -> Text:
     text.stylize(f"bold {colour}", at, at + len(verdict))
     text.highlight_regex(r"(?m)^  \[broken\]", "bold red")
     text.highlight_regex(r"(?m)^  \[kept\]", "cyan")
-    text.highlight_regex(r"(?m)^  \[not known\]", "bold yellow")
+    text.highlight_regex(r"(?m)^  \[(not known|nothing to judge)\]", "bold yellow")
     text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
     return text
 
 
 def _lines(summary: Summary) -> list[str]:
-    lines = [f"Glassine {summary.version}: {summary.verdict.upper()}", *_wrap(summary.described)]
-    lines += _wrap(summary.short_sentence)
+    lines = [f"Glassine {summary.version}: {summary.verdict.upper()}"]
+    for note in summary.notes:
+        lines += textwrap.wrap(f"Note: {note}", WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+    lines += [*_wrap(summary.described), *_wrap(summary.short_sentence), *_inputs(summary)]
     lines += ["", "Policy"]
     for check in summary.checks:
         lines += _wrap(f"[{check.status}] {check.short}: {check.measured} (limit: {check.limit})", hang="    ")
     if not summary.checks:
         lines.append("  The policy holds no rule.")
-    lines += ["", "What a reader learns"]
     told = [summary.rebuilt, summary.narrowed, summary.label_sentence, summary.value_sentence, _attributes(summary)]
+    lines += ["", "What a reader learns"] if any(told) else []
     for sentence in told:
         lines += _wrap(sentence, hang="    ") if sentence else []
     missing = [m for m in summary.measures if m.state != "measured"]
@@ -83,6 +86,12 @@ def _lines(summary: Summary) -> list[str]:
         for number, advice in enumerate(summary.advice, start=1):
             lines += _wrap(f"{number}. {advice}", hang="     ")
     return lines
+
+
+def _inputs(summary: Summary) -> list[str]:
+    named = [(file.role, wording.shorten(file.name, LONGEST_NAME), file.sha256[:12]) for file in summary.inputs]
+    roles, names = (max((len(entry[i]) for entry in named), default=0) for i in (0, 1))
+    return [f"{role:{roles}}  {name:{names}}  sha256 {digest}…" for role, name, digest in named]
 
 
 def _attributes(summary: Summary) -> str:

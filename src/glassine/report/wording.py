@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
-__all__ = ["amount", "bits", "candidates", "clean", "percent", "plural", "shorten"]
+__all__ = ["amount", "bits", "candidates", "clean", "percent", "plural", "shorten", "shorten_condition", "worlds"]
 
 # Overrides of the direction of writing, which could reorder the text around a name.
 _DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+# A condition in three: what stands before the attribute, the attribute, and the comparison with its value.
+_CONDITION = re.compile(r"((?:not \()?(?:\S+ < )?)(.+?)( (?:<=|>=|<|>|!=|=|not in|in|is) [^<>=]+)", re.DOTALL)
+FEWEST_LETTERS = 4
 
 
 def clean(text: str) -> str:
@@ -19,6 +23,16 @@ def clean(text: str) -> str:
 def shorten(text: str, width: int) -> str:
     """Return the text cut to at most ``width`` characters, an ellipsis at its end if it was cut."""
     return text if len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+
+
+def shorten_condition(text: str, width: int) -> str:
+    """Return a condition cut in its attribute, so that its value stays: ``worst conc… <= 0.1358``."""
+    parts = _CONDITION.fullmatch(text)
+    if len(text) <= width or parts is None:
+        return shorten(text, width)
+    before, name, after = parts.groups()
+    room = width - len(before) - len(after)
+    return before + shorten(name, room) + after if room >= FEWEST_LETTERS else shorten(text, width)
 
 
 def plural(count: int, noun: str) -> str:
@@ -52,18 +66,23 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a large quantity to three significant digits."""
-    if abs(value) < 100:
-        return f"{value:.1f}"
-    exponent = math.floor(math.log10(abs(value))) - 2
-    return f"{round(value, -exponent):,.0f}"
+    """Return a quantity to three significant digits."""
+    digits = 2 - math.floor(math.log10(abs(value))) if value else 0
+    text = f"{round(value, digits):,.{max(digits, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def worlds(value: float, *, power_from: float = 40) -> str:
+    """Return the number of records that ``value`` bits tell apart: ``1,020``, or ``2^64`` from so many bits on.
+
+    It has at most three significant digits, and from 10 on no fraction.
+    """
+    if value >= power_from:
+        return f"2^{amount(value)}"
+    count = float(f"{2.0 ** max(value, 0.0):.3g}")
+    return f"{count:,.0f}" if count >= 10 else amount(round(count, 1))
 
 
 def candidates(value: float) -> str:
-    """Return how far ``value`` bits narrow the possible records down: ``1 in 8``, ``1 in 1,020``, ``1 in 2^64``."""
-    if value >= 40:
-        return f"1 in 2^{value:.0f}"
-    count = 2.0 ** max(value, 0.0)
-    if count >= 100:
-        return f"1 in {amount(count)}"
-    return f"1 in {count:.0f}" if count >= 10 else f"1 in {count:.1f}".removesuffix(".0")
+    """Return which share of the possible records ``value`` bits leave: ``1 of every 1,020``."""
+    return f"1 of every {worlds(value)}"
