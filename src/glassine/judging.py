@@ -130,9 +130,8 @@ def check_bits(
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     meaning = "For the most exposed person, hardly any possible record still fits."
     if largest < 50:
-        meaning = (
-            f"For the most exposed person, 1 of every {float(f'{2**largest:.3g}'):,.0f} possible records still fits."
-        )
+        every = float(f"{2**largest:.3g}")
+        meaning = f"For the most exposed person, 1 of every {every:,.{int(every < 10)}f} possible records still fits."
     if inferred and not largest > limit:
         meaning += f" At least: the domain of {_some(inferred)} is not public but inferred from data."
         return [Check(rule=rule, limit=limit, measured=round(largest, 3), status="unknown", meaning=meaning)]
