@@ -176,16 +176,18 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
         if strangers and status == "kept":
             status, meaning = "unknown", STRANGERS
         checks.append(Check(rule="midpoints", limit=limit, measured=hits, status=status, meaning=meaning))
-    elif limit is not None and values.n_thresholds and not _covered(policy, values):
+    elif limit is not None and values.n_thresholds and not _covered(policy, values, inferred):
         meaning = "Whether thresholds are midpoints of training values was not measured: it needs the data."
         checks.append(Check(rule="midpoints", limit=limit, measured=None, status="unknown", meaning=meaning))
     return checks
 
 
-def _covered(policy: Policy, values: ValueLeakage) -> bool:
-    """Return whether the rule on public cut points already decides about midpoints."""
+def _covered(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> bool:
+    """Return whether the rule on public cut points already decides about midpoints, or is as unknown as they are."""
     limit, off = policy.thresholds_off_grid, values.n_off_grid
-    return off == 0 or (limit is not None and (off is None or off > limit))
+    if limit is not None and (off is None or off > limit or inferred):
+        return True
+    return off == 0 and not inferred
 
 
 def decide(checks: Sequence[Check]) -> Verdict:

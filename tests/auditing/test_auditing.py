@@ -555,3 +555,12 @@ def test_many_notes_are_cut() -> None:
     flat.append(Node(evidence=Evidence(counts=(10, 10))))
     findings = audit(DecisionTree(tuple(flat), ("age",), (0, 1)), domain)
     assert len(findings.notes) == 21
+
+
+def test_an_inferred_grid_does_not_decide_about_midpoints() -> None:
+    domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
+    policy = Policy(thresholds_off_grid=None, largest_bits_per_record=None)
+    assert statuses(audit(tree_of((30, 20), (20, 40)), domain, policy=policy))["midpoints"] == "unknown"
+    frame = pd.DataFrame({"age": [39] * 50 + [41] * 60, "sex": [0, 1] * 55})
+    found = audit(tree_of((30, 20), (20, 40)), domain, data=frame, policy=policy)
+    assert statuses(found)["midpoints"] == "broken"

@@ -193,12 +193,14 @@ def leak_values(
         The training records, column by column.
     """
     numbers = thresholds_of(model, domain)
-    secret = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
+    off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
+    # The grid of an inferred attribute follows from the data, so its cut points are no excuse.
+    secret = off_grid | {(a, t) for a, t in numbers if domain is not None and domain[a].inferred}
     midpoints, exposed = _midpoints(model, data, secret) if data is not None else (None, None)
     lone = [cell for cell in model.cells if cell.evidence.size == 1 and cell.evidence.value is not None]
     return ValueLeakage(
         n_thresholds=len(numbers),
-        n_off_grid=None if domain is None else len(secret),
+        n_off_grid=None if domain is None else len(off_grid),
         n_midpoints=midpoints,
         n_records_at_midpoints=exposed,
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),

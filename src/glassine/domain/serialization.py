@@ -138,7 +138,14 @@ def schema() -> dict[str, Any]:
         entry("integer", {**name, "lo": whole, "hi": whole, "thresholds": numbers, **common}, ["name", "lo", "hi"]),
         entry(
             "real",
-            {**name, "lo": number, "hi": number, "resolution": number, "thresholds": numbers, **common},
+            {
+                **name,
+                "lo": number,
+                "hi": number,
+                "resolution": {"type": ["number", "null"]},
+                "thresholds": numbers,
+                **common,
+            },
             ["name", "lo", "hi"],
         ),
         entry("category", {**name, "values": values, **common}, ["name", "values"]),
