@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from glassine.counting import Region, RegionCounter, Space
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real
-from glassine.errors import CountingLimitError, InvalidModelError
+from glassine.errors import CountingLimitError, InvalidModelError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, published_captures, records
@@ -145,6 +145,14 @@ def test_attributes_beyond_64_bits_are_drawn(attribute: Integer | Real) -> None:
     assert (present > 1e5).all()
     assert (present <= attribute.hi).all()
     assert present.std() > 0.1 * (attribute.hi - 1e5)
+
+
+def test_an_empty_region_has_nothing_to_draw() -> None:
+    literal = OneOf("a", (1,))
+    space = Space(Domain.binary(["a", "b"]), [literal, literal.negate()], domain_aware=True)
+    both = Region(space.box([literal, literal.negate()]))
+    with pytest.raises(UndefinedMeasureError, match="region is empty"):
+        RegionCounter(space).sample(both, 3, np.random.default_rng(0))
 
 
 def test_too_hard_a_count_is_refused() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.space import Box, Measure, Space, bits
-from glassine.errors import CountingLimitError
+from glassine.errors import CountingLimitError, UndefinedMeasureError
 
 __all__ = ["Region", "RegionCounter"]
 
@@ -127,11 +127,17 @@ class RegionCounter:
         -------
         ndarray of int, shape (size, number of factors)
             The atom of each draw on each factor.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If the region is empty.
         """
         space = self._space
         out = np.full((size, len(space.factors)), -1, dtype=np.intp)
         clauses = self._clauses(region)
-        assert clauses is not None and self.measure(region), "an empty region has no records to draw"  # noqa: S101, PT018
+        if clauses is None or not self.measure(region):
+            raise UndefinedMeasureError("the region is empty, so there is no record to draw.")
         if size:
             self._sample(clauses, region.inside, np.arange(size), out, rng)
         for factor in range(len(space.factors)):
