@@ -252,12 +252,12 @@ def scrub_command(
     Exit status: that of the audit of the copy.
     """
     from glassine.auditing import audit
+    from glassine.domain import Domain
     from glassine.models.formats import write_model
     from glassine.scrubbing import accuracy, scrub
 
     _check_outputs([output, report], [model, domain, data, policy])
-    limits, known = _policy_of(policy), _domain_of(domain)
-    assert known is not None  # noqa: S101 - narrows the type: the option is required
+    limits, known = _policy_of(policy), Domain.from_json(domain)
     frame = None if data is None else _read_frame(data, known)
     if target is not None and frame is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.")

@@ -15,7 +15,7 @@ from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
 from glassine.files import write_text
 from glassine.findings import Findings
-from glassine.models import DecisionTree, Evidence, Rule, RuleList
+from glassine.models import Evidence, Rule, RuleList
 from glassine.models.formats import as_model, format_rules, write_model
 from glassine.report import render_html
 from glassine.scrubbing import ScrubResult, accuracy, scrub
@@ -181,7 +181,6 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     domain = demo_domain()
     estimator = DecisionTreeClassifier(max_depth=5, random_state=0).fit(records, names)
     tree = as_model(estimator, domain)
-    assert isinstance(tree, DecisionTree)  # noqa: S101 - narrows the type
     rules = greedy_rules(records, bunch.target, classes, n_rules=6, min_support=12)
     say("auditing the tree")
     of_tree = audit(tree, domain=domain, data=records)

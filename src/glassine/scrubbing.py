@@ -107,10 +107,11 @@ def scrub(
     if isinstance(model, DecisionTree):
         if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
             model = _merge(model, smallest_leaf, _published_sizes(model))
-        moved: DecisionTree | RuleList = _rebuild_tree(model, moves, domain)
-        n_dropped = len(model.cells) - len(moved.cells)
+        tree = _rebuild_tree(model, moves, domain)
+        n_dropped = len(model.cells) - len(tree.cells)
         if smallest_leaf and data is not None:
-            moved = _merge(moved, smallest_leaf, _counted_sizes(moved, data))
+            tree = _merge(tree, smallest_leaf, _counted_sizes(tree, data))
+        moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
         moved, n_merged = _rebuild_list(model, moves, domain), 0
@@ -128,7 +129,7 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
     return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
 
 
-def _counted_sizes(tree: DecisionTree | RuleList, data: Any) -> dict[int, int]:
+def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
     counted = np.bincount(tree.apply(read_columns(data)), minlength=len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
@@ -327,12 +328,11 @@ def _rebuild_list(rules: RuleList, moves: Mapping[Condition, Condition | None], 
     return replace(rules, rules=tuple(kept), approximate=rules.approximate or changed)
 
 
-def _merge(tree: DecisionTree | RuleList, smallest: int, sizes: Mapping[int, int]) -> DecisionTree:
+def _merge(tree: DecisionTree, smallest: int, sizes: Mapping[int, int]) -> DecisionTree:
     """Return the tree with every split undone that has a leaf of fewer records, the deepest first.
 
     ``sizes`` holds the number of records of each leaf by the index of its node.
     """
-    assert isinstance(tree, DecisionTree)  # noqa: S101 - narrows the type
     order, stack = [], [0]
     while stack:
         index = stack.pop()

@@ -178,12 +178,11 @@ class Real:
         """Number of possible values, a missing one included; None without a resolution."""
         if self.resolution is None:
             return None
-        return self._grid_index(exact(self.hi)) + 1 + self.missing
+        return self._grid_index(exact(self.hi), self.resolution) + 1 + self.missing
 
-    def _grid_index(self, value: Fraction) -> int:
-        """Index of the last grid value at or below ``value``."""
-        assert self.resolution is not None  # noqa: S101 - narrows the type; callers check
-        return math.floor((value - exact(self.lo)) / exact(self.resolution))
+    def _grid_index(self, value: Fraction, resolution: float) -> int:
+        """Return the index of the last grid value at or below ``value``."""
+        return math.floor((value - exact(self.lo)) / exact(resolution))
 
     def measure(self, lo: float, hi: float) -> int | Fraction:
         """Return the number of grid values v with ``lo < v <= hi``, or the length of that interval."""
@@ -194,8 +193,8 @@ class Real:
         if self.resolution is None:
             left = bottom if lo == -math.inf else max(bottom, exact(lo))
             return max(Fraction(0), right - left)
-        first = 0 if lo == -math.inf else max(0, self._grid_index(exact(lo)) + 1)
-        return max(0, self._grid_index(right) - first + 1)
+        first = 0 if lo == -math.inf else max(0, self._grid_index(exact(lo), self.resolution) + 1)
+        return max(0, self._grid_index(right, self.resolution) - first + 1)
 
 
 @dataclass(frozen=True, slots=True)
