@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 __all__ = [
+    "BudgetExceededError",
+    "ClassTooLargeError",
     "CountingLimitError",
     "GlassineError",
+    "InvalidBudgetError",
+    "InvalidCertificateError",
     "InvalidDataError",
     "InvalidDomainError",
+    "InvalidMechanismError",
     "InvalidModelError",
+    "InvalidParameterError",
     "InvalidPolicyError",
+    "LedgerError",
     "PrivacyLeakWarning",
     "UndefinedMeasureError",
+    "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
 ]
@@ -34,6 +42,27 @@ class InvalidDataError(GlassineError):
 
 class InvalidPolicyError(GlassineError):
     """A policy names an unknown rule or an impossible limit."""
+
+
+class InvalidParameterError(GlassineError):
+    """A parameter of a learner lies outside its range."""
+
+
+class ClassTooLargeError(GlassineError):
+    """A class of models is too large to be summed exactly within the limits.
+
+    Attributes
+    ----------
+    bytes_needed : int
+        Memory that the tables would take.
+    seconds_needed : float
+        Estimated time on one core.
+    """
+
+    def __init__(self, message: str, *, bytes_needed: int, seconds_needed: float) -> None:
+        super().__init__(message)
+        self.bytes_needed = bytes_needed
+        self.seconds_needed = seconds_needed
 
 
 class UnsupportedModelError(GlassineError):
@@ -70,6 +99,77 @@ class CountingLimitError(GlassineError):
     def __init__(self, message: str, *, max_steps: int) -> None:
         super().__init__(message)
         self.max_steps = max_steps
+
+
+class InvalidMechanismError(GlassineError):
+    """A mechanism or an event has a parameter under which its guarantee has no meaning."""
+
+
+class UnknownEventError(GlassineError):
+    """An accountant met an event for which it has no rule.
+
+    Attributes
+    ----------
+    event : object
+        The event.
+    """
+
+    def __init__(self, message: str, *, event: object) -> None:
+        super().__init__(message)
+        self.event = event
+
+
+class InvalidCertificateError(GlassineError):
+    """A certificate claims less than its events spend, or cannot be read."""
+
+
+class InvalidBudgetError(GlassineError):
+    """A privacy budget or a charge to it is not a finite number in its range."""
+
+
+class LedgerError(GlassineError):
+    """A ledger's file cannot be used, or holds nothing on the data set that is asked for.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    def __init__(self, message: str, *, path: object) -> None:
+        super().__init__(message)
+        self.path = str(path)
+
+
+class BudgetExceededError(GlassineError):
+    """A charge would take a data set over its budget; nothing was recorded.
+
+    Attributes
+    ----------
+    dataset : str
+        The data set.
+    requested, remaining : float
+        Epsilon asked for, and epsilon left.
+    requested_delta, remaining_delta : float
+        The same of delta.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        dataset: str,
+        requested: float,
+        remaining: float,
+        requested_delta: float = 0.0,
+        remaining_delta: float = 0.0,
+    ) -> None:
+        super().__init__(message)
+        self.dataset = dataset
+        self.requested = requested
+        self.remaining = remaining
+        self.requested_delta = requested_delta
+        self.remaining_delta = remaining_delta
 
 
 class PrivacyLeakWarning(UserWarning):

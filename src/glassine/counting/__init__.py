@@ -1,6 +1,7 @@
-"""Exact counting of the possible records that satisfy something."""
+"""Exact counting: of records, and of the possible records that satisfy something."""
 
+from glassine.counting.records import CountTable
 from glassine.counting.regions import MAX_STEPS, Region, RegionCounter
 from glassine.counting.space import Box, Measure, Space
 
-__all__ = ["MAX_STEPS", "Box", "Measure", "Region", "RegionCounter", "Space"]
+__all__ = ["MAX_STEPS", "Box", "CountTable", "Measure", "Region", "RegionCounter", "Space"]

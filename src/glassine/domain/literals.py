@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -174,6 +174,21 @@ class OneOf:
 
 
 Literal: TypeAlias = Between | OneOf
+
+
+def complement(literal: Literal, *, missing: bool) -> Literal:
+    """Return the literal that holds on the other values of an attribute, which can be missing or not.
+
+    Where nothing can be missing, ``x > 5`` is the complement of ``x <= 5``, rather than ``x > 5 or missing``.
+    """
+    if missing:
+        return literal.negate()
+    if isinstance(literal, Between) and not literal.negated:
+        if literal.lo == -math.inf and literal.hi < math.inf:
+            return Between(literal.attribute, lo=literal.hi)
+        if literal.hi == math.inf and literal.lo > -math.inf:
+            return Between(literal.attribute, hi=literal.lo)
+    return replace(literal, negated=not literal.negated, missing=False)
 
 
 def attributes_of(literals: Iterable[Literal]) -> tuple[str, ...]:

@@ -1,0 +1,133 @@
+"""Records as bit sets: for each literal, one bit per record that says whether the record satisfies it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["BitSets"]
+
+WORD = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BitSets:
+    """The truth of public literals on records, packed into words of 64 records.
+
+    Records are sorted into segments. All records of a segment have one class and stand for the same number of records,
+    a power of two, so that a weighted class count is a sum of popcounts. A record of multiplicity 5 is in two segments.
+
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (p, w)
+        Row l holds the bits of literal l.
+    valid : ndarray of uint64, shape (w,)
+        The bits that belong to records; the others pad a segment to whole words.
+    starts : ndarray of int64, shape (s + 1,)
+        First word of each segment, and w.
+    labels, weights : ndarray of int64, shape (s,)
+        Class and number of records per bit, of each segment.
+    n_classes : int
+        Number of classes.
+    """
+
+    words: npt.NDArray[np.uint64]
+    valid: npt.NDArray[np.uint64]
+    starts: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    n_classes: int
+
+    @classmethod
+    def pack(
+        cls,
+        truths: Iterable[npt.NDArray[np.bool_]],
+        labels: npt.NDArray[np.integer],
+        n_classes: int,
+        multiplicities: npt.NDArray[np.integer] | None = None,
+    ) -> BitSets:
+        """Pack truth columns.
+
+        Parameters
+        ----------
+        truths : iterable of ndarray of bool, shape (n,)
+            One column per literal; taken one at a time, so that they need not be in memory together.
+        labels : ndarray of int, shape (n,)
+            Class of each record, in [0, n_classes).
+        n_classes : int
+            Number of classes.
+        multiplicities : ndarray of int, shape (n,), optional
+            How many records each row stands for; 1 by default.
+        """
+        order, starts, segments = _segments(labels, n_classes, multiplicities)
+        width = int(starts[-1])
+        rows = [_pack_row(np.asarray(column), order, width) for column in truths]
+        words = np.array(rows, dtype=np.uint64).reshape(len(rows), width)
+        valid = _pack_row(np.ones(len(labels), dtype=bool), order, width)
+        return cls(
+            words=words,
+            valid=valid,
+            starts=starts,
+            labels=np.array([label for label, _ in segments], dtype=np.int64),
+            weights=np.array([weight for _, weight in segments], dtype=np.int64),
+            n_classes=n_classes,
+        )
+
+    def __repr__(self) -> str:
+        return f"<BitSets of {len(self.words)} literals and {self.n_classes} classes>"
+
+    def complement(self) -> BitSets:
+        """Return the bit sets of the negated literals."""
+        return BitSets(
+            words=~self.words & self.valid,
+            valid=self.valid,
+            starts=self.starts,
+            labels=self.labels,
+            weights=self.weights,
+            n_classes=self.n_classes,
+        )
+
+    def totals(self) -> npt.NDArray[np.int64]:
+        """Return the number of records of each class, shape (c,)."""
+        return self.count(self.valid)
+
+    def count(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Return the number of records of each class, shape (c,), in one bit set, shape (w,)."""
+        totals = np.zeros(self.n_classes, dtype=np.int64)
+        if words.size:
+            bits = np.concatenate(([0], np.cumsum(np.bitwise_count(words), dtype=np.int64)))
+            np.add.at(totals, self.labels, self.weights * np.diff(bits[self.starts]))
+        return totals
+
+
+def _segments(
+    labels: npt.NDArray[np.integer], n_classes: int, multiplicities: npt.NDArray[np.integer] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, int]]]:
+    """Return the record at each bit (-1 for padding), the first word of each segment, and its class and weight."""
+    planes: list[tuple[int, int, npt.NDArray[np.int64]]] = []
+    for label in range(n_classes):
+        rows = np.flatnonzero(labels == label)
+        if multiplicities is None:
+            planes.append((label, 1, rows))
+            continue
+        counts = multiplicities[rows]
+        for bit in range(int(counts.max(initial=0)).bit_length()):
+            planes.append((label, 1 << bit, rows[(counts >> bit) & 1 == 1]))
+    planes = [plane for plane in planes if len(plane[2])]
+    sizes = [-(-len(rows) // WORD) for _, _, rows in planes]
+    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
+    order = np.full(int(starts[-1]) * WORD, -1, dtype=np.int64)
+    for (_, _, rows), start in zip(planes, starts, strict=False):
+        order[start * WORD : start * WORD + len(rows)] = rows
+    return order, starts, [(label, weight) for label, weight, _ in planes]
+
+
+def _pack_row(column: npt.NDArray[np.bool_], order: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.uint64]:
+    if not width:
+        return np.zeros(0, dtype=np.uint64)
+    bits = column[order]
+    bits[order < 0] = False
+    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
