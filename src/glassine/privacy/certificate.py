@@ -1,0 +1,286 @@
+"""The certificate: what a private release guarantees, event by event, as a value that travels with it."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from glassine import __version__
+from glassine.errors import GlassineError, InvalidCertificateError
+from glassine.files import parse_json
+from glassine.privacy import accounting
+from glassine.privacy.accounting import Event, Parallel
+from glassine.privacy.events import event_from_dict, event_to_dict
+
+__all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
+
+SCHEMA = "glassine.certificate/1"
+
+TOLERANCE = 1e-12
+"""How far the accountant's epsilon may lie above the claim, for rounding; relative above epsilon 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What a release guarantees, the events that it rests on, and what it does not cover.
+
+    Guarantee
+    ---------
+    None of its own. The constructor adds up the events and refuses a claim that is too small.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The claim. Epsilon may be infinite where a caveat says so: see :meth:`none`.
+    events : tuple of Event
+        Everything that was released.
+    neighboring : str, default="add-or-remove-one"
+        The neighboring relation.
+    assumptions : tuple of str
+        What the guarantee takes for granted: running time not observed, accounting as published, and so on.
+    caveats : tuple of str
+        What voids it: "seeded: not private", "domain inferred from the data: the guarantee does not cover it".
+    public : dict
+        What is taken as public knowledge, as JSON values.
+    version : str
+        Version of this package.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether no caveat voids the guarantee.
+
+    Raises
+    ------
+    InvalidCertificateError
+        If a field is out of its range, or the events spend more than is claimed.
+    UnknownEventError
+        If the accountant has no rule for an event.
+
+    Examples
+    --------
+    >>> from glassine.privacy.accounting import Selection
+    >>> tree = Selection(name="the tree", inverse_temperature=0.5, sensitivity=1, monotone=True)
+    >>> Certificate(epsilon=0.5, events=(tree,)).holds
+    True
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    events: tuple[Event, ...]
+    neighboring: str = "add-or-remove-one"
+    assumptions: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    public: Mapping[str, Any] = field(default_factory=dict)
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        unbounded = self.epsilon == math.inf and bool(tuple(self.caveats))
+        for name in ("delta",) if unbounded else ("epsilon", "delta"):
+            object.__setattr__(self, name, _number(getattr(self, name), name))
+        if not self.delta < 1:
+            raise InvalidCertificateError(f"delta must lie in [0, 1), got {self.delta}.")
+        for name in ("events", "assumptions", "caveats"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
+            _check_text(text)
+        object.__setattr__(self, "public", _plain(self.public))
+        spent = accounting.epsilon(self.events, self.delta)
+        if not spent <= self.epsilon + TOLERANCE * max(1.0, self.epsilon):
+            raise InvalidCertificateError(
+                f"a certificate must claim what its events spend: they come to epsilon={spent!r} at "
+                f"delta={self.delta!r}, the claim is {self.epsilon!r}. Raise the claim or the noise."
+            )
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    @property
+    def holds(self) -> bool:
+        """Whether no caveat voids the guarantee."""
+        return not self.caveats
+
+    @classmethod
+    def none(cls, reason: str) -> Certificate:
+        """Return the certificate of what is not private, for a stated reason: epsilon is infinite, nothing holds."""
+        return cls(epsilon=math.inf, events=(), caveats=(f"not private: {reason}",))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, the schema's name first."""
+        return {
+            "schema": SCHEMA,
+            "holds": self.holds,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "delta": self.delta,
+            "neighboring": self.neighboring,
+            "events": [event_to_dict(event) for event in self.events],
+            "assumptions": list(self.assumptions),
+            "caveats": list(self.caveats),
+            "public": _plain(self.public),
+            "version": self.version,
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, values: object) -> Certificate:
+        """Return the certificate that :meth:`to_dict` wrote, checked anew.
+
+        Raises
+        ------
+        InvalidCertificateError
+            If a field is missing, unknown or of the wrong type, the schema is another one, ``holds`` contradicts the
+            caveats, or the events spend more than is claimed.
+        """
+        if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+            found = values.get("schema") if isinstance(values, dict) else type(values).__name__
+            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r}.")
+        wrong = sorted({str(key) for key in values} ^ _FIELDS)
+        if wrong:
+            raise InvalidCertificateError(
+                f"a certificate has the fields {sorted(_FIELDS)}; unknown or missing: {wrong}."
+            )
+        for name in ("events", "assumptions", "caveats"):
+            if not isinstance(values[name], list):
+                raise InvalidCertificateError(f"{name} must be a list, got {values[name]!r}.")
+        try:
+            events = tuple(event_from_dict(event) for event in values["events"])
+        except GlassineError as error:
+            raise InvalidCertificateError(f"a certificate's events must be readable: {error}") from error
+        fields = {name: values[name] for name in _FIELDS - {"schema", "holds", "events"}}
+        if fields["epsilon"] is None:
+            fields["epsilon"] = math.inf
+        certificate = cls(events=events, **fields)
+        if values["holds"] is not certificate.holds:
+            raise InvalidCertificateError(
+                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {values['holds']!r}."
+            )
+        return certificate
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Return the certificate of a JSON text; errors as :meth:`from_dict`.
+
+        Raises
+        ------
+        InvalidCertificateError
+            If the text is not JSON, or as :meth:`from_dict`.
+        """
+        try:
+            values = parse_json(text, path="the certificate")
+        except GlassineError as error:
+            raise InvalidCertificateError(str(error)) from None
+        return cls.from_dict(values)
+
+    def text(self) -> str:
+        """Return the certificate as a person reads it."""
+        lines = [self._headline(), f"Neighboring relation: {self.neighboring}."]
+        lines += [f"Does not hold: {caveat}." for caveat in self.caveats]
+        lines += ["Releases:"] if self.events else ["Releases: none."]
+        for event in self.events:
+            lines += _lines(event, "  ")
+        if self.assumptions:
+            lines += ["Assumptions:", *(f"  - {assumption}" for assumption in self.assumptions)]
+        if self.public:
+            lines += ["Taken as public:"]
+            lines += [f"  - {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.public.items()]
+        return "\n".join([*lines, f"glassine {self.version}"])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _headline(self) -> str:
+        delta = f", delta = {self.delta:.6g}" if self.delta else ""
+        return f"{'' if self.holds else 'NOT '}differentially private: epsilon = {self.epsilon:.6g}{delta}".capitalize()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(event.name)}</td><td>{html.escape(_parameters(event))}</td>"
+            f"<td>{accounting.cost(event).pure:.6g}</td><td>{html.escape(event.proof)}</td></tr>"
+            for event in self.events
+        )
+        notes = "".join(
+            f"<li>{html.escape(f'{kind}: {text}')}</li>"
+            for kind, texts in (("does not hold", self.caveats), ("assumes", self.assumptions))
+            for text in texts
+        )
+        return (
+            f"<div><p><strong>{html.escape(self._headline())}</strong>, {html.escape(self.neighboring)}</p>"
+            "<table><thead><tr><th>Release</th><th>Mechanism</th><th>Epsilon</th><th>Proof</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table><ul>{notes}</ul></div>"
+        )
+
+
+_FIELDS = {
+    "schema",
+    "holds",
+    "epsilon",
+    "delta",
+    "neighboring",
+    "events",
+    "assumptions",
+    "caveats",
+    "public",
+    "version",
+}
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise InvalidCertificateError(f"{name} must be a finite number of at least 0, got {value!r}.")
+    return float(value)
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str) or not text:
+        raise InvalidCertificateError(f"a certificate's statements must be non-empty text, got {text!r}.")
+
+
+def _plain(values: object) -> dict[str, Any]:
+    """Return a copy of a mapping as JSON would read it back."""
+    try:
+        plain = json.loads(json.dumps(dict(values), allow_nan=False))  # type: ignore[call-overload]  # checked by use
+    except (TypeError, ValueError) as error:
+        raise InvalidCertificateError(f"public must be a mapping of JSON values: {error}.") from None
+    out: dict[str, Any] = plain
+    return out
+
+
+def _parameters(event: Event) -> str:
+    values = event_to_dict(event)
+    kind = values.pop("event")
+    if isinstance(event, Parallel):
+        parts = f"{kind} over {len(event.branches)} disjoint part{'s' * (len(event.branches) > 1)}"
+        inner = _alike(event)
+        return parts if inner is None else f"{parts}, each {_parameters(inner)}"
+    shown = {key: value for key, value in values.items() if key not in {"name", "proof"} and value not in (None, 0.0)}
+    if shown.get("count") == 1:
+        del shown["count"]
+    listed = (f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value}" for key, value in shown.items())
+    return f"{kind}({', '.join(listed)})"
+
+
+def _alike(event: Parallel) -> Event | None:
+    """Return the one event of every branch, if all branches are alike but for their names."""
+    values = [{**event_to_dict(inner), "name": ""} for branch in event.branches for inner in branch]
+    if not values or any(value != values[0] for value in values) or any(len(branch) != 1 for branch in event.branches):
+        return None
+    return event.branches[0][0]
+
+
+def _lines(event: Event, indent: str) -> list[str]:
+    pure = accounting.cost(event).pure
+    spent = f"epsilon = {pure:.6g}" if math.isfinite(pure) else "no pure epsilon"
+    proof = f"; proof: {event.proof}" if event.proof else ""
+    lines = [f"{indent}- {event.name}: {_parameters(event)}; {spent}{proof}"]
+    if isinstance(event, Parallel) and _alike(event) is None:
+        for branch in event.branches:
+            for inner in branch:
+                lines += _lines(inner, indent + "  ")
+    return lines

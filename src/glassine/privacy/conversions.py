@@ -1,0 +1,209 @@
+"""Conversions between (epsilon, delta), Gaussian differential privacy (mu) and zero-concentrated privacy (rho)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from glassine.errors import InvalidMechanismError
+
+__all__ = [
+    "delta_from_mu",
+    "delta_from_rho",
+    "epsilon_from_mu",
+    "epsilon_from_rho",
+    "gaussian_sigma",
+    "mu_from_epsilon",
+    "mu_from_pure",
+    "rho_from_epsilon",
+]
+
+
+def _check(value: float, name: str) -> None:
+    if not value >= 0:
+        raise InvalidMechanismError(f"{name} must be at least 0, got {value}.")
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise InvalidMechanismError(f"delta must lie in (0, 1) for this conversion, got {delta}.")
+
+
+def delta_from_mu(mu: float, epsilon: float) -> float:
+    """Return the least delta for which mu-GDP gives (epsilon, delta).
+
+    References
+    ----------
+    Dong, Roth and Su (2022), Gaussian differential privacy; Balle and Wang (2018), Theorem 8.
+
+    Examples
+    --------
+    >>> round(delta_from_mu(1.0, 1.0), 6)
+    0.126937
+    """
+    _check(mu, "mu")
+    _check(epsilon, "epsilon")
+    if mu == 0:
+        return 0.0
+    if math.isinf(mu):
+        return 1.0
+    first = float(special.log_ndtr(mu / 2 - epsilon / mu))
+    second = float(special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
+    return math.exp(first) * -math.expm1(min(0.0, second - first))
+
+
+def epsilon_from_mu(mu: float, delta: float) -> float:
+    """Return the least epsilon for which mu-GDP gives (epsilon, delta); infinite where delta is 0 and mu is not.
+
+    Examples
+    --------
+    >>> round(epsilon_from_mu(1.0, 1e-6), 4)
+    4.8866
+    """
+    _check(mu, "mu")
+    if mu == 0:
+        return 0.0
+    if math.isinf(mu) or delta == 0:
+        return math.inf
+    _check_delta(delta)
+    return _least(lambda epsilon: delta_from_mu(mu, epsilon) <= delta)
+
+
+def mu_from_epsilon(epsilon: float, delta: float) -> float:
+    """Return the largest mu for which mu-GDP gives (epsilon, delta)."""
+    _check(epsilon, "epsilon")
+    _check_delta(delta)
+    return _largest(lambda mu: delta_from_mu(mu, epsilon) <= delta)
+
+
+def mu_from_pure(epsilon: float) -> float:
+    """Return the least mu for which every epsilon-differentially private mechanism is mu-GDP.
+
+    References
+    ----------
+    Liu, Sun, Jiang and Kong (2022), Identification, amplification and measurement: a bridge to Gaussian differential
+    privacy; proved in ``accounting.md``.
+
+    Examples
+    --------
+    >>> round(mu_from_pure(1.0), 4)
+    1.232
+    """
+    _check(epsilon, "epsilon")
+    # Two forms of -2 quantile(1 / (1 + exp(epsilon))): each is accurate on its side.
+    if epsilon < 1:
+        return 2 * math.sqrt(2) * float(special.erfinv(math.tanh(epsilon / 2)))
+    return -2 * float(special.ndtri_exp(-float(np.logaddexp(0.0, epsilon))))
+
+
+def gaussian_sigma(epsilon: float, delta: float, l2_sensitivity: float) -> float:
+    """Return the least standard deviation of Gaussian noise that gives (epsilon, delta).
+
+    Examples
+    --------
+    >>> round(gaussian_sigma(1.0, 1e-6, 1.0), 4)
+    4.2247
+    """
+    if not l2_sensitivity > 0:
+        raise InvalidMechanismError(f"l2_sensitivity must be positive, got {l2_sensitivity}.")
+    return l2_sensitivity / mu_from_epsilon(epsilon, delta)
+
+
+# The order alpha on a logarithmic grid: every order gives a sound bound, a finer grid a tighter one.
+_LOG_ORDERS = np.linspace(-25.0, 25.0, 4001)
+
+
+def _log_delta(log_orders: np.ndarray, rho: float, epsilon: float) -> np.ndarray:
+    """Natural logarithm of delta at each order ``alpha = 1 + exp(log_orders)``."""
+    excess, log_order = np.exp(log_orders), np.logaddexp(0.0, log_orders)
+    exponent: np.ndarray = excess * ((1 + excess) * rho - epsilon) + excess * (log_orders - log_order) - log_order
+    return exponent
+
+
+def delta_from_rho(rho: float, epsilon: float) -> float:
+    """Return a delta for which rho-zCDP gives (epsilon, delta).
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020), Corollary 13.
+    """
+    _check(rho, "rho")
+    _check(epsilon, "epsilon")
+    if rho == 0:
+        return 0.0
+    if math.isinf(rho):
+        return 1.0
+    grid = _LOG_ORDERS
+    for _ in range(2):
+        values = _log_delta(grid, rho, epsilon)
+        best = int(np.argmin(values))
+        step = grid[1] - grid[0]
+        grid = np.linspace(grid[best] - step, grid[best] + step, 401)
+    return math.exp(min(0.0, float(_log_delta(grid, rho, epsilon).min())))
+
+
+def epsilon_from_rho(rho: float, delta: float) -> float:
+    """Return an epsilon for which rho-zCDP gives (epsilon, delta); infinite where delta is 0 and rho is not.
+
+    Examples
+    --------
+    >>> round(epsilon_from_rho(0.5, 1e-6), 4)
+    5.2215
+    """
+    _check(rho, "rho")
+    if rho == 0:
+        return 0.0
+    if math.isinf(rho) or delta == 0:
+        return math.inf
+    _check_delta(delta)
+    grid = _LOG_ORDERS
+    bound = math.inf
+    for _ in range(3):
+        values = (_log_delta(grid, rho, 0.0) - math.log(delta)) / np.exp(grid)
+        best = int(np.argmin(values))
+        bound = float(values[best])
+        step = grid[1] - grid[0]
+        grid = np.linspace(grid[best] - step, grid[best] + step, 401)
+    return max(0.0, bound)
+
+
+def rho_from_epsilon(epsilon: float, delta: float) -> float:
+    """Return the largest rho found for which rho-zCDP gives (epsilon, delta)."""
+    _check(epsilon, "epsilon")
+    _check_delta(delta)
+    return _largest(lambda rho: epsilon_from_rho(rho, delta) <= epsilon)
+
+
+def _least(holds: Callable[[float], bool]) -> float:
+    """Return the least x >= 0 from which on a property holds, erring upwards by an ulp or so."""
+    if holds(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while not holds(high):
+        low, high = high, 2 * high
+    return _bisect(holds, low, high)[1]
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """Return the largest x > 0 up to which a property holds, erring downwards by an ulp or so."""
+    low, high = 1.0, 2.0
+    while holds(high):
+        low, high = high, 2 * high
+    while not holds(low):
+        low, high = low / 2, low
+        if not low > 0:
+            return 0.0
+    return _bisect(lambda x: not holds(x), low, high)[0]
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """Narrow an interval at whose upper end alone a property holds, to neighboring floats."""
+    while low < (middle := low + (high - low) / 2) < high:
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return low, high

@@ -1,0 +1,115 @@
+"""Sensitivities: the most that adding or removing one record changes a query, proved in the note."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from glassine.errors import InvalidMechanismError
+
+__all__ = [
+    "COUNT",
+    "COUNTED_GINI",
+    "DISJOINT_HISTOGRAM_L1",
+    "DISJOINT_HISTOGRAM_L2",
+    "ERRORS",
+    "clipped_sum",
+    "gini_impurity",
+    "histograms_l1",
+    "histograms_l2",
+    "quantile_score",
+]
+
+COUNT = 1
+"""Sensitivity of a count of records; one record moves any set of counts in one direction (monotone)."""
+
+ERRORS = 1
+"""Sensitivity of the number of errors of a fixed model; monotone over any set of models."""
+
+DISJOINT_HISTOGRAM_L1 = 1
+"""l1 sensitivity of the counts of disjoint cells."""
+
+DISJOINT_HISTOGRAM_L2 = 1
+"""l2 sensitivity of the counts of disjoint cells."""
+
+COUNTED_GINI = 2
+"""Bound on the change of n times the Gini impurity of n records, which is monotone; approached, never reached."""
+
+
+def histograms_l1(number: int) -> int:
+    """Return the l1 sensitivity of that many histograms of the same records, each over disjoint cells."""
+    return _at_least_one(number)
+
+
+def histograms_l2(number: int) -> float:
+    """Return the l2 sensitivity of that many histograms of the same records, each over disjoint cells.
+
+    Examples
+    --------
+    >>> histograms_l2(9)
+    3.0
+    """
+    root = math.sqrt(_at_least_one(number))
+    # Up, so that the noise is never too small.
+    return root if Fraction(root) ** 2 >= number else math.nextafter(root, math.inf)
+
+
+def clipped_sum(lower: float, upper: float) -> float:
+    """Return the sensitivity of a sum of values clipped to public bounds.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If the bounds are not finite or ``lower > upper``.
+
+    Examples
+    --------
+    >>> clipped_sum(-2.0, 5.0)
+    5.0
+    """
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
+        raise InvalidMechanismError(f"bounds must be finite and ordered, got {lower} and {upper}. Give public bounds.")
+    return max(abs(lower), abs(upper))
+
+
+def gini_impurity(smallest: int) -> Fraction:
+    """Return the most that adding one record to ``smallest`` records or more changes their Gini impurity.
+
+    For a removal from n records it is ``gini_impurity(n - 1)``.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If ``smallest`` is below 1.
+
+    Examples
+    --------
+    >>> gini_impurity(1)
+    Fraction(1, 2)
+    """
+    n = _at_least_one(smallest)
+    return 1 - Fraction(n, n + 1) ** 2 - Fraction(1, n + 1) ** 2
+
+
+def quantile_score(quantile: Fraction) -> Fraction:
+    """Return the sensitivity of ``-abs((1 - q) * left - q * right)``: the larger of q and 1 - q.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If the quantile is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> quantile_score(Fraction(1, 2))
+    Fraction(1, 2)
+    """
+    if not 0 < quantile < 1:
+        raise InvalidMechanismError(f"a quantile must lie strictly between 0 and 1, got {quantile}.")
+    return max(quantile, 1 - quantile)
+
+
+def _at_least_one(number: int) -> int:
+    if not number >= 1:
+        raise InvalidMechanismError(f"a number of records or histograms must be at least 1, got {number}.")
+    return number

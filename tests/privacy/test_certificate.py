@@ -1,0 +1,165 @@
+"""The certificate: it claims no less than its events spend, and survives JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from typing import Any
+
+import pytest
+
+from glassine import __version__
+from glassine.errors import InvalidCertificateError, UnknownEventError
+from glassine.privacy import accounting
+from glassine.privacy.accounting import GaussianNoise, LaplaceNoise, Parallel, Selection
+from glassine.privacy.certificate import Certificate
+
+TREE = Selection(name="the tree", inverse_temperature=0.9, sensitivity=1, monotone=True, share=0.9)
+COUNTS = LaplaceNoise(name="<counts>", l1_sensitivity=1, scale=10, share=0.1)
+
+
+def certificate(**changes: Any) -> Certificate:
+    fields: dict[str, Any] = {
+        "epsilon": 1,
+        "events": (TREE, COUNTS),
+        "assumptions": ("the running time is not observed",),
+        "public": {"depth": 3, "classes": ("no", "yes")},
+    }
+    return Certificate(**{**fields, **changes})
+
+
+def test_a_claim_below_the_events_is_refused() -> None:
+    assert certificate().holds
+    assert certificate(epsilon=1 - 1e-13).epsilon < 1
+    with pytest.raises(InvalidCertificateError, match=r"they come to epsilon=1\.0 .*, the claim is 0\.99"):
+        certificate(epsilon=0.99)
+    with pytest.raises(InvalidCertificateError, match="the claim is 1"):
+        certificate(events=(TREE, COUNTS, COUNTS))
+
+
+def test_delta_is_part_of_the_claim() -> None:
+    noise = GaussianNoise(name="sums", l2_sensitivity=1, sigma=1)
+    needed = accounting.epsilon([noise], 1e-6)
+    assert certificate(epsilon=needed, delta=1e-6, events=(noise,)).delta == 1e-6
+    for changes in ({"delta": 1e-7}, {"delta": 0.0}, {"epsilon": needed - 1e-6}):
+        with pytest.raises(InvalidCertificateError, match="must claim what its events spend"):
+            certificate(**{"epsilon": needed, "delta": 1e-6, "events": (noise,), **changes})
+
+
+def test_a_caveat_voids_the_guarantee() -> None:
+    seeded = certificate(caveats=("seeded: not private",))
+    assert not seeded.holds
+    assert seeded.text().startswith("Not differentially private: epsilon = 1")
+    assert "Does not hold: seeded: not private." in seeded.text()
+    assert certificate().text().startswith("Differentially private: epsilon = 1")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epsilon": math.nan},
+        {"epsilon": math.inf},
+        {"epsilon": -1, "events": ()},
+        {"epsilon": True},
+        {"epsilon": "1"},
+        {"delta": 1.0},
+        {"delta": math.nan},
+        {"neighboring": ""},
+        {"version": 3},
+        {"assumptions": ("",)},
+        {"caveats": (3,)},
+        {"public": {"x": math.nan}},
+        {"public": {"x": object()}},
+        {"public": 3},
+    ],
+)
+def test_impossible_fields_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidCertificateError):
+        certificate(**changes)
+
+
+def test_unknown_events_are_refused() -> None:
+    with pytest.raises(UnknownEventError):
+        certificate(events=("noise",))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"caveats": ("seeded: not private", "domain inferred")},
+        {"events": (Parallel(name="x", branches=((TREE,), (COUNTS,))),)},
+        {"events": (), "epsilon": 0, "assumptions": (), "public": {}},
+    ],
+)
+def test_json_and_pickle_round_trip(changes: dict[str, Any]) -> None:
+    made = certificate(**changes)
+    assert Certificate.from_json(made.to_json()) == made
+    assert Certificate.from_dict(made.to_dict()) == made
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert hash(Certificate.from_json(made.to_json())) == hash(made)
+    assert made.to_dict()["version"] == __version__
+
+
+def test_the_json_is_plain_and_marked() -> None:
+    values = json.loads(certificate().to_json())
+    assert values["schema"] == "glassine.certificate/1"
+    assert values["holds"] is True
+    assert values["events"][0]["event"] == "Selection"
+    assert values["public"] == {"depth": 3, "classes": ["no", "yes"]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schema": "glassine.certificate/2"},
+        {"holds": False},
+        {"holds": 1},
+        {"epsilon": 0.5},
+        {"epsilon": "1"},
+        {"events": {}},
+        {"events": [{"event": "Mystery"}]},
+        {"caveats": "seeded"},
+        {"caveats": ["seeded"]},
+        {"extra": 1},
+        {"public": []},
+    ],
+)
+def test_json_is_read_strictly(changes: dict[str, Any]) -> None:
+    values = {**certificate().to_dict(), **changes}
+    if changes == {"public": []}:
+        values["public"] = [1]
+    with pytest.raises(InvalidCertificateError):
+        Certificate.from_json(json.dumps(values))
+
+
+def test_json_with_a_missing_field_or_of_no_certificate_is_refused() -> None:
+    values = certificate().to_dict()
+    del values["delta"]
+    for text in (json.dumps(values), "[]", "{", '{"schema": 3}', "NaN"):
+        with pytest.raises(InvalidCertificateError):
+            Certificate.from_json(text)
+
+
+def test_the_text_names_every_release_and_its_proof() -> None:
+    text = certificate(events=(Parallel(name="both", branches=((TREE,), (COUNTS,))),)).text()
+    for part in ("both", "the tree", "<counts>", "privacy/selection.md", "scale=10", "epsilon = 0.9", "depth: 3"):
+        assert part in text
+    assert "the running time is not observed" in text
+    assert str(certificate()) == certificate().text()
+
+
+def test_html_is_escaped() -> None:
+    page = certificate(caveats=("<script>",), neighboring="<b>")._repr_html_()
+    assert "&lt;counts&gt;" in page
+    assert "&lt;script&gt;" in page
+    assert not any(tag in page for tag in ("<script>", "<counts>", "<b>"))
+
+
+def test_changing_the_given_mapping_changes_nothing() -> None:
+    public: dict[str, Any] = {"depth": 3}
+    made = certificate(public=public)
+    public["depth"] = 4
+    made.to_dict()["public"]["depth"] = 5
+    assert made.public == {"depth": 3}

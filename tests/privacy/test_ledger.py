@@ -1,0 +1,411 @@
+"""The ledger: never above its budget, and never without a charge that it acknowledged."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine.errors import BudgetExceededError, InvalidBudgetError, LedgerError
+from glassine.privacy.exact import decimal
+from glassine.privacy.ledger import Ledger
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and limits are POSIX")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    made = Ledger(tmp_path / "budget.sqlite")
+    made.budget("patients", 1)
+    return made
+
+
+def test_ten_tenths_fit_and_an_eleventh_does_not(ledger: Ledger) -> None:
+    for i in range(10):
+        ledger.charge("patients", 0.1, note=f"tree {i}")
+    assert ledger.spent("patients") == 1.0
+    assert ledger.remaining("patients") == 0.0
+    with pytest.raises(BudgetExceededError, match="Nothing was charged") as caught:
+        ledger.charge("patients", 1e-300)
+    assert caught.value.dataset == "patients"
+    assert caught.value.remaining == 0
+    assert caught.value.requested == 1e-300
+    assert [entry.note for entry in ledger.entries("patients")] == [f"tree {i}" for i in range(10)]
+
+
+def test_thirds_are_exact(ledger: Ledger) -> None:
+    for _ in range(3):
+        ledger.charge("patients", Fraction(1, 3))
+    assert ledger.account("patients").remaining_epsilon == 0
+    assert ledger.spent("patients") == 1.0
+
+
+def test_a_charge_over_the_budget_records_nothing(ledger: Ledger) -> None:
+    ledger.charge("patients", 0.7)
+    with pytest.raises(BudgetExceededError):
+        ledger.charge("patients", 0.3000000001)
+    assert len(ledger.entries("patients")) == 1
+    assert ledger.charge("patients", np.float64(0.3)).number == 2
+
+
+def test_remaining_can_be_charged(ledger: Ledger) -> None:
+    ledger.charge("patients", Fraction(2, 3))
+    left = ledger.remaining("patients")
+    assert decimal(left, "left") <= Fraction(1, 3)
+    ledger.charge("patients", left)
+    assert ledger.spent("patients") == 1.0
+
+
+def test_delta_is_a_budget_of_its_own(ledger: Ledger) -> None:
+    with pytest.raises(BudgetExceededError, match="delta"):
+        ledger.charge("patients", 0.1, 1e-9)
+    ledger.budget("patients", 1, 1e-6)
+    ledger.charge("patients", 0.1, 1e-6)
+    with pytest.raises(BudgetExceededError) as caught:
+        ledger.charge("patients", 0.1, 1e-12)
+    assert caught.value.remaining_delta == 0
+    assert ledger.account("patients").spent_delta == Fraction(1, 10**6)
+
+
+def test_budgets_are_raised_and_never_lowered_below_what_is_spent(ledger: Ledger) -> None:
+    ledger.charge("patients", 0.5)
+    ledger.budget("patients", 2)
+    ledger.budget("patients", 0.5)
+    with pytest.raises(InvalidBudgetError, match="must not fall below what was spent"):
+        ledger.budget("patients", 0.4999999)
+    assert ledger.account("patients").epsilon == Fraction(1, 2)
+
+
+def test_data_sets_do_not_share(ledger: Ledger) -> None:
+    ledger.budget("a 'quoted' name\u00e9", 3)
+    ledger.charge("patients", 1)
+    assert ledger.remaining("a 'quoted' name\u00e9") == 3
+    assert ledger.datasets() == ("a 'quoted' name\u00e9", "patients")
+
+
+def test_entries_say_what_was_charged(ledger: Ledger) -> None:
+    entry = ledger.charge("patients", 0.25, note="a tree")
+    assert ledger.entries("patients") == (entry,)
+    assert (entry.epsilon, entry.delta, entry.note) == (Fraction(1, 4), Fraction(0), "a tree")
+    assert entry.at.endswith("+00:00")
+
+
+AMOUNTS: list[Any] = [0, -1, float("nan"), float("inf"), True, "1", None, Fraction(1, 10**500), 10**301]
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_impossible_amounts_are_refused(ledger: Ledger, amount: Any) -> None:
+    with pytest.raises(InvalidBudgetError):
+        ledger.charge("patients", amount)
+    with pytest.raises(InvalidBudgetError):
+        ledger.budget("patients", amount)
+    assert ledger.entries("patients") == ()
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, float("nan"), "0"])
+def test_impossible_deltas_are_refused(ledger: Ledger, delta: Any) -> None:
+    with pytest.raises(InvalidBudgetError, match=r"delta must be in \[0, 1\)"):
+        ledger.charge("patients", 0.1, delta)
+
+
+@pytest.mark.parametrize("name", ["", None, 3, "\ud800"])
+def test_impossible_names_are_refused(ledger: Ledger, name: Any) -> None:
+    for call in (ledger.spent, ledger.entries, lambda x: ledger.charge(x, 1), lambda x: ledger.budget(x, 1)):
+        with pytest.raises(InvalidBudgetError):
+            call(name)
+
+
+def test_unknown_data_sets_and_missing_files_are_errors(ledger: Ledger, tmp_path: Path) -> None:
+    calls: list[Callable[[Ledger], object]] = [
+        lambda ledger: ledger.spent("x"),
+        lambda ledger: ledger.remaining("x"),
+        lambda ledger: ledger.entries("x"),
+        lambda ledger: ledger.charge("x", 1),
+    ]
+    for call in calls:
+        with pytest.raises(LedgerError, match="must hold a budget for 'x'"):
+            call(ledger)
+        with pytest.raises(LedgerError, match="there is no ledger at"):
+            call(Ledger(tmp_path / "other.sqlite"))
+    assert not (tmp_path / "other.sqlite").exists()
+    with pytest.raises(LedgerError, match="cannot use the ledger"):
+        Ledger(tmp_path / "no folder" / "x").budget("x", 1)
+
+
+@POSIX
+def test_the_file_is_its_owners(ledger: Ledger) -> None:
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert [path.name for path in ledger.path.parent.iterdir()] == ["budget.sqlite"]
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("no database" * 1000)
+    with pytest.raises(LedgerError, match="is not a database"):
+        Ledger(text).budget("x", 1)
+    other = tmp_path / "other"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    with pytest.raises(LedgerError, match="but not a ledger"):
+        Ledger(other).budget("x", 1)
+    empty = tmp_path / "empty"
+    empty.touch()
+    with pytest.raises(LedgerError, match="but not a ledger"):
+        Ledger(empty).budget("x", 1)
+    with pytest.raises(LedgerError, match="must be a file"):
+        Ledger(tmp_path).budget("x", 1)
+
+
+def test_a_symbolic_link_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(ledger.path)
+    dangling = tmp_path / "dangling"
+    dangling.symlink_to(tmp_path / "nowhere")
+    for path in (link, dangling):
+        with pytest.raises(LedgerError, match="must not be a symbolic link"):
+            Ledger(path).budget("x", 1)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_another_schema_version_is_refused(ledger: Ledger) -> None:
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    with pytest.raises(LedgerError, match="schema version 1, got 2"):
+        ledger.spent("patients")
+
+
+def test_damaged_amounts_are_an_error(ledger: Ledger) -> None:
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        connection.execute("INSERT INTO charges VALUES (NULL, 'patients', '1/0', '0', '', '')")
+        connection.commit()
+    with pytest.raises(LedgerError, match="which is no number"):
+        ledger.charge("patients", 0.1)
+
+
+def test_a_lock_that_is_held_too_long_is_an_error(ledger: Ledger) -> None:
+    with closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(LedgerError, match=r"another process held it for more than 0\.05 s"):
+            Ledger(ledger.path, timeout=0.05).charge("patients", 0.1)
+        connection.execute("ROLLBACK")
+    assert ledger.spent("patients") == 0
+    for timeout in (-1, float("nan")):
+        with pytest.raises(LedgerError, match="timeout must be"):
+            Ledger(ledger.path, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("pragma", "reason"), [("query_only = ON", "it is read-only"), ("max_page_count = 1", "the disk is full")]
+)
+def test_a_file_that_cannot_grow_or_be_written_is_an_error(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, pragma: str, reason: str
+) -> None:
+    connect = sqlite3.connect
+
+    def limited(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **options)
+        connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", limited)
+        with pytest.raises(LedgerError, match=reason):
+            ledger.charge("patients", 0.1, note="x" * 100_000)
+    assert ledger.entries("patients") == ()
+
+
+@POSIX
+def test_a_write_that_fails_half_way_records_nothing(ledger: Ledger) -> None:
+    ledger.charge("patients", 0.1)
+    code = f"""
+import os, resource
+from glassine.errors import LedgerError
+from glassine.privacy.ledger import Ledger
+size = os.path.getsize({str(ledger.path)!r})
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+try:
+    Ledger({str(ledger.path)!r}).charge("patients", 0.1, note="x" * 10 * size)
+except LedgerError as error:
+    print("refused", error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("refused"), done.stderr
+    assert len(ledger.entries("patients")) == 1
+    ledger.charge("patients", 0.9)
+
+
+def test_it_pickles_to_its_path(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    relative = Ledger("budget.sqlite", timeout=7)
+    data = pickle.dumps(relative)
+    monkeypatch.chdir("/")
+    clone = pickle.loads(data)
+    assert (clone.path, clone.timeout) == (ledger.path, 7)
+    with clone as entered:
+        entered.charge("patients", 1)
+    assert ledger.remaining("patients") == relative.remaining("patients") == 0
+
+
+def test_the_constructor_touches_nothing(tmp_path: Path) -> None:
+    assert "nothing" in repr(Ledger(tmp_path / "nothing"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_share_a_ledger(ledger: Ledger) -> None:
+    refused: list[BudgetExceededError] = []
+
+    def work() -> None:
+        for _ in range(10):
+            try:
+                ledger.charge("patients", Fraction(1, 25))
+            except BudgetExceededError as error:
+                refused.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.account("patients").remaining_epsilon == 0
+    assert len(refused) == 15
+
+
+@POSIX
+def test_a_process_killed_before_its_commit_records_nothing(ledger: Ledger) -> None:
+    code = """
+import os, signal, sys
+from glassine.privacy.ledger import Ledger
+with Ledger(sys.argv[1])._transaction() as connection:
+    connection.execute("PRAGMA cache_size = 1")
+    for _ in range(50):
+        connection.execute("INSERT INTO charges VALUES (NULL, 'patients', '1', '0', ?, '')", ("x" * 5000,))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(ledger.path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    # The cache was too small, so the file holds a part of it until the journal is rolled back.
+    assert ledger.path.with_name("budget.sqlite-journal").exists()
+    assert ledger.entries("patients") == ()
+    ledger.charge("patients", 1)
+
+
+def charge_until_told(path: str, name: str, amount: str, log: str) -> None:
+    """Charge over and over, noting each acknowledgement in a file."""
+    mine = Ledger(path)
+    with open(log, "a", buffering=1) as stream:
+        for i in range(10**9):
+            try:
+                entry = mine.charge("patients", Fraction(amount), note=f"{name}/{i}")
+            except BudgetExceededError:
+                return
+            os.write(stream.fileno(), f"{entry.note}\n".encode())
+
+
+@contextmanager
+def workers(count: int, path: Path, amount: str, start: int = 0) -> Iterator[list[Any]]:
+    """Run processes that charge, and kill those that still run at the end."""
+    context = multiprocessing.get_context("spawn")
+    started = []
+    for number in range(start, start + count):
+        log = path.with_name(f"log{number}")
+        process = context.Process(target=charge_until_told, args=(str(path), f"w{number}", amount, str(log)))
+        process.start()
+        started.append(process)
+    try:
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.join()
+
+
+def run_with_kills(ledger: Ledger, charges: int, count: int, kills: int, seed: int) -> None:
+    """Let processes use up a budget of ``charges`` equal charges while some are killed, then check the books."""
+    generator = random.Random(seed)
+    ledger.budget("patients", 1)
+    amount = f"1/{charges}"
+    with workers(count, ledger.path, amount) as running:
+        deadline = time.monotonic() + 300
+        for kill in range(kills):
+            # Somewhere between this many charges and the next share of them.
+            goal = (kill + generator.random()) * charges / (kills + 1)
+            while len(ledger.entries("patients")) < goal and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(generator.random() * 0.01)
+            running[kill].kill()
+            running[kill].join()
+        for process in running[kills:]:
+            process.join(max(0.0, deadline - time.monotonic()))
+        assert time.monotonic() < deadline
+    entries = ledger.entries("patients")
+    notes = [entry.note for entry in entries]
+    logs = ledger.path.parent.glob("log*")
+    # A kill may cut the last line of a log.
+    acknowledged = [line for log in logs for line in log.read_text().split("\n")[:-1]]
+    assert len(entries) == charges
+    assert ledger.account("patients").remaining_epsilon == 0
+    assert len(set(notes)) == len(notes)
+    assert set(acknowledged) <= set(notes)
+    assert len(acknowledged) >= charges - kills
+
+
+@POSIX
+def test_processes_that_are_killed_leave_the_books_right(ledger: Ledger) -> None:
+    run_with_kills(ledger, charges=60, count=3, kills=1, seed=61)
+
+
+@POSIX
+@pytest.mark.slow
+@pytest.mark.parametrize(("charges", "count", "kills"), [(200, 6, 4), (2000, 10, 8)])
+@pytest.mark.parametrize("seed", range(3))
+def test_many_processes_that_are_killed_leave_the_books_right(
+    ledger: Ledger, charges: int, count: int, kills: int, seed: int
+) -> None:
+    run_with_kills(ledger, charges, count, kills, seed)
+
+
+@POSIX
+def test_processes_that_create_the_ledger_at_once_agree(tmp_path: Path) -> None:
+    path = tmp_path / "budget.sqlite"
+    code = f"""
+import sys
+from glassine.privacy.ledger import Ledger
+ledger = Ledger({str(path)!r})
+print("ready", flush=True)
+sys.stdin.readline()
+ledger.budget("d" + sys.argv[1], 1)
+ledger.charge("d" + sys.argv[1], 1)
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(i)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for i in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate()
+    assert [process.returncode for process in processes] == [0] * 3
+    ledger = Ledger(path)
+    assert ledger.datasets() == ("d0", "d1", "d2")
+    assert [ledger.spent(name) for name in ledger.datasets()] == [1.0] * 3
