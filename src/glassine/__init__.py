@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from glassine.attacks.outcome import Failed, Measured, NotApplicable
     from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
     from glassine.auditing import audit
+    from glassine.counting import CountTable
     from glassine.domain import (
         AtMostOne,
         Between,
@@ -26,9 +27,15 @@ if TYPE_CHECKING:
     )
     from glassine.errors import GlassineError, PrivacyLeakWarning
     from glassine.findings import Findings
-    from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
+    from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
+    from glassine.learners.exponential_tree import PrivateTreeClassifier
+    from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
+    from glassine.learners.optimal_tree import OptimalTreeClassifier
+    from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
     from glassine.models.formats import as_model, load_model, write_model
     from glassine.policy import Policy
+    from glassine.privacy.certificate import Certificate
+    from glassine.privacy.ledger import Ledger
     from glassine.report import render_html, render_text
     from glassine.scrubbing import ScrubResult, scrub
 
@@ -38,7 +45,9 @@ _HOME = {
     "Binary": "glassine.domain",
     "Branch": "glassine.models",
     "Category": "glassine.domain",
+    "Certificate": "glassine.privacy.certificate",
     "Combinations": "glassine.domain",
+    "CountTable": "glassine.counting",
     "DecisionTree": "glassine.models",
     "Domain": "glassine.domain",
     "Evidence": "glassine.models",
@@ -46,15 +55,21 @@ _HOME = {
     "Failed": "glassine.attacks.outcome",
     "Findings": "glassine.findings",
     "GlassineError": "glassine.errors",
+    "Guarantee": "glassine.models",
     "Implies": "glassine.domain",
     "Integer": "glassine.domain",
     "Intervals": "glassine.domain",
+    "Ledger": "glassine.privacy.ledger",
     "Measured": "glassine.attacks.outcome",
     "Node": "glassine.models",
     "NotApplicable": "glassine.attacks.outcome",
     "OneOf": "glassine.domain",
+    "OptimalRuleListClassifier": "glassine.learners.optimal_rule_list",
+    "OptimalTreeClassifier": "glassine.learners.optimal_tree",
     "Policy": "glassine.policy",
     "PrivacyLeakWarning": "glassine.errors",
+    "PrivateRuleListClassifier": "glassine.learners.exponential_rule_list",
+    "PrivateTreeClassifier": "glassine.learners.exponential_tree",
     "ProbabilisticDataset": "glassine.attacks.reconstruction",
     "Real": "glassine.domain",
     "Rule": "glassine.models",
@@ -76,7 +91,9 @@ __all__ = [
     "Binary",
     "Branch",
     "Category",
+    "Certificate",
     "Combinations",
+    "CountTable",
     "DecisionTree",
     "Domain",
     "Evidence",
@@ -84,15 +101,21 @@ __all__ = [
     "Failed",
     "Findings",
     "GlassineError",
+    "Guarantee",
     "Implies",
     "Integer",
     "Intervals",
+    "Ledger",
     "Measured",
     "Node",
     "NotApplicable",
     "OneOf",
+    "OptimalRuleListClassifier",
+    "OptimalTreeClassifier",
     "Policy",
     "PrivacyLeakWarning",
+    "PrivateRuleListClassifier",
+    "PrivateTreeClassifier",
     "ProbabilisticDataset",
     "Real",
     "Rule",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias
@@ -11,6 +12,10 @@ __all__ = ["Progress", "cuts", "run"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the work done and the work in all."""
+
+
+SMALL = 0.01
+"""Seconds of remaining work below which threads cost more than they bring."""
 
 
 def cuts(size: int, pieces: int) -> list[tuple[int, int]]:
@@ -35,10 +40,14 @@ def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], pro
         if progress is not None:
             progress(done, total)
 
+    started = time.perf_counter()
     for first in slices[:1]:
         work(*first)
         tell(first)
-    if len(slices) < 2:
+    if (time.perf_counter() - started) * (len(slices) - 1) < SMALL:
+        for slice_ in slices[1:]:
+            work(*slice_)
+            tell(slice_)
         return
     with ThreadPoolExecutor(max_workers=_cores()) as pool:
         running = {pool.submit(work, *slice_): slice_ for slice_ in slices[1:]}

@@ -1,7 +1,20 @@
 """Published models as plain values: what a reader of the model sees."""
 
-from glassine.models.evidence import Cell, Evidence, Model, predict
+from glassine.models.evidence import Cell, Evidence, Model, predict, predict_proba
+from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["Branch", "Cell", "DecisionTree", "Evidence", "Model", "Node", "Rule", "RuleList", "predict"]
+__all__ = [
+    "Branch",
+    "Cell",
+    "DecisionTree",
+    "Evidence",
+    "Guarantee",
+    "Model",
+    "Node",
+    "Rule",
+    "RuleList",
+    "predict",
+    "predict_proba",
+]

@@ -14,8 +14,9 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.models.guarantee import Guarantee
 
-__all__ = ["Cell", "Evidence", "Model"]
+__all__ = ["Cell", "Evidence", "Model", "predict", "predict_proba"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,18 @@ class Evidence:
             return (right, 1.0)
         return (max(right, wrong / (n_classes - 1)), max(right, wrong)) if n_classes > 1 else (1.0, 1.0)
 
+    def shares(self, n_classes: int | None) -> tuple[float, ...] | None:
+        """Return the share of each class; None where nothing, or no record, tells it.
+
+        Of two classes, the error rate of the predicted one tells both.
+        """
+        if self.counts is not None:
+            total = sum(self.counts)
+            return tuple(count / total for count in self.counts) if total else None
+        if n_classes == 2 and self.label is not None and self.error_rate is not None and self.size != 0:
+            return tuple(self.error_rate if i != self.label else 1 - self.error_rate for i in range(2))
+        return None
+
     @property
     def prediction(self) -> int | None:
         """Index of the predicted class: the label, else the first of the largest counts."""
@@ -153,6 +166,16 @@ class Model(Protocol):
         ...
 
     @property
+    def guarantee(self) -> Guarantee | None:
+        """The differential privacy that the publisher claims."""
+        ...
+
+    @property
+    def counts_are_exact(self) -> bool:
+        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
+        ...
+
+    @property
     def cells(self) -> tuple[Cell, ...]:
         """The leaves or rules, in order; they partition the records."""
         ...
@@ -178,6 +201,32 @@ def predict(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[A
         elif model.classes is None:
             out[i] = cell.evidence.value
     return np.asarray(out[model.apply(columns)])
+
+
+def predict_proba(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    """Return the share of each class where each record falls, shape (n, classes); NaN where it is not published.
+
+    Raises
+    ------
+    InvalidModelError
+        If the model is a regression.
+    """
+    if model.classes is None:
+        raise InvalidModelError("a regression predicts no classes. Use predict.")
+    width = len(model.classes)
+    rows = [cell.evidence.shares(width) or (math.nan,) * width for cell in model.cells]
+    return np.asarray(np.array(rows)[model.apply(columns)])
+
+
+def are_exact(approximate: bool, guarantee: Guarantee | None) -> bool:
+    """Return whether the counts of such a model are those of the records."""
+    return not approximate and (guarantee is None or guarantee.count_scale is None)
+
+
+def check_guarantee(guarantee: object) -> None:
+    """Raise InvalidModelError if a model's guarantee is of another kind."""
+    if guarantee is not None and not isinstance(guarantee, Guarantee):
+        raise InvalidModelError(f"a model's guarantee must be a Guarantee or None, got {guarantee!r}.")
 
 
 def needed_columns(model: Model, columns: dict[str, npt.NDArray[Any]]) -> int:

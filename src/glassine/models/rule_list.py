@@ -12,7 +12,8 @@ import numpy.typing as npt
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
+from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
+from glassine.models.guarantee import Guarantee
 
 __all__ = ["Rule", "RuleList"]
 
@@ -49,6 +50,8 @@ class RuleList:
         Where the list came from.
     approximate : bool, default=False
         Whether counts were rounded before publication.
+    guarantee : Guarantee, optional
+        The differential privacy that the publisher claims. With a ``count_scale``, counts are noisy.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class RuleList:
     classes: tuple[Scalar, ...] | None = None
     source: str = ""
     approximate: bool = False
+    guarantee: Guarantee | None = None
 
     def __post_init__(self) -> None:
         for name in ("rules", "attributes"):
@@ -79,6 +83,7 @@ class RuleList:
                 if literal.attribute not in known:
                     raise InvalidModelError(f"rule {i} tests {literal.attribute!r}, not an attribute of the list.")
         check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
+        check_guarantee(self.guarantee)
 
     @classmethod
     def from_text(cls, text: str, domain: Domain | None = None) -> RuleList:
@@ -115,6 +120,11 @@ class RuleList:
 
         return parse_rules(text, domain)
 
+    @property
+    def counts_are_exact(self) -> bool:
+        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
+        return are_exact(self.approximate, self.guarantee)
+
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The rules, in order, the default rule last."""
@@ -130,7 +140,7 @@ class RuleList:
 
     @property
     def n_records(self) -> int | None:
-        """Number of training records, if published."""
+        """Number of training records, if published; a sum of noisy counts where they are noisy."""
         sizes = [rule.evidence.size for rule in self.rules]
         return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 

@@ -13,7 +13,8 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError
-from glassine.models.evidence import Cell, Evidence, check_classes, needed_columns
+from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
+from glassine.models.guarantee import Guarantee
 
 __all__ = ["Branch", "DecisionTree", "Node"]
 
@@ -66,6 +67,9 @@ class DecisionTree:
         Where the tree came from.
     approximate : bool, default=False
         Whether counts were rounded before publication, so that they need not add up.
+    guarantee : Guarantee, optional
+        The differential privacy that the publisher claims. With a ``count_scale``, counts are noisy: they need not add
+        up.
 
     Raises
     ------
@@ -93,6 +97,7 @@ class DecisionTree:
     classes: tuple[Scalar, ...] | None = None
     source: str = ""
     approximate: bool = False
+    guarantee: Guarantee | None = None
     _cells: tuple[Cell, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +109,8 @@ class DecisionTree:
             raise InvalidModelError("a decision tree needs at least one node, got none.")
         check_classes(self.classes, [node.evidence for node in self.nodes], "decision tree")
         self._check_shape()
-        if not self.approximate:
+        check_guarantee(self.guarantee)
+        if self.counts_are_exact:
             self._check_counts()
         object.__setattr__(self, "_cells", tuple(self._walk()))
 
@@ -165,6 +171,11 @@ class DecisionTree:
                 stack.append((branch.child, (*path, *passed, branch.literal)))
 
     @property
+    def counts_are_exact(self) -> bool:
+        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
+        return are_exact(self.approximate, self.guarantee)
+
+    @property
     def cells(self) -> tuple[Cell, ...]:
         """The leaves, depth first, branches in order."""
         return self._cells
@@ -176,7 +187,7 @@ class DecisionTree:
 
     @property
     def n_records(self) -> int | None:
-        """Number of training records, if published."""
+        """Number of training records, if published; a sum of noisy counts where they are noisy."""
         sizes = [cell.evidence.size for cell in self.cells]
         if any(size is None for size in sizes):
             return self.nodes[0].evidence.size

@@ -1,0 +1,196 @@
+"""The public data sets of the benchmarks with their public domains, read from the folder GLASSINE_DATA.
+
+The domains state what is known without looking at the records: the code books that come with the data, and round
+thresholds. Nothing here is derived from the records.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from glassine import AtMostOne, Category, Domain, ExactlyOne, Integer
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.oracles import compas as compas_domain  # noqa: E402 - after the path is set
+
+DATA = Path(os.environ.get("GLASSINE_DATA", ROOT.parent / "shared" / "data"))
+
+ADULT_CATEGORIES = {
+    "marital-status": [
+        "Married-civ-spouse",
+        "Divorced",
+        "Never-married",
+        "Separated",
+        "Widowed",
+        "Married-spouse-absent",
+        "Married-AF-spouse",
+    ],
+    "relationship": ["Wife", "Own-child", "Husband", "Not-in-family", "Other-relative", "Unmarried"],
+    "sex": ["Female", "Male"],
+}
+ADULT_NUMBERS = {
+    "age": Integer(17, 90, thresholds=tuple(range(20, 70, 5))),
+    "education-num": Integer(1, 16, thresholds=tuple(range(7, 15))),
+    "capital-gain": Integer(0, 99_999, thresholds=tuple(range(1_000, 10_500, 500))),
+    "capital-loss": Integer(0, 5_000, thresholds=tuple(range(1_000, 2_600, 100))),
+    "hours-per-week": Integer(1, 99, thresholds=tuple(range(20, 65, 5))),
+}
+ADULT_COLUMNS = (
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+)
+
+GERMAN_NUMBERS = {
+    "duration": Integer(1, 72, thresholds=(6, 12, 18, 24, 36, 48)),
+    "amount": Integer(0, 20_000, thresholds=(1_000, 2_000, 4_000, 8_000)),
+    "age": Integer(18, 99, thresholds=(25, 35, 45, 60)),
+}
+GERMAN_CATEGORIES = {
+    "checking": ("A11", "A12", "A13", "A14"),
+    "history": ("A30", "A31", "A32", "A33", "A34"),
+    "purpose": ("A40", "A41", "A42", "A43", "A44", "A45", "A46", "A47", "A48", "A49", "A410"),
+    "savings": ("A61", "A62", "A63", "A64", "A65"),
+    "employment": ("A71", "A72", "A73", "A74", "A75"),
+    "debtors": ("A101", "A102", "A103"),
+    "property": ("A121", "A122", "A123", "A124"),
+    "plans": ("A141", "A142", "A143"),
+    "housing": ("A151", "A152", "A153"),
+}
+GERMAN_COLUMNS = (
+    "checking",
+    "duration",
+    "history",
+    "purpose",
+    "amount",
+    "savings",
+    "employment",
+    "rate",
+    "status",
+    "debtors",
+    "residence",
+    "property",
+    "age",
+    "plans",
+    "housing",
+    "credits",
+    "job",
+    "dependants",
+    "phone",
+    "foreign",
+    "class",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """A data set with its public domain and classes."""
+
+    name: str
+    frame: pl.DataFrame
+    labels: np.ndarray
+    domain: Domain
+    classes: tuple[str | int, ...]
+
+    def split(self, seed: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of a seeded training and test set."""
+        order = np.random.default_rng(seed).permutation(len(self.labels))
+        cut = int(share * len(order))
+        return order[:cut], order[cut:]
+
+
+def adult() -> Benchmark:
+    """Return the 32,561 records of ``adult.data``, eight of their attributes.
+
+    The domain declares 76 literals: age in steps of 5, years of education from 7 to 14, capital gain in steps of 500
+    up to 10,000, capital loss in steps of 100 from 1,000 to 2,500, hours in steps of 5, one per marital status and
+    relationship, and sex.
+    """
+    with (DATA / "adult" / "adult.data").open(newline="") as stream:
+        rows = [[value.strip() for value in row] for row in csv.reader(stream) if len(row) == len(ADULT_COLUMNS)]
+    columns = dict(zip(ADULT_COLUMNS, zip(*rows, strict=True), strict=True))
+    categories = {name: Category(tuple(values)) for name, values in ADULT_CATEGORIES.items()}
+    frame = pl.DataFrame(
+        {name: np.array(columns[name], dtype=np.int64) for name in ADULT_NUMBERS}
+        | {name: list(columns[name]) for name in categories}
+    )
+    return Benchmark(
+        name="adult",
+        frame=frame,
+        labels=np.array(columns["income"]),
+        domain=Domain({**ADULT_NUMBERS, **categories}),
+        classes=("<=50K", ">50K"),
+    )
+
+
+def adult_binarised() -> Benchmark:
+    """Return the 48,842 records of 24 dummies; five pairs of them are two names of one fact."""
+    frame = pl.read_csv(DATA / "adult" / "adult_binarised.csv")
+    names = frame.columns[:-1]
+    pairs = [
+        ("gender_Female", "gender_Male"),
+        ("age_high", "age_low"),
+        ("hours_per_week_high", "hours_per_week_low"),
+        ("capital_gain_>0", "capital_gain_0"),
+        ("capital_loss_>0", "capital_loss_0"),
+    ]
+    groups = [ExactlyOne(pair) for pair in pairs]
+    for prefix in ("occupation_", "workclass_", "education_"):
+        groups.append(AtMostOne(tuple(name for name in names if name.startswith(prefix))))
+    return Benchmark(
+        name="adult_binarised",
+        frame=frame.select(names),
+        labels=frame["income"].to_numpy(),
+        domain=Domain.binary(names, groups=groups),
+        classes=(0, 1),
+    )
+
+
+def compas() -> Benchmark:
+    """Return the 7,214 records of 27 dummies, with their ties."""
+    names, records, labels = compas_domain.read(DATA)
+    return Benchmark(
+        name="compas",
+        frame=pl.DataFrame(records, schema=names),
+        labels=labels,
+        domain=compas_domain.domain(names),
+        classes=(0, 1),
+    )
+
+
+def german() -> Benchmark:
+    """Return the 1,000 records of the German credit data, twelve of their attributes."""
+    rows = [line.split() for line in (DATA / "german" / "german.data").read_text().splitlines() if line.strip()]
+    columns = dict(zip(GERMAN_COLUMNS, zip(*rows, strict=True), strict=True))
+    frame = pl.DataFrame(
+        {name: np.array(columns[name], dtype=np.int64) for name in GERMAN_NUMBERS}
+        | {name: list(columns[name]) for name in GERMAN_CATEGORIES}
+    )
+    domain = Domain({**GERMAN_NUMBERS, **{name: Category(values) for name, values in GERMAN_CATEGORIES.items()}})
+    return Benchmark(
+        name="german", frame=frame, labels=np.array(columns["class"], dtype=np.int64), domain=domain, classes=(1, 2)
+    )
+
+
+__all__ = ["Benchmark", "adult", "adult_binarised", "compas", "german"]

@@ -1,0 +1,104 @@
+"""What all learners of trees and rule lists share: prediction from the published model."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from glassine.domain import Domain
+from glassine.domain.conforming import Columns
+from glassine.learners.intake import read_records
+from glassine.learners.leaf_counts import probabilities
+from glassine.learners.routing import decision_path, route
+from glassine.models import DecisionTree, RuleList
+
+__all__ = ["TransparentClassifier"]
+
+
+class TransparentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A classifier whose fitted state is the published model.
+
+    Guarantee
+    ---------
+    None of its own: prediction is post-processing of :attr:`model_`.
+
+    Attributes
+    ----------
+    model_ : DecisionTree or RuleList
+        The published model.
+    domain_ : Domain
+        The domain of the attributes, in which records are read.
+    classes_ : ndarray of shape (c,)
+        The classes, in the order of the columns of :meth:`predict_proba`.
+    """
+
+    released: ClassVar[frozenset[str]] = frozenset(
+        {"model_", "certificate_", "domain_", "classes_", "n_features_in_", "feature_names_in_"}
+    )
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    model_: DecisionTree | RuleList
+    domain_: Domain
+    classes_: npt.NDArray[Any]
+
+    def _records(self, X: Any) -> Columns:
+        check_is_fitted(self, "model_")
+        return read_records(self, X, self.domain_)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class of each record, shape (n,).
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        records = self._records(X)
+        labels = np.array([cell.evidence.prediction for cell in self.model_.cells])
+        return np.asarray(self.classes_[labels[route(self.model_, records)]])
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the class probabilities of each record, shape (n, c), from the published counts."""
+        records = self._records(X)
+        return np.asarray(probabilities(self.model_)[route(self.model_, records)])
+
+    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+        """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
+        return route(self.model_, self._records(X))
+
+    def decision_path(self, X: Any) -> sparse.csr_matrix:
+        """Return which nodes, or rules, each record is tested by, as a sparse matrix of zeros and ones.
+
+        Returns
+        -------
+        csr_matrix of shape (n, nodes of the tree) or (n, rules with the default rule)
+            Of a tree the nodes from the root to the leaf; of a list the rules up to the one that captures the record.
+        """
+        return decision_path(self.model_, self._records(X))
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        tags = super().__sklearn_tags__()
+        domain = getattr(self, "domain", None)
+        tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
+        tags.input_tags.categorical = True
+        return tags
+
+    def _publish(self, classes: tuple[Any, ...], domain: Domain) -> None:
+        self.classes_ = class_array(classes)
+        self.domain_ = domain
+
+
+def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
+    """Return classes as an array of one type; of objects where they are mixed."""
+    kinds = {type(value) for value in classes}
+    if len(kinds) > 1:
+        out = np.empty(len(classes), dtype=object)
+        out[:] = classes
+        return out
+    return np.array(classes)

@@ -1,0 +1,145 @@
+"""The budget of one private fit: its parts, the charge to the ledger, the certificate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from glassine.errors import InvalidParameterError
+from glassine.models import Guarantee
+from glassine.privacy.accounting import Event, Selection
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.exact import decimal
+from glassine.privacy.ledger import Ledger
+
+__all__ = ["SEEDED", "Budget", "certify", "charge", "check_number", "guarantee"]
+
+SEEDED = "seeded: not private"
+TIMING = "running time and memory use are not observed"
+ONE_FIT = "one fit; each further fit on the same records spends again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Epsilon of one fit and its parts, exact fractions that add up.
+
+    Attributes
+    ----------
+    total : Fraction
+        Epsilon of the fit.
+    literals, counts : Fraction
+        For private thresholds, and for the histogram of class counts; 0 where there is none.
+    """
+
+    total: Fraction
+    literals: Fraction
+    counts: Fraction
+
+    @classmethod
+    def split(cls, epsilon: object, *, literals_share: object, counts_share: object, with_literals: bool) -> Budget:
+        """Split epsilon by shares; what is left goes to the choice of the model."""
+        total = decimal(check_number(epsilon, "epsilon", low=0.0, low_open=True), "epsilon")
+        counts = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0), "leaf_counts_share")
+        share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
+        literals = share if with_literals else Fraction(0)
+        if not literals + counts < 1:
+            raise InvalidParameterError(
+                f"the shares of epsilon for thresholds ({float(literals):g}) and counts ({float(counts):g}) must leave "
+                "some for the model. Lower one of them."
+            )
+        return cls(total=total, literals=total * literals, counts=total * counts)
+
+    def selection(self, slack: float) -> Fraction:
+        """Return the epsilon at which the model is drawn: what the other parts and the rounding leave.
+
+        Raises
+        ------
+        InvalidParameterError
+            If nothing is left.
+        """
+        left = self.total - self.literals - self.counts - Fraction(slack)
+        # Drawing rounds epsilon down to 40 bits; half of the total must survive both.
+        if not left > self.total * Fraction(1, 1000) or not left > Fraction(1, 2**30):
+            raise InvalidParameterError(
+                f"epsilon={float(self.total):g} is too small: rounding alone may cost {slack:.1e}. Use at least 1e-6."
+            )
+        return left
+
+
+def check_number(value: object, name: str, *, low: float, high: float = float("inf"), low_open: bool = False) -> float:
+    """Return a parameter that must be a finite number in a range, or raise InvalidParameterError."""
+    number = float("nan")
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        number = float(value)
+    if not (low < number if low_open else low <= number) or not number <= high or number == float("inf"):
+        bracket = "(" if low_open else "["
+        end = f"{high:g}]" if high != float("inf") else "infinity)"
+        raise InvalidParameterError(f"{name} must be a number in {bracket}{low:g}, {end}, got {value!r}.")
+    return number
+
+
+def charge(ledger: object, dataset: object, epsilon: Fraction, note: str) -> None:
+    """Charge a fit to a ledger before anything is released.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the data set's budget does not allow it; nothing is charged then.
+    InvalidParameterError
+        If there is a ledger without a data set, or the other way round.
+    """
+    if ledger is None and dataset is None:
+        return
+    if ledger is None or not isinstance(dataset, str) or not dataset:
+        raise InvalidParameterError(
+            f"ledger and dataset go together, got ledger={ledger!r} and dataset={dataset!r}. Name the data set."
+        )
+    book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    if not isinstance(book, Ledger):
+        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
+    book.charge(dataset, epsilon, note=note)
+
+
+def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
+    """Return the event of drawing a model with errors as cost."""
+    return Selection(
+        name=name,
+        inverse_temperature=float(epsilon),
+        sensitivity=1.0,
+        monotone=True,
+        slack=slack,
+        share=float((budget.total - budget.literals - budget.counts) / budget.total),
+        proof=proof,
+    )
+
+
+def certify(
+    budget: Budget,
+    events: Sequence[Event],
+    *,
+    caveats: Sequence[str],
+    seeded: bool,
+    public: Mapping[str, Any],
+) -> Certificate:
+    """Return the certificate of a fit; its constructor adds up the events."""
+    return Certificate(
+        epsilon=float(budget.total),
+        events=tuple(events),
+        assumptions=(TIMING, ONE_FIT),
+        caveats=(*caveats, *([SEEDED] if seeded else [])),
+        public=public,
+    )
+
+
+def guarantee(certificate: Certificate, count_scale: float | None) -> Guarantee:
+    """Return what a published model states of its certificate."""
+    return Guarantee(
+        epsilon=certificate.epsilon,
+        delta=certificate.delta,
+        neighboring=certificate.neighboring,
+        count_scale=count_scale,
+        caveats=certificate.caveats,
+    )

@@ -1,0 +1,240 @@
+"""Private rule lists: one draw from all lists over a public pool by the exponential mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from glassine.counting.rule_logic import RuleLogic
+from glassine.counting.slices import Progress
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.learners import gibbs
+from glassine.learners.base import TransparentClassifier
+from glassine.learners.budget import Budget, certify, charge, check_number, guarantee, selection_event
+from glassine.learners.exponential_tree import refuse_unsupported
+from glassine.learners.gibbs import Weighting
+from glassine.learners.intake import Intake, pack, take_in
+from glassine.learners.leaf_counts import noisy_histogram
+from glassine.learners.limits import check_size
+from glassine.learners.list_class import ListClass
+from glassine.learners.literals import check_whole
+from glassine.learners.pools import PoolPlan
+from glassine.learners.publishing import list_model
+from glassine.privacy.accounting import Event
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["PrivateRuleListClassifier"]
+
+PROOF = "learners/exponential_rule_list.md"
+
+WAYS_OUT = "Lower max_rules, take a smaller pool, or raise the limits."
+
+
+class PrivateRuleListClassifier(TransparentClassifier):
+    """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
+
+    A list with e errors on the training records is drawn with probability proportional to
+    ``rule_weight ** rules * exp(-epsilon * e)``. What a set of rules leaves does not depend on their order, so that the
+    sum over all ordered lists runs over sets. A second release, the noisy class counts of the rules, gives the
+    probabilities.
+
+    Guarantee
+    ---------
+    ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is kept: rules, order,
+    consequents, counts. See ``exponential_rule_list.md``, ``leaf_counts.md`` and :attr:`certificate_`.
+
+    Assumptions
+    -----------
+    As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Parameters
+    ----------
+    max_rules : int, default=5
+        Largest number of rules besides the default rule, in [1, 12].
+    epsilon : float, default=0.1
+        Privacy budget of one fit, at least 1e-6.
+    domain : Domain, optional
+        What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
+        target, as a ``Category`` or ``Binary`` of the name of ``y``.
+    pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
+        The antecedents. "literals": each literal and its negation. "pairs": also all conjunctions of two of them on
+        different attributes. A sequence is used as is.
+    literals : {"auto", "thresholds", "quantiles"} or sequence of Literal, default="auto"
+        The literals of the pool, as for :class:`~glassine.PrivateTreeClassifier`.
+    classes : sequence of scalars, optional
+        The public classes, where the domain does not declare the target.
+    leaf_counts_share : float, default=0.05
+        Share of epsilon for the class counts of the rules, in [0, 1); 0 publishes none.
+    quantile_share, n_quantiles
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    rule_weight : float, default=1.0
+        Prior weight of each rule: with 1 all lists are alike, below 1 shorter lists are preferred.
+    ledger, dataset, memory_limit, time_limit, progress, random_state
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Attributes
+    ----------
+    model_ : RuleList
+        The published rule list. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Edge cases
+    ----------
+    Without any literal the list is its default rule. A rule that by the domain's logic can take nothing after the
+    earlier ones, or leaves nothing, is left out; for antecedents of several literals only one earlier rule at a time is
+    considered.
+
+    References
+    ----------
+    The model class is that of Ly, Ferry, Huguet, Gambs and Aivodji, *Smooth Sensitivity for Learning
+    Differentially-Private yet Accurate Rule Lists* (2024), section II-A; the mechanism is McSherry and Talwar's (2007).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (2000, 4))
+    >>> y = X[:, 0] & X[:, 1]
+    >>> domain = Domain.binary(["a", "b", "c", "d"])
+    >>> rules = PrivateRuleListClassifier(2, epsilon=1.0, domain=domain, classes=(0, 1), random_state=0)
+    >>> rules.fit(X, y).score(X, y), rules.certificate_.epsilon
+    (1.0, 1.0)
+    """
+
+    model_: Any
+    certificate_: Certificate
+
+    def __init__(
+        self,
+        max_rules: int = 5,
+        epsilon: float = 0.1,
+        domain: Domain | None = None,
+        *,
+        pool: str | Sequence[Sequence[Literal]] = "literals",
+        literals: str | Sequence[Literal] = "auto",
+        classes: Sequence[Scalar] | None = None,
+        leaf_counts_share: float = 0.05,
+        quantile_share: float = 0.2,
+        n_quantiles: int = 7,
+        rule_weight: float = 1.0,
+        ledger: Any = None,
+        dataset: str | None = None,
+        memory_limit: float = 4e9,
+        time_limit: float = 600.0,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.epsilon = epsilon
+        self.domain = domain
+        self.pool = pool
+        self.literals = literals
+        self.classes = classes
+        self.leaf_counts_share = leaf_counts_share
+        self.quantile_share = quantile_share
+        self.n_quantiles = n_quantiles
+        self.rule_weight = rule_weight
+        self.ledger = ledger
+        self.dataset = dataset
+        self.memory_limit = memory_limit
+        self.time_limit = time_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+        """Draw a rule list.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        **unsupported
+            Nothing is accepted; ``sample_weight`` gets an error of its own.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidDataError
+            If the data do not fit the domain.
+        ClassTooLargeError
+            If the class cannot be summed within the limits. Nothing is spent.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
+        """
+        refuse_unsupported(unsupported)
+        length = check_whole(self.max_rules, "max_rules", 1, 12)
+        rule_weight = check_number(self.rule_weight, "rule_weight", low=1e-6, high=1e6)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=True)
+        plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
+        budget = Budget.split(
+            self.epsilon,
+            literals_share=self.quantile_share,
+            counts_share=self.leaf_counts_share,
+            with_literals=bool(plan.literals.quantiled),
+        )
+        # Private quantiles can only merge, so that the class is at most as large as with all of them.
+        widest = ListClass(
+            logic=RuleLogic.of(intake.domain, plan.pool(plan.literals.widest())),
+            length=length,
+            n_classes=len(intake.classes),
+        )
+        n_rules = len(widest.logic.antecedents)
+        check_size(
+            f"rule lists of up to {length} of {n_rules} rules",
+            WAYS_OUT,
+            table_bytes=widest.table_bytes(),
+            steps=widest.steps(),
+            memory_limit=self.memory_limit,
+            time_limit=self.time_limit,
+            log_range=widest.log_range(rule_weight),
+        )
+        slack = gibbs.rounding(2 * length + 2, 1, n_rules + len(intake.classes))
+        epsilon = budget.selection(slack)
+        randomness = Randomness.of(self.random_state)
+        charge(self.ledger, self.dataset, budget.total, f"private rule list of up to {length} rules")
+        literals, events = plan.literals.release(intake, budget.literals, randomness)
+        logic = RuleLogic.of(intake.domain, plan.pool(literals))
+        lists = ListClass(logic=logic, length=length, n_classes=len(intake.classes))
+        weighting = Weighting.private(epsilon, rule_weight, intake.n_records)
+        sums = lists.sums(pack(intake, logic.antecedents), weighting, self.progress)
+        drawn = sums.draw(randomness)
+        events.append(
+            selection_event("rules, order and consequents of the list", weighting.exact_epsilon, slack, budget, PROOF)
+        )
+        counts = None
+        if budget.counts:
+            counts, event = noisy_histogram(sums.class_counts(drawn), budget.counts, budget.total, randomness)
+            events.append(event)
+        self._release(intake, plan, budget, events, randomness)
+        self.model_ = list_model(
+            drawn,
+            logic.antecedents,
+            counts=counts,
+            attributes=intake.domain.names,
+            classes=intake.classes,
+            source="glassine.PrivateRuleListClassifier",
+            guarantee=guarantee(self.certificate_, float(1 / budget.counts) if budget.counts else None),
+        )
+        return self
+
+    def _release(
+        self, intake: Intake, plan: PoolPlan, budget: Budget, events: Sequence[Event], randomness: Randomness
+    ) -> None:
+        self._publish(intake.classes, intake.domain)
+        public = {
+            "model class": f"all rule lists of up to {self.max_rules} rules of the pool",
+            "pool": plan.text(),
+            "literals": plan.literals.text(),
+            "prior weight of a rule": float(self.rule_weight),
+            "classes": list(intake.classes),
+        }
+        self.certificate_ = certify(budget, events, caveats=intake.caveats, seeded=randomness.seeded, public=public)

@@ -1,0 +1,264 @@
+"""Private decision trees: one draw from all trees of a depth by the exponential mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from glassine.counting.logic import LiteralLogic
+from glassine.counting.slices import Progress
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.learners import gibbs
+from glassine.learners.base import TransparentClassifier
+from glassine.learners.budget import Budget, certify, charge, check_number, guarantee, selection_event
+from glassine.learners.gibbs import Weighting
+from glassine.learners.intake import Intake, pack, take_in
+from glassine.learners.leaf_counts import noisy_histogram
+from glassine.learners.limits import check_size
+from glassine.learners.literals import LiteralPlan, check_whole
+from glassine.learners.publishing import leaf_nodes, tree_model
+from glassine.learners.tree_class import TreeClass
+from glassine.privacy.accounting import Event
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["PrivateTreeClassifier"]
+
+PROOF = "learners/exponential_tree.md"
+
+WAYS_OUT = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
+
+
+class PrivateTreeClassifier(TransparentClassifier):
+    """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
+
+    A tree with e errors on the training records is drawn with probability proportional to
+    ``split_weight ** splits * exp(-epsilon * e)``. The loss against the best tree is about the logarithm of the number
+    of trees over epsilon, in records, so that with tens of thousands of records the tree is as accurate as an ordinary
+    one at epsilon 0.1. A second release, the noisy class counts of the leaves, gives the probabilities.
+
+    Guarantee
+    ---------
+    ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is kept: the
+    structure, the labels, the counts. See ``exponential_tree.md``, ``leaf_counts.md`` and :attr:`certificate_`.
+
+    Assumptions
+    -----------
+    ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead, with a
+    ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not observed.
+
+    Parameters
+    ----------
+    max_depth : int, default=3
+        Largest number of splits on a path, in [1, 8].
+    epsilon : float, default=0.1
+        Privacy budget of one fit, at least 1e-6.
+    domain : Domain, optional
+        What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
+        target, as a ``Category`` or ``Binary`` of the name of ``y``.
+    literals : {"auto", "thresholds", "quantiles"} or sequence of Literal, default="auto"
+        The conditions of splits. "thresholds": those that the domain declares. "quantiles": private quantiles for all
+        numbers. "auto": declared thresholds, and private quantiles for numbers that have none. A sequence is used as
+        it is.
+    classes : sequence of scalars, optional
+        The public classes, where the domain does not declare the target.
+    leaf_counts_share : float, default=0.05
+        Share of epsilon for the class counts of the leaves, in [0, 1); 0 publishes none, and ``predict_proba`` then
+        knows only the labels.
+    quantile_share : float, default=0.2
+        Share of epsilon for private quantiles, spent only if there are any.
+    n_quantiles : int, default=7
+        Private quantiles for each number.
+    split_weight : float, default=1.0
+        Prior weight of each split: with 1 all trees are alike, below 1 smaller trees are preferred.
+    ledger : Ledger or path, optional
+        The budget book; the fit is charged to ``dataset`` before anything is drawn.
+    dataset : str, optional
+        Name of the data set in the ledger.
+    memory_limit : float, default=4e9
+        Most bytes of the tables.
+    time_limit : float, default=600
+        Most seconds, by an estimate for one core; a larger class is refused.
+    progress : callable, optional
+        Called with the work done and in all.
+    random_state : int, Generator or None, default=None
+        None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
+
+    Attributes
+    ----------
+    model_ : DecisionTree
+        The published tree. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_ : Domain
+        Domain of the attributes. Public, unless inferred.
+    classes_ : ndarray of shape (c,)
+        Classes. Public, unless taken from the data.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Edge cases
+    ----------
+    Without any literal the tree is one leaf. Each further fit spends again. ``sample_weight`` is refused: a weight
+    changes what one record can do.
+
+    References
+    ----------
+    McSherry and Talwar, *Mechanism Design via Differential Privacy* (2007), for the mechanism.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (2000, 4))
+    >>> y = X[:, 0] & X[:, 1]
+    >>> domain = Domain.binary(["a", "b", "c", "d"])
+    >>> tree = PrivateTreeClassifier(2, epsilon=1.0, domain=domain, classes=(0, 1), random_state=0)
+    >>> tree.fit(X, y).score(X, y), tree.certificate_.epsilon
+    (1.0, 1.0)
+    """
+
+    model_: Any
+    certificate_: Certificate
+
+    def __init__(
+        self,
+        max_depth: int = 3,
+        epsilon: float = 0.1,
+        domain: Domain | None = None,
+        *,
+        literals: str | Sequence[Literal] = "auto",
+        classes: Sequence[Scalar] | None = None,
+        leaf_counts_share: float = 0.05,
+        quantile_share: float = 0.2,
+        n_quantiles: int = 7,
+        split_weight: float = 1.0,
+        ledger: Any = None,
+        dataset: str | None = None,
+        memory_limit: float = 4e9,
+        time_limit: float = 600.0,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.epsilon = epsilon
+        self.domain = domain
+        self.literals = literals
+        self.classes = classes
+        self.leaf_counts_share = leaf_counts_share
+        self.quantile_share = quantile_share
+        self.n_quantiles = n_quantiles
+        self.split_weight = split_weight
+        self.ledger = ledger
+        self.dataset = dataset
+        self.memory_limit = memory_limit
+        self.time_limit = time_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+        """Draw a tree.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        **unsupported
+            Nothing is accepted; ``sample_weight`` gets an error of its own.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidDataError
+            If the data do not fit the domain.
+        ClassTooLargeError
+            If the class cannot be summed within the limits. Nothing is spent.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
+        """
+        refuse_unsupported(unsupported)
+        depth = check_whole(self.max_depth, "max_depth", 1, 8)
+        split_weight = check_number(self.split_weight, "split_weight", low=1e-6, high=1e6)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=True)
+        plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
+        budget = Budget.split(
+            self.epsilon,
+            literals_share=self.quantile_share,
+            counts_share=self.leaf_counts_share,
+            with_literals=bool(plan.quantiled),
+        )
+        # Private quantiles can only merge, so that the class is at most as large as with all of them.
+        widest = TreeClass(
+            logic=LiteralLogic.of(intake.domain, plan.widest(), up_to_negation=True),
+            depth=depth,
+            n_classes=len(intake.classes),
+        )
+        check_size(
+            f"trees of depth {depth} over {len(widest.logic.literals)} literals",
+            WAYS_OUT,
+            table_bytes=widest.table_bytes(),
+            steps=widest.steps(),
+            memory_limit=self.memory_limit,
+            time_limit=self.time_limit,
+            log_range=widest.log_range(split_weight),
+        )
+        slack = gibbs.rounding(depth + 1, 2, len(widest.logic.literals) + len(intake.classes))
+        epsilon = budget.selection(slack)
+        randomness = Randomness.of(self.random_state)
+        charge(self.ledger, self.dataset, budget.total, f"private tree of depth {depth}")
+        literals, events = plan.release(intake, budget.literals, randomness)
+        logic = LiteralLogic.of(intake.domain, literals, up_to_negation=True)
+        trees = TreeClass(logic=logic, depth=depth, n_classes=len(intake.classes))
+        weighting = Weighting.private(epsilon, split_weight, intake.n_records)
+        sums = trees.sums(pack(intake, [(literal,) for literal in logic.literals]), weighting, self.progress)
+        tree = sums.draw(randomness)
+        events.append(
+            selection_event("structure and labels of the tree", weighting.exact_epsilon, slack, budget, PROOF)
+        )
+        counts = None
+        if budget.counts:
+            exact = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
+            counts, event = noisy_histogram(exact, budget.counts, budget.total, randomness)
+            events.append(event)
+        self._release(intake, plan, budget, events, randomness)
+        self.model_ = tree_model(
+            tree,
+            logic.literals,
+            counts=counts,
+            domain=intake.domain,
+            classes=intake.classes,
+            source="glassine.PrivateTreeClassifier",
+            guarantee=guarantee(self.certificate_, float(1 / budget.counts) if budget.counts else None),
+        )
+        return self
+
+    def _release(
+        self, intake: Intake, plan: LiteralPlan, budget: Budget, events: Sequence[Event], randomness: Randomness
+    ) -> None:
+        self._publish(intake.classes, intake.domain)
+        public = {
+            "model class": f"all trees of depth {self.max_depth} over the literals",
+            "literals": plan.text(),
+            "prior weight of a split": float(self.split_weight),
+            "classes": list(intake.classes),
+        }
+        self.certificate_ = certify(budget, events, caveats=intake.caveats, seeded=randomness.seeded, public=public)
+
+
+def refuse_unsupported(unsupported: dict[str, Any]) -> None:
+    """Raise TypeError for any further argument of a private fit."""
+    if unsupported.get("sample_weight") is not None:
+        raise TypeError(
+            "a private fit takes no sample_weight: a weight changes how much one record can do, and so the guarantee. "
+            "Leave it out, or repeat records and account for groups."
+        )
+    for name in unsupported:
+        if name != "sample_weight":
+            raise TypeError(f"fit() got an unexpected argument {name!r}.")

@@ -1,0 +1,90 @@
+"""Thresholds for numbers that have no public ones: private quantiles, or those of the data, without privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.grid import public_grid
+from glassine.learners.intake import Intake
+from glassine.privacy.accounting import Event
+from glassine.privacy.quantiles import private_quantiles_of_attributes
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["CANDIDATES", "candidates", "data_quantiles", "private_quantile_cuts"]
+
+CANDIDATES = 256
+"""Most public cut points among which a private quantile of a number is chosen."""
+
+
+def candidates(domain: Domain, name: str) -> tuple[float, ...]:
+    """Return the public cut points of a number, from its bounds alone."""
+    attribute = domain[name]
+    if not isinstance(attribute, Integer | Real):
+        return ()
+    return public_grid(attribute, size=CANDIDATES)
+
+
+def private_quantile_cuts(
+    intake: Intake, names: Sequence[str], number: int, epsilon: Fraction, randomness: Randomness
+) -> tuple[dict[str, tuple[float, ...]], list[Event]]:
+    """Release quantiles of some numbers.
+
+    Guarantee
+    ---------
+    epsilon-DP together: each attribute gets an equal part, by composition; see ``privacy/quantiles.md``. A missing
+    value counts for no quantile.
+
+    Parameters
+    ----------
+    intake : Intake
+        The records.
+    names : sequence of str
+        Numeric attributes.
+    number : int
+        Quantiles of each.
+    epsilon : Fraction
+        Budget for all.
+    randomness : Randomness
+        Source of the draws.
+
+    Returns
+    -------
+    dict of str to tuple of float
+        Increasing cut points of each attribute, among :func:`candidates`.
+    list of Event
+        What was spent.
+    """
+    columns = {name: _present(intake, name) for name in names}
+    points = {name: candidates(intake.domain, name) for name in names}
+    cuts, events = private_quantiles_of_attributes(columns, points, number, epsilon, randomness)
+    return cuts, list(events)
+
+
+def _present(intake: Intake, name: str) -> npt.NDArray[np.float64]:
+    """Return the values of a number that are not missing, one per record."""
+    values = intake.columns.numbers[name]
+    if intake.multiplicities is not None:
+        values = np.repeat(values, intake.multiplicities)
+    return np.asarray(values[~np.isnan(values)])
+
+
+def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[str, tuple[float, ...]]:
+    """Return quantiles of some numbers, taken from the data without protection.
+
+    A cut lies midway between two neighbouring values; at most ``number`` per attribute, all if there are fewer.
+    """
+    cuts: dict[str, tuple[float, ...]] = {}
+    for name in names:
+        values = np.sort(_present(intake, name))
+        distinct = np.unique(values)
+        middles = (distinct[:-1] + distinct[1:]) / 2
+        if len(middles) > number:
+            at = np.quantile(values, np.arange(1, number + 1) / (number + 1))
+            middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
+        cuts[name] = tuple(float(value) for value in middles)
+    return cuts

@@ -1,0 +1,351 @@
+"""Sums over all trees of a depth, by one backward pass over the conjunctions of public literals.
+
+A node of a tree is a set of m literals with signs; below it stand trees of depth d - m at most. Its sum is kept as
+``weight * exp(-epsilon * errors)``, where ``errors`` is the least number of errors below the node, a whole number, and
+``weight`` a float of moderate size: nothing overflows, and the powers of exp(-epsilon) come from a table.
+See ``exponential_tree.md`` for the recursion and the bound on rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+__all__: list[str] = []
+
+
+@numba.njit(cache=True)
+def leaf_errors(counts: Any) -> Any:  # pragma: no cover - compiled
+    """Return the least number of errors of one label, given class counts."""
+    total = 0
+    most = counts[0]
+    for c in range(len(counts)):
+        total += counts[c]
+        most = max(most, counts[c])
+    return total - most
+
+
+@numba.njit(cache=True)
+def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compiled
+    """Return the sum over labels of exp(-epsilon (errors - least errors))."""
+    most = counts[0]
+    for c in range(len(counts)):
+        most = max(most, counts[c])
+    weight = 0.0
+    for c in range(len(counts)):
+        gap = most - counts[c]
+        if gap < len(powers):
+            weight += powers[gap]
+    return weight
+
+
+@numba.njit(cache=True)
+def _rank_of(chosen: Any, subset: int, m: int, binom: Any) -> int:  # pragma: no cover - compiled
+    """Return the rank of the members of a set that a bit mask picks."""
+    out = 0
+    place = 0
+    for i in range(m):
+        if subset >> i & 1:
+            place += 1
+            out += binom[chosen[i], place]
+    return out
+
+
+@numba.njit(cache=True)
+def signed_counts(
+    chosen: Any, m: int, binom: Any, table: Any, offsets: Any, inside: Any, beside: Any
+) -> None:  # pragma: no cover - compiled
+    """Fill the class counts of a set of m literals under all signs, alone and with each further literal.
+
+    ``table`` and ``offsets`` are those of :class:`~glassine.counting.conjunctions.ConjunctionCounts`. Bit i of a
+    sign pattern s says that literal i of the set is true. ``inside[s]`` becomes the counts of the pattern,
+    ``beside[s, l]`` those of the pattern with literal l true.
+    """
+    p = beside.shape[1]
+    n_classes = inside.shape[1]
+    for subset in range(1 << m):
+        size = 0
+        for i in range(m):
+            size += subset >> i & 1
+        own = offsets[size] + _rank_of(chosen, subset, m, binom)
+        for c in range(n_classes):
+            inside[subset, c] = table[own, c]
+        # The rank of subset + {l}: members below l keep their place, those above move up by one.
+        below = 0
+        above = 0
+        place = 0
+        for i in range(m):
+            if subset >> i & 1:
+                place += 1
+                above += binom[chosen[i], place + 1]
+        place = 0
+        i = 0
+        for literal in range(p):
+            while i < m and chosen[i] < literal:
+                if subset >> i & 1:
+                    place += 1
+                    below += binom[chosen[i], place]
+                    above -= binom[chosen[i], place + 1]
+                i += 1
+            if i < m and chosen[i] == literal:
+                for c in range(n_classes):
+                    beside[subset, literal, c] = 0
+                continue
+            row = offsets[size + 1] + below + binom[literal, place + 1] + above
+            for c in range(n_classes):
+                beside[subset, literal, c] = table[row, c]
+    for i in range(m):
+        for subset in range(1 << m):
+            if not subset >> i & 1:
+                other = subset | 1 << i
+                for c in range(n_classes):
+                    inside[subset, c] -= inside[other, c]
+                for literal in range(p):
+                    for c in range(n_classes):
+                        beside[subset, literal, c] -= beside[other, literal, c]
+
+
+@numba.njit(cache=True)
+def admissible(
+    chosen: Any, m: int, signs: int, blocks: Any, starts: Any, masks: Any, full: Any, mask: Any, out: Any
+) -> bool:  # pragma: no cover - compiled
+    """Mark the literals that cut a node into two parts, neither empty by the domain's logic.
+
+    Returns whether the node itself is possible.
+    """
+    out[:] = True
+    width = masks.shape[1]
+    i = 0
+    while i < m:
+        block = blocks[chosen[i]]
+        mask[:] = full[block]
+        while i < m and blocks[chosen[i]] == block:
+            for w in range(width):
+                mask[w] &= masks[chosen[i], w] if signs >> i & 1 else ~masks[chosen[i], w]
+            i += 1
+        some = np.uint64(0)
+        for w in range(width):
+            some |= mask[w]
+        if some == 0:
+            return False
+        for literal in range(starts[block], starts[block + 1]):
+            true = np.uint64(0)
+            false = np.uint64(0)
+            for w in range(width):
+                true |= mask[w] & masks[literal, w]
+                false |= mask[w] & ~masks[literal, w]
+            out[literal] = true != 0 and false != 0
+    return True
+
+
+@numba.njit(cache=True)
+def last_choices(
+    inside: Any, beside: Any, allowed: Any, penalty: float, powers: Any, split_weight: float, costs: Any, weights: Any
+) -> None:  # pragma: no cover - compiled
+    """Fill cost and weight of every choice at a node below which one more split is allowed.
+
+    Entry l is a split on literal l with two leaves, entry p a leaf. ``inside`` are the node's class counts, shape (c,),
+    ``beside[l]`` those of its part in which l is true. Costs are infinite where a split is not admissible; a weight is
+    relative to exp(-epsilon cost).
+    """
+    p = beside.shape[0]
+    n_classes = len(inside)
+    for literal in range(p):
+        if not allowed[literal]:
+            costs[literal] = np.inf
+            weights[literal] = 0.0
+            continue
+        total = 0
+        most_true = beside[literal, 0]
+        most_false = inside[0] - beside[literal, 0]
+        for c in range(n_classes):
+            total += inside[c]
+            most_true = max(most_true, beside[literal, c])
+            most_false = max(most_false, inside[c] - beside[literal, c])
+        costs[literal] = penalty + (total - most_true - most_false)
+        weight_true = 0.0
+        weight_false = 0.0
+        for c in range(n_classes):
+            gap = most_true - beside[literal, c]
+            if gap < len(powers):
+                weight_true += powers[gap]
+            gap = most_false - inside[c] + beside[literal, c]
+            if gap < len(powers):
+                weight_false += powers[gap]
+        weights[literal] = split_weight * weight_true * weight_false
+    costs[p] = leaf_errors(inside)
+    weights[p] = leaf_weight(inside, powers)
+
+
+@numba.njit(cache=True)
+def inner_choices(
+    chosen: Any,
+    m: int,
+    signs: int,
+    inside: Any,
+    allowed: Any,
+    penalty: float,
+    powers: Any,
+    split_weight: float,
+    binom: Any,
+    below_costs: Any,
+    below_weights: Any,
+    costs: Any,
+    weights: Any,
+) -> None:  # pragma: no cover - compiled
+    """As :func:`last_choices`, for a node whose children's sums are known; rows of the tables are ranks."""
+    p = len(allowed)
+    at = 0
+    below = 0
+    above = 0
+    for i in range(m):
+        above += binom[chosen[i], i + 2]
+    for literal in range(p):
+        while at < m and chosen[at] < literal:
+            below += binom[chosen[at], at + 1]
+            above -= binom[chosen[at], at + 2]
+            at += 1
+        if not allowed[literal]:
+            costs[literal] = np.inf
+            weights[literal] = 0.0
+            continue
+        row = below + binom[literal, at + 1] + above
+        low = signs & (1 << at) - 1
+        false = low | (signs >> at) << (at + 1)
+        true = false | 1 << at
+        costs[literal] = penalty + below_costs[row, true] + below_costs[row, false]
+        weights[literal] = split_weight * below_weights[row, true] * below_weights[row, false]
+    costs[p] = leaf_errors(inside)
+    weights[p] = leaf_weight(inside, powers)
+
+
+@numba.njit(cache=True)
+def total(costs: Any, weights: Any, powers: Any) -> tuple[float, float]:  # pragma: no cover - compiled
+    """Return the least cost, and the sum of the weights relative to it."""
+    least = np.inf
+    for i in range(len(costs)):
+        least = min(least, costs[i])
+    out = 0.0
+    for i in range(len(costs)):
+        gap = costs[i] - least
+        if gap < len(powers):
+            out += weights[i] * powers[int(gap)]
+    return least, out
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_last(
+    sets: Any,
+    first: int,
+    table: Any,
+    offsets: Any,
+    blocks: Any,
+    starts: Any,
+    masks: Any,
+    full: Any,
+    binom: Any,
+    penalty: float,
+    powers: Any,
+    split_weight: float,
+    out_costs: Any,
+    out_weights: Any,
+) -> None:  # pragma: no cover - compiled
+    """Sum over the trees of depth one below every node of m literals; ``sets`` are rows ``first`` onward."""
+    m = sets.shape[1]
+    p = len(blocks)
+    n_classes = table.shape[1]
+    inside = np.empty((1 << m, n_classes), dtype=np.int64)
+    beside = np.empty((1 << m, p, n_classes), dtype=np.int64)
+    allowed = np.empty(p, dtype=np.bool_)
+    mask = np.empty(masks.shape[1], dtype=np.uint64)
+    costs = np.empty(p + 1, dtype=np.float64)
+    weights = np.empty(p + 1, dtype=np.float64)
+    for i in range(len(sets)):
+        chosen = sets[i]
+        signed_counts(chosen, m, binom, table, offsets, inside, beside)
+        for signs in range(1 << m):
+            if not admissible(chosen, m, signs, blocks, starts, masks, full, mask, allowed):
+                out_costs[first + i, signs] = np.inf
+                out_weights[first + i, signs] = 0.0
+                continue
+            last_choices(inside[signs], beside[signs], allowed, penalty, powers, split_weight, costs, weights)
+            cost, weight = total(costs, weights, powers)
+            out_costs[first + i, signs] = cost
+            out_weights[first + i, signs] = weight
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_inner(
+    sets: Any,
+    first: int,
+    table: Any,
+    offsets: Any,
+    blocks: Any,
+    starts: Any,
+    masks: Any,
+    full: Any,
+    binom: Any,
+    penalty: float,
+    powers: Any,
+    split_weight: float,
+    below_costs: Any,
+    below_weights: Any,
+    out_costs: Any,
+    out_weights: Any,
+) -> None:  # pragma: no cover - compiled
+    """Sum over the trees below every node of m literals, from the sums below those of m + 1 literals."""
+    m = sets.shape[1]
+    p = len(blocks)
+    n_classes = table.shape[1]
+    inside = np.empty((1 << m, n_classes), dtype=np.int64)
+    allowed = np.empty(p, dtype=np.bool_)
+    mask = np.empty(masks.shape[1], dtype=np.uint64)
+    costs = np.empty(p + 1, dtype=np.float64)
+    weights = np.empty(p + 1, dtype=np.float64)
+    for i in range(len(sets)):
+        chosen = sets[i]
+        signed_insides(chosen, m, binom, table, offsets, inside)
+        for signs in range(1 << m):
+            if not admissible(chosen, m, signs, blocks, starts, masks, full, mask, allowed):
+                out_costs[first + i, signs] = np.inf
+                out_weights[first + i, signs] = 0.0
+                continue
+            inner_choices(
+                chosen,
+                m,
+                signs,
+                inside[signs],
+                allowed,
+                penalty,
+                powers,
+                split_weight,
+                binom,
+                below_costs,
+                below_weights,
+                costs,
+                weights,
+            )
+            cost, weight = total(costs, weights, powers)
+            out_costs[first + i, signs] = cost
+            out_weights[first + i, signs] = weight
+
+
+@numba.njit(cache=True)
+def signed_insides(
+    chosen: Any, m: int, binom: Any, table: Any, offsets: Any, inside: Any
+) -> None:  # pragma: no cover - compiled
+    """Fill the class counts of a set of m literals under all signs, as :func:`signed_counts` does."""
+    for subset in range(1 << m):
+        size = 0
+        for i in range(m):
+            size += subset >> i & 1
+        row = offsets[size] + _rank_of(chosen, subset, m, binom)
+        for c in range(inside.shape[1]):
+            inside[subset, c] = table[row, c]
+    for i in range(m):
+        for subset in range(1 << m):
+            if not subset >> i & 1:
+                for c in range(inside.shape[1]):
+                    inside[subset, c] -= inside[subset | 1 << i, c]
