@@ -58,15 +58,16 @@ def mean_accuracy(data: Benchmark, make: Callable[[int], Any], splits: int, shar
 
 
 def table(
-    title: str, data: Benchmark, private: Callable[[float, int], Any], optimal: Any, **how: Any
+    title: str, data: Benchmark, private: Fit, optimal: Any, *, splits: int, share: float, draws: int = DRAWS
 ) -> dict[str, Any]:
     """Print and return accuracies of a private learner beside the optimum of its class."""
-    say(f"\n{title}")
-    row = {
-        str(epsilon): mean_accuracy(data, lambda seed, e=epsilon: private(e, seed), draws=DRAWS, **how)
-        for epsilon in EPSILONS
-    }
-    row["optimum"] = mean_accuracy(data, lambda _: optimal, draws=1, **how)
+    say(f"\n{title}, {splits} splits")
+    row: dict[str, Any] = {}
+    for epsilon in EPSILONS:
+        row[f"{epsilon:g}"] = mean_accuracy(
+            data, lambda seed, e=epsilon: private(e, seed), splits=splits, share=share, draws=draws
+        )
+    row["optimum"] = mean_accuracy(data, lambda _: optimal, splits=splits, share=share, draws=1)
     row["majority"] = max(np.unique(data.labels, return_counts=True)[1]) / len(data.labels)
     say("  " + "  ".join(f"{key}: {value:.4f}" for key, value in row.items()))
     return row
@@ -152,13 +153,14 @@ def depth(splits: int) -> dict[str, Any]:
     data = public_data.adult()
     out: dict[str, Any] = {}
     for levels in (4, 5):
-        how = {"splits": splits if levels == 4 else min(splits, 3), "share": 0.8}
         out[f"depth {levels}"] = table(
-            f"Adult, trees of depth {levels}, {how['splits']} splits",
+            f"Adult, 76 public literals, trees of depth {levels}",
             data,
             private_tree(data, levels),
             glassine.OptimalTreeClassifier(levels, data.domain, classes=data.classes),
-            **how,
+            splits=splits if levels == 4 else min(splits, 5),
+            share=0.8,
+            draws=DRAWS if levels == 4 else 1,
         )
     return out
 

@@ -41,7 +41,7 @@ class Weighting:
     penalty : float
         Cost of each split or rule, in errors; zero unless epsilon is None.
     powers : ndarray of float, shape (k,)
-        exp(-epsilon j) for j = 0, ..., k - 1, up to the number of records or to exp(-700).
+        exp(-epsilon j) for j = 0, ..., k - 2, up to the number of records or to exp(-700), and 0 for all larger j.
     """
 
     epsilon: Fraction | None
@@ -56,13 +56,13 @@ class Weighting:
         length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)
         # Extended precision where the platform has it; the slack allows for plain doubles.
         exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rounded))
-        powers = np.exp(-exponents).astype(np.float64)
+        powers = np.append(np.exp(-exponents).astype(np.float64), 0.0)
         return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=powers)
 
     @classmethod
     def count(cls) -> Weighting:
         """Return the weighting under which every model counts one: sums then number the class."""
-        return cls(epsilon=Fraction(0), part_weight=1.0, penalty=0.0, powers=np.ones(1))
+        return cls(epsilon=Fraction(0), part_weight=1.0, penalty=0.0, powers=np.array([1.0, 0.0]))
 
     @property
     def exact_epsilon(self) -> Fraction:
@@ -74,7 +74,7 @@ class Weighting:
     @classmethod
     def optimal(cls, penalty: float) -> Weighting:
         """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
-        return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.ones(1))
+        return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]))
 
 
 @dataclass(frozen=True, slots=True)

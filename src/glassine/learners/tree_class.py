@@ -187,10 +187,12 @@ class TreeSums:
         prior = (self.weighting.penalty, powers, self.weighting.part_weight)
         binom = binomials(p + 1, self.trees.depth + 2)
         if m == self.trees.levels - 1:
-            inside = np.empty((2**m, len(here)), dtype=np.int64)
-            beside = np.empty((2**m, p, len(here)), dtype=np.int64)
+            kind = self.counts.table.dtype
+            inside = np.empty((2**m, len(here)), dtype=kind)
+            beside = np.empty((2**m, len(here), p), dtype=kind)
+            most = np.empty((2, p), dtype=kind)
             tree_sums.signed_counts(literals, m, binom, self.counts.table, self.counts.offsets, inside, beside)
-            tree_sums.last_choices(inside[signs], beside[signs], allowed, *prior, costs, weights)
+            tree_sums.last_choices(inside[signs], beside[signs], allowed, *prior, most, costs, weights)
         else:
             below = (self.costs[m + 1], self.weights[m + 1])
             tree_sums.inner_choices(literals, m, signs, here, allowed, *prior, binom, *below, costs, weights)
