@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-    from glassine.models.formats import as_model, load_model, write_model
+    from glassine.models.formats import as_model, load_model, to_python, to_sklearn, to_sql, to_text, write_model
     from glassine.policy import Policy
     from glassine.privacy.certificate import Certificate
     from glassine.privacy.ledger import Ledger
@@ -82,6 +82,10 @@ _HOME = {
     "render_html": "glassine.report",
     "render_text": "glassine.report",
     "scrub": "glassine.scrubbing",
+    "to_python": "glassine.models.formats",
+    "to_sklearn": "glassine.models.formats",
+    "to_sql": "glassine.models.formats",
+    "to_text": "glassine.models.formats",
     "write_model": "glassine.models.formats",
 }
 
@@ -129,6 +133,10 @@ __all__ = [
     "render_html",
     "render_text",
     "scrub",
+    "to_python",
+    "to_sklearn",
+    "to_sql",
+    "to_text",
     "write_model",
 ]
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.models.evidence import Evidence, Model
+from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["SMOOTHING", "evidence", "noisy_histogram", "probabilities"]
-
-SMOOTHING = 1.0
-"""Records of each class that are added to a leaf before shares are taken."""
-
+__all__ = ["evidence", "noisy_histogram", "probabilities"]
 
 def noisy_histogram(
     counts: npt.NDArray[np.int64], epsilon: Fraction, total: Fraction, randomness: Randomness
@@ -63,37 +58,11 @@ def evidence(label: int, counts: npt.NDArray[np.int64] | None) -> Evidence:
     return Evidence(label=label, counts=None if counts is None else tuple(int(count) for count in counts))
 
 
-def probabilities(model: Model) -> npt.NDArray[np.float64]:
-    """Return the class probabilities of each cell of a published model, shape (k, c).
-
-    They follow from the published counts and label alone. Where another class has a larger count than the label, as
-    noise can make it, both get their mean, so that the label stays a most probable class. Without counts the label
-    gets probability one.
-    """
+def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:
+    """Return the class probabilities of each cell of a published model, shape (k, c); labels alone count as certain."""
     n_classes = len(model.classes or ())
-    return np.array([_shares(cell.evidence, n_classes) for cell in model.cells]).reshape(-1, n_classes)
-
-
-def _shares(published: Evidence, n_classes: int) -> Sequence[float]:
-    label = published.prediction
-    if published.counts is None:
-        return [float(i == label) for i in range(n_classes)]
-    counts = np.array(published.counts, dtype=float) + SMOOTHING
-    if label is not None:
-        counts = _with_mode(counts, label)
-    return [float(share) for share in counts / counts.sum()]
-
-
-def _with_mode(counts: npt.NDArray[np.float64], mode: int) -> npt.NDArray[np.float64]:
-    """Return the nearest counts, in squares, of which none exceeds that of the mode."""
-    pool = [mode]
-    level = counts[mode]
-    for other in np.argsort(-counts):
-        if other != mode and counts[other] > level:
-            pool.append(int(other))
-            level = counts[pool].mean()
-    out = counts.copy()
-    out[pool] = level
-    # Argmax takes the first of equal shares; the mode must win.
-    out[mode] = np.nextafter(level * (1 + 1e-12), np.inf) if len(pool) > 1 or (out == level).sum() > 1 else level
-    return out
+    rows = []
+    for cell, known in zip(model.cells, cell_probabilities(model), strict=True):
+        certain = tuple(float(i == cell.evidence.prediction) for i in range(n_classes))
+        rows.append(known or certain)
+    return np.array(rows)

@@ -1,7 +1,8 @@
 """Published models as plain values: what a reader of the model sees."""
 
-from glassine.models.evidence import Cell, Evidence, Model, predict, predict_proba
+from glassine.models.evidence import Cell, Evidence, Model, predict
 from glassine.models.guarantee import Guarantee
+from glassine.models.probabilities import cell_probabilities, predict_proba
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -15,6 +16,7 @@ __all__ = [
     "Node",
     "Rule",
     "RuleList",
+    "cell_probabilities",
     "predict",
     "predict_proba",
 ]

@@ -16,7 +16,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.guarantee import Guarantee
 
-__all__ = ["Cell", "Evidence", "Model", "predict", "predict_proba"]
+__all__ = ["Cell", "Evidence", "Model", "predict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,21 +201,6 @@ def predict(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[A
         elif model.classes is None:
             out[i] = cell.evidence.value
     return np.asarray(out[model.apply(columns)])
-
-
-def predict_proba(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
-    """Return the share of each class where each record falls, shape (n, classes); NaN where it is not published.
-
-    Raises
-    ------
-    InvalidModelError
-        If the model is a regression.
-    """
-    if model.classes is None:
-        raise InvalidModelError("a regression predicts no classes. Use predict.")
-    width = len(model.classes)
-    rows = [cell.evidence.shares(width) or (math.nan,) * width for cell in model.cells]
-    return np.asarray(np.array(rows)[model.apply(columns)])
 
 
 def are_exact(approximate: bool, guarantee: Guarantee | None) -> bool:

@@ -5,9 +5,13 @@ from glassine.models.formats.export_text import tree_from_export_text
 from glassine.models.formats.imodels import rules_from_imodels
 from glassine.models.formats.json import write_model
 from glassine.models.formats.loading import as_model, load_model
+from glassine.models.formats.python import to_python
 from glassine.models.formats.rule_text import format_rules, parse_rules
 from glassine.models.formats.scikit import tree_from_sklearn
+from glassine.models.formats.scikit_writer import to_sklearn
 from glassine.models.formats.skops_file import read_skops
+from glassine.models.formats.sql import to_sql
+from glassine.models.formats.text import to_text
 
 __all__ = [
     "as_model",
@@ -18,6 +22,10 @@ __all__ = [
     "rules_from_corels",
     "rules_from_corels_text",
     "rules_from_imodels",
+    "to_python",
+    "to_sklearn",
+    "to_sql",
+    "to_text",
     "tree_from_export_text",
     "tree_from_sklearn",
     "write_model",

@@ -155,6 +155,8 @@ class Coded:
         Code of every other value; None if the encoder refuses it.
     knows_gaps : bool
         Whether missing values are of its making or were seen in training, and not just unknown.
+    also_missing : tuple of float
+        Codes of other marks of a missing value, where an encoder tells None from NaN.
     """
 
     attribute: str
@@ -162,11 +164,13 @@ class Coded:
     missing: float | None
     other: float | None
     knows_gaps: bool = True
+    also_missing: tuple[float, ...] = ()
 
     def _mapped(self, change: Callable[[float], float]) -> Coded:
         codes = tuple((value, change(code)) for value, code in self.codes)
         missing, other = (None if c is None else change(c) for c in (self.missing, self.other))
-        return Coded(self.attribute, codes, missing, other, self.knows_gaps)
+        also = tuple(change(code) for code in self.also_missing)
+        return Coded(self.attribute, codes, missing, other, self.knows_gaps, also)
 
     def then(self, *steps: Step) -> Coded:
         """Return the column after more operations."""
@@ -182,6 +186,10 @@ class Coded:
         for value, code in self.codes:
             sides[goes_left(code, bound, missing_left)].append(value)
         missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
+        if any(goes_left(code, bound, missing_left) != missing for code in self.also_missing):
+            raise UnsupportedModelError(
+                f"the tree tells None from NaN in {self.attribute!r}, which are both missing. Encode gaps one way."
+            )
         if self.other is None:
             # Both lists say the same of the values that the encoder knows: take the shorter.
             listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
@@ -299,11 +307,8 @@ def coded(source: Number, categories: list[object], codes: list[float], other: f
             gaps.append(code)
         else:
             pairs.append((scalar(value, f"a category of {source.attribute!r}"), code))
-    if any(code != gaps[0] and not (math.isnan(code) and math.isnan(gaps[0])) for code in gaps):
-        raise UnsupportedModelError(
-            f"the encoder of {source.attribute!r} tells None from NaN, which are both missing. Encode gaps one way."
-        )
     missing = gaps[0] if gaps else other
     if source.fill is not None:
         missing = dict(pairs).get(source.fill, other)
-    return Coded(source.attribute, tuple(pairs), missing, other, bool(gaps) or source.fill is not None)
+    also = tuple(gaps[1:]) if source.fill is None else ()
+    return Coded(source.attribute, tuple(pairs), missing, other, bool(gaps) or source.fill is not None, also)

@@ -11,6 +11,7 @@ from glassine.domain.attributes import is_scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.files import write_json
 from glassine.models.evidence import Evidence
+from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -44,9 +45,19 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {**out, "weighted": True} if evidence.weighted else out
 
 
+def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    return {
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "neighboring": guarantee.neighboring,
+        "count_scale": guarantee.count_scale,
+        "caveats": list(guarantee.caveats),
+    }
+
+
 def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
     """Return a model as plain JSON values."""
-    head = {
+    head: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": "decision-tree" if isinstance(model, DecisionTree) else "rule-list",
         "attributes": list(model.attributes),
@@ -54,6 +65,8 @@ def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
         "source": model.source,
         "approximate": model.approximate,
     }
+    if model.guarantee is not None:
+        head["guarantee"] = _guarantee(model.guarantee)
     if isinstance(model, DecisionTree):
         nodes = [
             {
@@ -153,7 +166,7 @@ def from_dict(data: Any) -> DecisionTree | RuleList:
         If a key is missing, unknown or of the wrong kind, the schema version is another, or the model contradicts
         itself.
     """
-    head = ("schema", "kind", "attributes", "classes", "source", "approximate")
+    head = ("schema", "kind", "attributes", "classes", "source", "approximate", "guarantee")
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidModelError(f'a model must be a JSON object with "schema": "{SCHEMA}".')
     if data["schema"] != SCHEMA:
@@ -176,11 +189,30 @@ def from_dict(data: Any) -> DecisionTree | RuleList:
         "classes": classes,
         "source": data.get("source", ""),
         "approximate": _flag(data, "approximate", "the model"),
+        "guarantee": _read_guarantee(data.get("guarantee")),
     }
     entries = _list(data, parts, "the model")
     if kind == "rule-list":
         return RuleList(tuple(_read_rule(e, f"rule {i}") for i, e in enumerate(entries, start=1)), **common)
     return DecisionTree(tuple(_read_node(e, f"node {i}") for i, e in enumerate(entries)), **common)
+
+
+def _read_guarantee(entry: Any) -> Guarantee | None:
+    if entry is None:
+        return None
+    what = "the model's guarantee"
+    keys = ("epsilon", "delta", "neighboring", "count_scale", "caveats")
+    # A neighboring relation that goes without saying is how guarantees are misread.
+    entry = _take(entry, what, keys, ("epsilon", "neighboring"))
+    if "delta" in entry and entry["delta"] is None:
+        raise InvalidModelError(f"{what}: 'delta' must be a number, got null. Leave it out for 0.")
+    return Guarantee(
+        epsilon=entry["epsilon"],
+        delta=entry.get("delta", 0.0),
+        neighboring=entry["neighboring"],
+        count_scale=entry.get("count_scale"),
+        caveats=tuple(_list(entry, "caveats", what)),
+    )
 
 
 def _read_rule(entry: Any, what: str) -> Rule:

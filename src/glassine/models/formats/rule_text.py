@@ -13,7 +13,7 @@ and semicolons between counts are the same. ::
     list       = { header } rule { rule } default
     header     = "classes:" label { label }         names the classes, in the order of the counts
                | "attributes:" name { name }        names all attributes, in order
-               | "counts: rounded"                  counts were rounded before publication
+               | "counts: rounded"                  counts are not exact: they were rounded, or are noisy
     rule       = ( "if" | "else if" | "elif" ) conditions "then" consequent
     default    = "else" consequent
     conditions = "[" condition { "&&" condition } "]" { ( "and" | "&&" ) conditions }
@@ -415,7 +415,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     Parameters
     ----------
     model : RuleList
-        The rule list. Its ``source`` is not written.
+        The rule list. Its ``source`` and ``guarantee`` are not written; noisy counts are marked like rounded ones.
     domain : Domain, optional
         With it, ``[a]`` is written for binary attributes only; without it, for every attribute that is only compared
         with 0 and 1.
@@ -432,7 +432,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     lines = [f"attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
     if model.classes is not None:
         lines.append(f"classes: {' '.join(f'[{_value(label)}]' for label in model.classes)}")
-    if model.approximate:
+    if not model.counts_are_exact:
         lines.append("counts: rounded")
     for i, rule in enumerate(model.rules):
         tests = []
