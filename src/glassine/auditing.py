@@ -18,7 +18,15 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import ProbabilisticDataset, SubgroupLeakage, reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
 from glassine.counting import MAX_STEPS
-from glassine.describing import LONGEST, describe_domain, describe_model, describe_parts, tree_shape
+from glassine.describing import (
+    LONGEST,
+    describe_domain,
+    describe_guarantee,
+    describe_model,
+    describe_noisy_parts,
+    describe_parts,
+    tree_shape,
+)
 from glassine.domain import Binary, Category, Domain
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.inference import violations
@@ -33,11 +41,22 @@ from glassine.errors import (
 )
 from glassine.findings import (
     AttributeFinding,
+    Check,
     Findings,
     ReconstructionFinding,
     SubgroupFinding,
 )
-from glassine.judging import advise, check_bits, check_purity, check_sizes, check_values, decide
+from glassine.judging import (
+    advise,
+    answered_checks,
+    check_bits,
+    check_guarantee,
+    check_purity,
+    check_sizes,
+    check_values,
+    decide,
+    noise_reason,
+)
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.policy import Policy
 from glassine.suppression import Suppression
@@ -62,7 +81,8 @@ def audit(
 ) -> Findings:
     r"""Audit a published model: measure what its reader can learn about the training records.
 
-    The model alone is enough; the domain and the data only sharpen the findings.
+    The model alone is enough; the domain and the data only sharpen the findings. A model that claims a differential
+    privacy guarantee is audited for what the claim implies: see ``Policy.accept_guarantee``.
 
     Parameters
     ----------
@@ -156,8 +176,17 @@ class _Audit:
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
         if sensitive is not None:
             self._check_sensitive(sensitive)
+        self.guarantee = describe_guarantee(model, policy)
+        self.accepted = self.guarantee is not None and self.guarantee.standing == "accepted"
+        self.noise = self._noise()
         self.sizes = self._sizes()
         self.known = None if domain is None else reconstruct(self._counted_model(), domain, max_steps=max_steps)
+
+    def _noise(self) -> str | None:
+        """Return why the counts measure nothing, if they are noisy."""
+        counted = any(cell.evidence.size is not None for cell in self.model.cells)
+        noisy = self.guarantee is not None and self.guarantee.count_scale is not None
+        return noise_reason(self.guarantee) if self.guarantee is not None and noisy and counted else None
 
     def _check_sensitive(self, name: str) -> None:
         in_domain = self.domain is not None and name in self.domain
@@ -171,7 +200,7 @@ class _Audit:
         self.progress("counting possible records")
         learned, reconstruction = self._reconstruction()
         self.progress("reading labels and values")
-        labels = disclose_labels(self.model)
+        labels = disclose_labels(self.model) if self.noise is None else NotApplicable(self.noise)
         values = leak_values(self.model, self.domain, self.columns)
         strangers = self._compare_with_data()
         self._note_sensitive(reconstruction)
@@ -180,14 +209,14 @@ class _Audit:
         rows = self._exposed_rows(learned)
         self.progress("matching with the data")
         alignment = self._alignment()
-        sizes = self.sizes
         checks = (
-            *check_sizes(self.model, self.policy, self.shown, sizes, strangers),
-            *check_purity(self.model, self.policy, self.shown, labels),
-            *check_bits(self.policy, learned, sizes, getattr(reconstruction, "reason", ""), self._inferred()),
-            *check_values(self.policy, values, self._inferred(numbers=True), strangers),
+            *check_guarantee(self.policy, self.guarantee),
+            *self._model_checks(learned, reconstruction, labels, values, strangers),
         )
-        parts = describe_parts(self.model, self.policy, self.shown, learned, sizes)
+        if self.noise is None:
+            parts = describe_parts(self.model, self.policy, self.shown, learned, self.sizes)
+        else:
+            parts = describe_noisy_parts(self.model, Suppression(0) if self.accepted else self.shown, learned)
         return Findings(
             verdict=decide(checks),
             checks=checks,
@@ -195,8 +224,8 @@ class _Audit:
             domain=describe_domain(self.domain),
             policy=replace(self.policy, suppress_below=self.shown.below),
             reconstruction=reconstruction,
-            labels=self._hide_label_counts(labels),
-            values=Measured(self._hide_value_counts(values)),
+            labels=Measured(self.shown.labels(labels.value)) if isinstance(labels, Measured) else labels,
+            values=Measured(self.shown.values(values)),
             subgroups=subgroups,
             exposed_rows=rows,
             alignment=alignment,
@@ -204,9 +233,28 @@ class _Audit:
             parts=parts,
             tree=tree_shape(self.model),
             notes=self._shown_notes(),
-            advice=advise(checks, self.policy, self.domain, self.model),
+            advice=advise(checks, self.policy, self.domain, self.model, self.guarantee),
             version=__version__,
+            guarantee=self.guarantee,
         )
+
+    def _model_checks(
+        self,
+        learned: tuple[float, ...] | None,
+        reconstruction: Outcome[ReconstructionFinding],
+        labels: Outcome[LabelDisclosure],
+        values: ValueLeakage,
+        strangers: bool,
+    ) -> list[Check]:
+        """Judge the rules by an accepted guarantee, else by the model's counts, regions and thresholds."""
+        if self.guarantee is not None and self.accepted:
+            return answered_checks(self.policy, self.guarantee, values)
+        return [
+            *check_sizes(self.model, self.policy, self.shown, self.sizes, strangers),
+            *check_purity(self.model, self.policy, self.shown, labels, self.noise),
+            *check_bits(self.policy, learned, self.sizes, getattr(reconstruction, "reason", ""), self._inferred()),
+            *check_values(self.policy, values, self._inferred(numbers=True), strangers),
+        ]
 
     # What a reader can rebuild
 
@@ -220,12 +268,12 @@ class _Audit:
         try:
             published, aware = known.notes(), known.notes(domain_aware=True)
             learned = known.bits_learned(domain_aware=True)
-            finding = self._rebuilt(known, learned)
+            finding = self._rebuilt(known, learned) if self.noise is None else None
         except CountingLimitError as error:
             return None, Failed(str(error))
         self.notes += published
         self.notes += [f"with the domain's groups, {note}" for note in aware if note not in published]
-        return learned, Measured(finding)
+        return learned, NotApplicable(self.noise or "") if finding is None else Measured(finding)
 
     def _rebuilt(self, known: ProbabilisticDataset, learned: Sequence[float]) -> ReconstructionFinding:
         undefined: list[str] = []
@@ -252,43 +300,29 @@ class _Audit:
             dist_g_domain_aware=value(lambda: known.dist_g(domain_aware=True)),
             bits_mean=mean,
             bits_largest=max(shown, default=None) if len(shown) == len(held) else None,
-            exposure_curve=self._curve(known) if defined else (),
+            exposure_curve=self.shown.curve(known.exposure_curve(domain_aware=True), known.n_records)
+            if defined
+            else (),
             attributes=tuple(AttributeFinding(**asdict(entry)) for entry in known.by_attribute(domain_aware=True))
             if defined
             else (),
             undefined=" ".join(undefined) or None,
         )
 
-    def _curve(self, known: ProbabilisticDataset) -> tuple[tuple[float, float], ...]:
-        """Return the exposure curve, steps of fewer records than may be shown merged with the next."""
-        n = known.n_records
-        out: list[tuple[float, float]] = []
-        start, held, weight = 0.0, 0, 0.0
-        for share, bits in known.exposure_curve(domain_aware=True):
-            size = round((share - start) * n)
-            start, held, weight = share, held + size, weight + size * bits
-            if held >= self.shown.below:
-                out.append((share, weight / held))
-                held, weight = 0, 0.0
-        if held and out:  # too few to stand alone: they join the step before
-            before, bits = out.pop()
-            size = round((before - (out[-1][0] if out else 0.0)) * n)
-            held, weight = held + size, weight + size * bits
-        if held:
-            out.append((1.0, weight / held))
-        return tuple(out)
-
     def _sizes(self) -> list[int | None]:
         """Return the records of each part: as published, else as counted in the data.
 
-        Rounded counts say nothing certain about the true ones: a published 0 may be 4.
+        Rounded or noisy counts say nothing certain about the true ones: a published 0 may be 4.
         """
         published = [cell.evidence.size for cell in self.model.cells]
-        exact = [None if self.model.approximate else size for size in published]
-        if self.rows is None or all(size is not None for size in exact):
+        exact = [size if self.model.counts_are_exact else None for size in published]
+        if self.rows is None or self.accepted or all(size is not None for size in exact):
             return exact
         counted = np.bincount(self.rows, minlength=len(exact))
-        self.notes.append("The model does not publish exact counts: they were counted in the data.")
+        if self.noise is None:
+            self.notes.append("The model does not publish exact counts: they were counted in the data.")
+        else:
+            self.notes.append("The smallest leaf was judged by the data, not by the model's noisy counts.")
         return [int(counted[i]) if size is None else size for i, size in enumerate(exact)]
 
     def _counted_model(self) -> DecisionTree | RuleList:
@@ -335,7 +369,7 @@ class _Audit:
                 self.notes.append(f"{name}: {self.shown.count(count)} records of the data lie outside the domain.")
                 tested = set(attributes_of(self.model.literals))
                 outside = outside or bool(tested & {name, *name.split(" + ")})
-        if self.model.approximate:
+        if not self.model.counts_are_exact:
             return outside
         counted = np.bincount(self.rows, minlength=len(self.model.cells))
         published = [cell.evidence.size for cell in self.model.cells]
@@ -352,6 +386,8 @@ class _Audit:
     def _subgroups(self) -> Outcome[tuple[SubgroupFinding, ...]]:
         if self.known is None:
             return NotApplicable("no domain was given.")
+        if self.noise is not None:
+            return NotApplicable(self.noise)
         found: list[SubgroupLeakage] = []
         try:
             found += self.known.by_label(domain_aware=True)
@@ -393,6 +429,8 @@ class _Audit:
     def _exposed_rows(self, learned: Sequence[float] | None) -> Outcome[tuple[int, ...]]:
         if self.rows is None:
             return NotApplicable("no data were given, so there are no rows to name.")
+        if self.noise is not None:
+            return NotApplicable(self.noise)
         if learned is None:
             return NotApplicable("reconstruction was not measured.")
         bits = np.array(learned)[self.rows]
@@ -404,6 +442,8 @@ class _Audit:
     def _alignment(self) -> Outcome[ErrorEstimate]:
         if self.frame is None:
             return NotApplicable("no data were given to compare the reconstruction with.")
+        if self.noise is not None:
+            return NotApplicable(self.noise)
         if self.known is None:
             return NotApplicable("no domain was given.")
         try:
@@ -421,30 +461,6 @@ class _Audit:
         if len(notes) > MOST_NOTES:
             notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes of this kind are left out."]
         return tuple(notes)
-
-    def _hide_label_counts(self, labels: Outcome[LabelDisclosure]) -> Outcome[LabelDisclosure]:
-        if not isinstance(labels, Measured) or not self.shown.below:
-            return labels
-        entry = labels.value
-        unit = max(0.01, self.shown.below / entry.n_records)
-        names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        rounded = {name: round(math.floor(getattr(entry, name) / unit) * unit, 4) for name in names}
-        return Measured(
-            replace(
-                entry,
-                purest=self.shown.share(entry.purest),
-                n_certain=self.shown.rough(int(entry.n_certain)),
-                **rounded,
-            )
-        )
-
-    def _hide_value_counts(self, values: ValueLeakage) -> ValueLeakage:
-        exposed = values.n_records_at_midpoints
-        return replace(
-            values,
-            n_records_at_midpoints=None if exposed is None else self.shown.count(int(exposed)),
-            n_lone_targets=self.shown.count(int(values.n_lone_targets)),
-        )
 
 
 def _inferred(

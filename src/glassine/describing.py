@@ -8,12 +8,20 @@ from collections.abc import Sequence
 from glassine.attacks.outcome import Count
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, conjunction_text
-from glassine.findings import DomainSummary, ModelSummary, Part, TreeNode
-from glassine.models import Cell, DecisionTree, RuleList
+from glassine.findings import Bound, DomainSummary, GuaranteeFinding, ModelSummary, Part, Standing, TreeNode
+from glassine.models import Cell, DecisionTree, Guarantee, RuleList
 from glassine.policy import Policy
 from glassine.suppression import Suppression
 
-__all__ = ["LONGEST", "describe_domain", "describe_model", "describe_parts", "tree_shape"]
+__all__ = [
+    "LONGEST",
+    "describe_domain",
+    "describe_guarantee",
+    "describe_model",
+    "describe_noisy_parts",
+    "describe_parts",
+    "tree_shape",
+]
 
 DIGITS = 4
 LONGEST = 400
@@ -34,7 +42,107 @@ def describe_model(model: DecisionTree | RuleList) -> ModelSummary:
         classes=None if model.classes is None else tuple(str(c) for c in model.classes),
         attributes=attributes_of(model.literals),
         approximate=model.approximate,
+        count_scale=None if model.guarantee is None else model.guarantee.count_scale,
     )
+
+
+CLAIMED_BY = "the model's certificate"
+EXACT = "the model publishes counts and says of no noise in them: no guarantee covers exact counts"
+PROOF = "theory, What a guarantee implies"
+CHANCES = (0.01, 0.001)
+
+
+def describe_guarantee(model: DecisionTree | RuleList, policy: Policy) -> GuaranteeFinding | None:
+    """Return the guarantee that is claimed for a model, how far the policy relies on it, and what follows from it."""
+    claim = model.guarantee
+    if claim is None:
+        return None
+    parts = [node.evidence for node in model.nodes] if isinstance(model, DecisionTree) else []
+    parts += [cell.evidence for cell in model.cells]
+    caveats = claim.caveats
+    if claim.count_scale is None and any(evidence.size is not None for evidence in parts):
+        caveats = (*caveats, EXACT)
+    return GuaranteeFinding(
+        claimed_by=CLAIMED_BY,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        neighboring=claim.neighboring,
+        count_scale=claim.count_scale,
+        caveats=tuple(text if len(text) <= LONGEST else f"{text[:LONGEST]}..." for text in caveats),
+        standing=_standing(claim, policy, holds=not caveats),
+        bits_per_record=None if caveats else claim.bits,
+        bounds=() if caveats else _bounds(claim),
+    )
+
+
+def _standing(claim: Guarantee, policy: Policy, *, holds: bool) -> Standing:
+    if not holds:
+        return "does not hold"
+    if not policy.accept_guarantee or policy.max_epsilon is None:
+        return "not accepted"
+    within = claim.epsilon <= policy.max_epsilon and (policy.max_delta is None or claim.delta <= policy.max_delta)
+    return "accepted" if within else "too weak"
+
+
+def _bounds(claim: Guarantee) -> tuple[Bound, ...]:
+    """Return what a guarantee implies, in figures."""
+    advantage = claim.membership_advantage
+    kairouz = "Kairouz, Oh and Viswanath (2015), Theorem 2.1"
+    adding = claim.neighboring == "add-or-remove-one"
+    without = "without the record" if adding else "with another record in its place"
+    balle = f"in the line of Balle, Cherubin and Hayes (2022); {PROOF}"
+    out = [
+        Bound(
+            name="membership advantage",
+            value=advantage,
+            statement="How much more often an attack that tells who was in the data can accuse members than others. "
+            f"Asked about as many of both, it is right for at most {math.ceil(500 * (1 + advantage) - 1e-9) / 10:g}%.",
+            method=kairouz,
+        ),
+        Bound(
+            name="members found at 1% false alarms",
+            value=claim.success(0.01),
+            statement="The share of the people in the data that an attack can find if it wrongly accuses 1% of others.",
+            method=kairouz,
+        ),
+    ]
+    out += [
+        Bound(
+            name=f"guess of a record that is right 1 time in {round(1 / chance):,} without it",
+            value=claim.success(chance),
+            statement="How often a guess about one record, or about one of its values, can be right, if it would be "
+            f"right 1 time in {round(1 / chance):,} with a model learned {without}.",
+            method=balle,
+        )
+        for chance in CHANCES
+    ]
+    even = claim.posterior(0.5)
+    if even is not None:
+        out.append(
+            Bound(
+                name="belief about one record, even odds before",
+                value=even,
+                statement="The probability that a reader who knows every other record, and gave something about this "
+                "one a probability of 50%, can give it after reading the model.",
+                method=f"odds move by a factor of at most exp({claim.replacing[0]:g}); {PROOF}",
+            )
+        )
+    steps = "one record removed and another added" if adding else "one replacement"
+    says = "The odds between any two values of one record move by at most this power of two"
+    if claim.delta:
+        says = (
+            "A guess about one record is right at most this power of two times as often as without it, "
+            f"plus delta, {claim.delta:g}"
+        )
+    out.append(
+        Bound(
+            name="bits about one record",
+            value=claim.bits,
+            statement=f"{says}: {claim.replacing[0]:g} * log2(e).",
+            method=f"{steps}; {PROOF}",
+        )
+    )
+    return tuple(out)
 
 
 def describe_domain(domain: Domain | None) -> DomainSummary | None:
@@ -97,6 +205,45 @@ def describe_parts(
                 purity=purity,
                 bits_learned=None if bits is None or math.isinf(bits) else bits,
                 flags=_flags(policy, shown, hidden[i], size, None if bounds is None else bounds[0], bits),
+            )
+        )
+    return tuple(parts)
+
+
+def describe_noisy_parts(
+    model: DecisionTree | RuleList, shown: Suppression, learned: Sequence[float] | None
+) -> tuple[Part, ...]:
+    """Return the leaves or rules with their noisy counts, which say for certain neither a share nor a bit.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model.
+    shown : Suppression
+        What may be shown of counts: all, where an accepted guarantee covers them.
+    learned : sequence of float, optional
+        Bits that the region of each part would tell; infinite where it is empty.
+    """
+    sizes = [cell.evidence.size for cell in model.cells]
+    hidden = shown.hidden(sizes)
+    parts = []
+    for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
+        counts = cell.evidence.counts
+        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
+        shown_size: Count | None = size
+        if hidden[i]:
+            shown_size = shown.count(size) if size and size < shown.below else "hidden"
+        empty = learned is not None and math.isinf(learned[i])
+        parts.append(
+            Part(
+                number=i + 1,
+                condition=_condition(cell),
+                size=shown_size,
+                counts=counts if show else None,
+                prediction=_prediction(model, cell),
+                purity=None,
+                bits_learned=None,
+                flags=("empty",) if empty else (),
             )
         )
     return tuple(parts)

@@ -19,23 +19,28 @@ __all__ = [
     "EXIT_STATUS",
     "SCHEMA",
     "AttributeFinding",
+    "Bound",
     "Check",
     "Count",
     "DomainSummary",
     "Findings",
+    "GuaranteeFinding",
     "InputFile",
     "ModelSummary",
     "Part",
     "ReconstructionFinding",
+    "Standing",
     "SubgroupFinding",
     "TreeNode",
     "Verdict",
     "schema",
 ]
 
-SCHEMA = "glassine.findings/1"
+SCHEMA = "glassine.findings/2"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
+
+Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
 
@@ -62,6 +67,8 @@ class ModelSummary:
         The attributes that it tests.
     approximate : bool
         Whether its counts were rounded before publication.
+    count_scale : float or None
+        Scale of the noise that its counts carry, in records, if it says so.
     """
 
     kind: str
@@ -72,6 +79,7 @@ class ModelSummary:
     classes: tuple[str, ...] | None
     attributes: tuple[str, ...]
     approximate: bool
+    count_scale: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +233,64 @@ class ReconstructionFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What follows from a guarantee: a figure that no reader can exceed if the claim is true.
+
+    Attributes
+    ----------
+    name : str
+        What is bounded.
+    value : float
+        The bound.
+    statement : str
+        What it says.
+    method : str
+        Where it is proved.
+    """
+
+    name: str
+    value: float
+    statement: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuaranteeFinding:
+    """The differential privacy that a model's publisher claims; an audit of the model alone cannot verify it.
+
+    Attributes
+    ----------
+    claimed_by : str
+        Whose word it is.
+    epsilon, delta : float
+        The claim.
+    neighboring : str
+        Its neighboring relation.
+    count_scale : float or None
+        Scale of the noise in the counts, in records.
+    caveats : tuple of str
+        Why it does not hold as stated: what the model says, and what contradicts it in the model.
+    standing : str
+        ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
+        where there is a caveat. Only an accepted guarantee answers other rules.
+    bits_per_record : float or None
+        The bits that the model can tell about one record; None where there is a caveat.
+    bounds : tuple of Bound
+        What follows; nothing where there is a caveat.
+    """
+
+    claimed_by: str
+    epsilon: float
+    delta: float
+    neighboring: str
+    count_scale: float | None
+    caveats: tuple[str, ...]
+    standing: Standing
+    bits_per_record: float | None
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One rule of the policy, judged.
 
@@ -240,6 +306,8 @@ class Check:
         ``kept``, ``broken`` or ``unknown``.
     meaning : str
         What it says, for a reader who is no data scientist.
+    basis : str
+        ``measurement``, or ``guarantee`` where an accepted guarantee answers in place of the model's counts.
     """
 
     rule: str
@@ -247,6 +315,7 @@ class Check:
     measured: float | str | None
     status: Literal["kept", "broken", "unknown"]
     meaning: str
+    basis: Literal["measurement", "guarantee"] = "measurement"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -273,6 +342,8 @@ class Findings:
         Version of Glassine.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
+    guarantee : GuaranteeFinding or None
+        The differential privacy that is claimed for the model.
     """
 
     verdict: Verdict
@@ -293,6 +364,7 @@ class Findings:
     advice: tuple[str, ...]
     version: str
     inputs: tuple[InputFile, ...] = ()
+    guarantee: GuaranteeFinding | None = None
 
     @property
     def exit_status(self) -> int:
@@ -300,7 +372,7 @@ class Findings:
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/1``."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/2``."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for field in dataclasses.fields(self):
             plain[field.name] = _plain(getattr(self, field.name))
@@ -344,7 +416,7 @@ def _plain(value: Any) -> Any:
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/1``."""
+    """Return the JSON schema of ``glassine.findings/2``."""
     outcomes = {
         "reconstruction": ReconstructionFinding,
         "labels": LabelDisclosure,

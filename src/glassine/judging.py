@@ -9,16 +9,28 @@ from typing import Any, Literal, TypeAlias
 from glassine.attacks.outcome import Failed, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.domain import Domain
-from glassine.findings import Check, Verdict
+from glassine.findings import Check, GuaranteeFinding, Verdict
 from glassine.models import DecisionTree, RuleList
 from glassine.policy import Policy
 from glassine.suppression import Suppression
 
-__all__ = ["advise", "check_bits", "check_purity", "check_sizes", "check_values", "decide"]
+__all__ = [
+    "advise",
+    "answered_checks",
+    "check_bits",
+    "check_guarantee",
+    "check_purity",
+    "check_sizes",
+    "check_values",
+    "decide",
+    "noise_reason",
+]
 
 
 NOBODY = "The model's counts are all zero: it tells of no record."
 STRANGERS = "The data given are not the training records: parts capture other numbers of them than the model says."
+
+CLAIMS = {"max_epsilon", "max_delta"}
 
 Status: TypeAlias = Literal["kept", "broken", "unknown"]
 
@@ -33,6 +45,65 @@ def _nouns(model: DecisionTree | RuleList) -> tuple[str, str]:
 
 def _status(broken: bool) -> Status:
     return "broken" if broken else "kept"
+
+
+def noise_reason(found: GuaranteeFinding) -> str:
+    """Return why noisy counts measure nothing, and what bounds them."""
+    bounded = "nothing bounds what they tell" if found.caveats else "the guarantee bounds what they tell, if it holds"
+    return f"the published counts carry noise of scale {found.count_scale:g} records; {bounded}."
+
+
+def check_guarantee(policy: Policy, found: GuaranteeFinding | None) -> list[Check]:
+    """Judge ``max_epsilon``, and ``max_delta`` where delta is not 0; nothing where no guarantee is claimed."""
+    if found is None:
+        return []
+    out = []
+    for rule, limit, value in (
+        ("max_epsilon", policy.max_epsilon, found.epsilon),
+        ("max_delta", policy.max_delta, found.delta),
+    ):
+        if limit is None or (rule == "max_delta" and not value):
+            continue
+        what = rule.removeprefix("max_")
+        status: Status = "kept" if found.standing in ("accepted", "too weak") else "unknown"
+        meaning = f"Claimed by {found.claimed_by}, and accepted by the policy. The audit cannot verify it."
+        if value > limit:
+            status, meaning = "broken", f"Even the claimed {what} is larger than allowed."
+        elif found.standing == "does not hold":
+            meaning = f"The guarantee does not hold as stated: {'; '.join(found.caveats)}."
+        elif status == "unknown":
+            meaning = (
+                f"Claimed by {found.claimed_by}. The model cannot prove it, and the policy does not accept such claims."
+            )
+        out.append(Check(rule=rule, limit=limit, measured=value, status=status, meaning=meaning))
+    return out
+
+
+def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakage) -> list[Check]:
+    """Judge every rule on the model by an accepted guarantee: its counts, thresholds and regions are one release."""
+    covered = "Answered by the guarantee, which bounds what the model tells about any one person"
+    bits = found.bits_per_record or 0.0
+    moved = f"At most, by the guarantee: a reader's odds about one record move by a factor of at most 2^{bits:.3g}."
+    answers: list[tuple[str, float | None, float | None, str]] = [
+        ("smallest_leaf", policy.smallest_leaf, None, f"{covered}, however few a part captured."),
+        ("purest_leaf", policy.purest_leaf, None, f"{covered}, in parts of one outcome, too."),
+        ("largest_bits_per_record", policy.largest_bits_per_record, round(bits, 3), moved),
+        ("thresholds_off_grid", policy.thresholds_off_grid, values.n_off_grid, f"{covered}, by thresholds, too."),
+    ]
+    if values.n_midpoints is not None:
+        answers.append(("midpoints", policy.midpoints, values.n_midpoints, f"{covered}, by thresholds, too."))
+    return [
+        Check(
+            rule=rule,
+            limit=limit,
+            measured=measured,
+            status=_status(rule == "largest_bits_per_record" and bits > limit),
+            meaning=meaning,
+            basis="guarantee",
+        )
+        for rule, limit, measured, meaning in answers
+        if limit is not None
+    ]
 
 
 def check_sizes(
@@ -63,13 +134,19 @@ def check_sizes(
 
 
 def check_purity(
-    model: DecisionTree | RuleList, policy: Policy, shown: Suppression, labels: Outcome[Any]
+    model: DecisionTree | RuleList, policy: Policy, shown: Suppression, labels: Outcome[Any], noise: str | None = None
 ) -> list[Check]:
-    """Judge ``purest_leaf`` on the shares that the model publishes: its reader sees no others."""
+    """Judge ``purest_leaf`` on the shares that the model publishes: its reader sees no others.
+
+    ``noise`` says why they measure nothing, where the counts are noisy.
+    """
     top, rule = policy.purest_leaf, "purest_leaf"
     if top is None:
         return []
     noun, nouns = _nouns(model)
+    if noise is not None:
+        meaning = f"The shares of outcomes are not known: {noise}"
+        return [Check(rule=rule, limit=top, measured=None, status="unknown", meaning=meaning)]
     held = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
     if isinstance(model, DecisionTree) and any(evidence.counts is None for evidence in held):
         held += [node.evidence for node in model.nodes if node.branches and node.evidence.size != 0]
@@ -200,7 +277,11 @@ def decide(checks: Sequence[Check]) -> Verdict:
 
 
 def advise(
-    checks: Sequence[Check], policy: Policy, domain: Domain | None, model: DecisionTree | RuleList
+    checks: Sequence[Check],
+    policy: Policy,
+    domain: Domain | None,
+    model: DecisionTree | RuleList,
+    found: GuaranteeFinding | None = None,
 ) -> tuple[str, ...]:
     """Return what to do next, one sentence for each kind of remedy."""
     broken = {check.rule for check in checks if check.status == "broken"}
@@ -221,8 +302,25 @@ def advise(
         out.append("Round thresholds to public cut points (`glassine scrub`; `--target` measures what it costs).")
     if "smallest_leaf" in unknown:
         out.append("Give the training records (`--data`), so that the leaves can be counted.")
-    if unknown - {"smallest_leaf"} and domain is None:
+    out += _about_guarantee(broken, unknown, policy, found)
+    if unknown - {"smallest_leaf", *CLAIMS} and domain is None:
         out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
     elif domain is not None and domain.inferred:
         out.append("Replace the inferred bounds and categories of the domain by public ones.")
     return tuple(out)
+
+
+def _about_guarantee(broken: set[str], unknown: set[str], policy: Policy, found: GuaranteeFinding | None) -> list[str]:
+    """Return what to do about a guarantee that is too weak, doubtful or not accepted."""
+    if found is None:
+        return []
+    if broken & CLAIMS or (found.standing == "accepted" and "largest_bits_per_record" in broken):
+        return [f"Learn again with a smaller privacy budget: epsilon at most {policy.max_epsilon or found.epsilon:g}."]
+    if found.standing == "does not hold":
+        return ["Learn again without what the guarantee's caveats name, so that it holds."]
+    if unknown & CLAIMS:
+        return [
+            "Check the model's certificate against what is known of how it was learned; if you trust it, say "
+            "`accept_guarantee = true` in the policy."
+        ]
+    return []

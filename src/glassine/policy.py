@@ -35,6 +35,14 @@ class Policy:
         Most thresholds that are no public cut point of the domain.
     midpoints : int or None, default=0
         Most thresholds that are the midpoint of two training values; judged when the data are given.
+    max_epsilon : float or None, default=1
+        Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and ``max_delta``
+        answers the rules above in place of the model's counts and thresholds; None lets no guarantee do so.
+    max_delta : float or None, default=1e-6
+        Largest delta of such a guarantee.
+    accept_guarantee : bool, default=False
+        Whether the claim of a guarantee is believed. A model cannot prove it: check the certificate, or learn the model
+        yourself, before you say so.
     suppress_below : int, default=10
         Counts from 1 to just below this are not shown in findings and reports.
 
@@ -54,6 +62,9 @@ class Policy:
     largest_bits_per_record: float | None = 10.0
     thresholds_off_grid: int | None = 0
     midpoints: int | None = 0
+    max_epsilon: float | None = 1.0
+    max_delta: float | None = 1e-6
+    accept_guarantee: bool = False
     suppress_below: int = 10
 
     def __post_init__(self) -> None:
@@ -63,12 +74,18 @@ class Policy:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**15:
                 raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {value!r}.")
-        for name, top in (("purest_leaf", 1.0), ("largest_bits_per_record", 1e6)):
+        for name, top in (("purest_leaf", 1.0), ("largest_bits_per_record", 1e6), ("max_epsilon", 1e6)):
             value = getattr(self, name)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= top:
                 raise InvalidPolicyError(f"policy: {name} must lie in (0, {top:g}], got {value!r}.")
+        delta: object = self.max_delta
+        if delta is not None and (isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1):
+            raise InvalidPolicyError(f"policy: max_delta must lie in [0, 1), got {delta!r}.")
+        accept: object = self.accept_guarantee
+        if not isinstance(accept, bool):
+            raise InvalidPolicyError(f"policy: accept_guarantee must be true or false, got {accept!r}.")
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Policy:
@@ -90,7 +107,9 @@ class Policy:
         for key in given:
             if key not in known:
                 raise InvalidPolicyError(f"policy: unknown rule {key!r}. Known: {', '.join(known)}.")
-        limits: dict[str, Any] = {key: None if value is False else value for key, value in given.items()}
+        limits: dict[str, Any] = {
+            key: None if value is False and key != "accept_guarantee" else value for key, value in given.items()
+        }
         return cls(**limits)
 
     def to_toml(self) -> str:
@@ -98,5 +117,5 @@ class Policy:
         lines = []
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            lines.append(f"{field.name} = {'false' if value is None else value}")
+            lines.append(f"{field.name} = {'false' if value is None else str(value).lower()}")
         return "\n".join(lines) + "\n"

@@ -20,6 +20,8 @@ from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
 
+MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
+
 Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
 Bounds: TypeAlias = dict[str, tuple[float, float]]
 
@@ -57,7 +59,9 @@ def scrub(
 ) -> ScrubResult:
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
-    No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less.
+    No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less. A guarantee that the
+    model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
+    the data again, and adds a caveat to it.
 
     Parameters
     ----------
@@ -116,8 +120,12 @@ def scrub(
     else:
         moved, n_merged = _rebuild_list(model, moves, domain), 0
         n_dropped = n_before - len(moved.cells)
+    reads_data = bool(smallest_leaf) and data is not None
     return ScrubResult(
-        model=_clean_counts(moved, counts, base), n_rounded=len(old - new), n_dropped=n_dropped, n_merged=n_merged
+        model=_claimed(_clean_counts(moved, counts, base), counts, reads_data),
+        n_rounded=len(old - new),
+        n_dropped=n_dropped,
+        n_merged=n_merged,
     )
 
 
@@ -249,6 +257,16 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
         return replace(model, nodes=nodes, approximate=True)
     rules = tuple(replace(rule, evidence=clean(rule.evidence)) for rule in model.rules)
     return replace(model, rules=rules, approximate=True)
+
+
+def _claimed(model: DecisionTree | RuleList, counts: Counts, reads_data: bool) -> DecisionTree | RuleList:
+    """Return the copy with what is still true of the guarantee that is claimed."""
+    claim = model.guarantee
+    if claim is None:
+        return model
+    caveats = (*claim.caveats, MERGED) if reads_data else claim.caveats
+    scale = None if counts == "remove" else claim.count_scale
+    return replace(model, guarantee=replace(claim, caveats=caveats, count_scale=scale))
 
 
 def _to_multiple(count: int, base: int) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Count
+from glassine.attacks.values import ValueLeakage
 
 __all__ = ["Suppression"]
 
@@ -54,3 +56,40 @@ class Suppression:
                 break
             hidden[i] = bool(sizes[i])
         return hidden
+
+    def curve(self, points: Sequence[tuple[float, float]], n_records: int) -> tuple[tuple[float, float], ...]:
+        """Return an exposure curve, steps of fewer records than may be shown merged with the next."""
+        out: list[tuple[float, float]] = []
+        start, held, weight = 0.0, 0, 0.0
+        for share, bits in points:
+            size = round((share - start) * n_records)
+            start, held, weight = share, held + size, weight + size * bits
+            if held >= self.below:
+                out.append((share, weight / held))
+                held, weight = 0, 0.0
+        if held and out:  # too few to stand alone: they join the step before
+            before, bits = out.pop()
+            size = round((before - (out[-1][0] if out else 0.0)) * n_records)
+            held, weight = held + size, weight + size * bits
+        if held:
+            out.append((1.0, weight / held))
+        return tuple(out)
+
+    def labels(self, found: LabelDisclosure) -> LabelDisclosure:
+        """Return what labels disclose, too coarse to solve for a small count."""
+        if not self.below:
+            return found
+        unit = max(0.01, self.below / found.n_records)
+        names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
+        rounded = {name: round(math.floor(getattr(found, name) / unit) * unit, 4) for name in names}
+        certain = self.rough(int(found.n_certain))
+        return replace(found, purest=self.share(found.purest), n_certain=certain, **rounded)
+
+    def values(self, found: ValueLeakage) -> ValueLeakage:
+        """Return what values leak, small counts hidden."""
+        exposed = found.n_records_at_midpoints
+        return replace(
+            found,
+            n_records_at_midpoints=None if exposed is None else self.count(int(exposed)),
+            n_lone_targets=self.count(int(found.n_lone_targets)),
+        )

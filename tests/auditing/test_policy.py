@@ -54,3 +54,34 @@ def test_nan_limits_are_refused() -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="cannot read"):
         Policy.from_toml(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("max_epsilon = 0", r"max_epsilon must lie in \(0, 1e\+06\]"),
+        ("max_epsilon = nan", "max_epsilon must lie in"),
+        ("max_epsilon = true", "max_epsilon must lie in"),
+        ("max_delta = 1", r"max_delta must lie in \[0, 1\)"),
+        ("max_delta = -0.1", "max_delta must lie in"),
+        ("max_delta = nan", "max_delta must lie in"),
+        ("max_delta = true", "max_delta must lie in"),
+        ("accept_guarantee = 1", "accept_guarantee must be true or false"),
+        ("accept_guarantee = 'yes'", "accept_guarantee must be true or false"),
+    ],
+)
+def test_impossible_rules_on_guarantees_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidPolicyError, match=message):
+        Policy.from_toml(path)
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_rules_on_guarantees_go_through_toml(tmp_path: Path, accept: bool) -> None:
+    policy = Policy(accept_guarantee=accept, max_epsilon=None, max_delta=None)
+    path = tmp_path / "policy.toml"
+    path.write_text(policy.to_toml())
+    assert Policy.from_toml(path) == policy
+    path.write_text("max_delta = 0\nmax_epsilon = 0.5\n")
+    assert Policy.from_toml(path) == Policy(max_delta=0, max_epsilon=0.5)

@@ -11,10 +11,12 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.attacks.values import ValueLeakage
 from glassine.findings import (
     AttributeFinding,
+    Bound,
     Check,
     Count,
     DomainSummary,
     Findings,
+    GuaranteeFinding,
     ModelSummary,
     Part,
     ReconstructionFinding,
@@ -157,6 +159,54 @@ def findings(**given: Any) -> Findings:
         inputs=(),
     )
     return replace(base, **given)
+
+
+GUARANTEE = GuaranteeFinding(
+    claimed_by="the model's certificate",
+    epsilon=1.0,
+    delta=1e-6,
+    neighboring="add-or-remove-one",
+    count_scale=2.0,
+    caveats=(),
+    standing="accepted",
+    bits_per_record=2.8854,
+    bounds=(
+        Bound(name="membership advantage", value=0.46212, statement="How much more often.", method="a theorem"),
+        Bound(name="members found at 1% false alarms", value=0.02719, statement="The share.", method="a theorem"),
+        Bound(name="bits about one record", value=2.8854, statement="The bits.", method="two steps"),
+    ),
+)
+
+
+def private_findings(**given: Any) -> Findings:
+    """Make findings of a model with noisy counts whose guarantee is accepted; ``given`` replaces its fields."""
+    missing = NotApplicable("the published counts carry noise of scale 2 records.")
+    checks = (
+        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="kept", meaning="Claimed and accepted."),
+        Check(rule="smallest_leaf", limit=10, measured=None, status="kept", meaning="Answered.", basis="guarantee"),
+        Check(
+            rule="largest_bits_per_record",
+            limit=10.0,
+            measured=2.885,
+            status="kept",
+            meaning="At most.",
+            basis="guarantee",
+        ),
+    )
+    return findings(
+        verdict="within policy",
+        checks=checks,
+        model=replace(findings().model, count_scale=2.0),
+        reconstruction=missing,
+        labels=missing,
+        subgroups=missing,
+        exposed_rows=missing,
+        alignment=missing,
+        parts=tuple(part(i, 4 * i, counts=(i, 3 * i), purity=None, bits_learned=None) for i in range(1, 5)),
+        notes=(),
+        advice=(),
+        guarantee=replace(GUARANTEE, **given),
+    )
 
 
 def unknown_findings() -> Findings:

@@ -115,7 +115,7 @@ def test_nothing_runs_over_the_side(show: Any, name: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["tree", "unknown", "rules", "regression"])
+@pytest.mark.parametrize("name", ["tree", "unknown", "rules", "regression", "private", "private, in doubt"])
 def test_text_contrasts_with_its_ground(show: Any, name: str, scheme: str) -> None:
     seen, low = show(EVERY[name], scheme=scheme).evaluate(CONTRAST)
     assert seen > 50

@@ -18,6 +18,7 @@ from tests.report.builders import (
     findings,
     large_findings,
     part,
+    private_findings,
     rule_findings,
     unknown_findings,
 )
@@ -108,6 +109,10 @@ EVERY = {
     "suppressed": findings(parts=tuple(part(i, "<10") for i in range(1, 5))),
     "empty": findings(parts=tuple(part(i, 0) for i in range(1, 5))),
     "no domain": findings(domain=None),
+    "private": private_findings(),
+    "private, in doubt": private_findings(
+        standing="does not hold", caveats=tuple(HOSTILE), bounds=(), bits_per_record=None, neighboring=HOSTILE[0]
+    ),
     "nothing learned": findings(
         reconstruction=Measured(replace(RECONSTRUCTION, attributes=(), exposure_curve=((1.0, 0.0),)))
     ),

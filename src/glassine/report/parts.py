@@ -126,7 +126,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 number=part.number,
                 lead=lead,
                 condition=wording.clean(part.condition),
-                size=_size(part.size)
+                size=_size(part.size, noisy=findings.model.count_scale is not None)
                 + (", counted in the data" if counted and _is_counted(part, findings.model.approximate) else ""),
                 classes=_classes(part.counts, findings.model.classes),
                 prediction="" if part.prediction is None else wording.clean(part.prediction),
@@ -143,9 +143,11 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     return tuple(out)
 
 
-def _size(size: Count | None) -> str:
+def _size(size: Count | None, *, noisy: bool) -> str:
     if size is None:
         return "size not published"
+    if noisy and isinstance(size, int):
+        return f"{wording.plural(size, 'record')} by a noisy count"
     if isinstance(size, int):
         return "no record" if size == 0 else wording.plural(size, "record")
     return f"{size} records" if size.startswith("<") else f"size {size}"

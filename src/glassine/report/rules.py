@@ -13,6 +13,7 @@ __all__ = ["CheckRow", "check_rows", "verdict_sentence"]
 STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
 NOTHING = "nothing to judge"
 NONE_ALLOWED = "none allowed"
+BY_GUARANTEE = "by the guarantee"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,10 @@ def _plain(value: float | str, check: Check) -> str:
     return value if isinstance(value, str) else f"{value:g}" if value else "none"
 
 
+def _plain_number(value: float | str, check: Check) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def _at_most(limit: float) -> str:
     return f"at most {limit:g}" if limit else NONE_ALLOWED
 
@@ -94,6 +99,20 @@ WORDS = {
         "records narrowed down too far",
         lambda limit: f"at most {limit:g} bits",
         _bits,
+    ),
+    "max_epsilon": _Words(
+        "Epsilon of the guarantee",
+        "The guarantee is strong enough",
+        "a guarantee that is too weak",
+        lambda limit: f"at most {limit:g}",
+        _plain_number,
+    ),
+    "max_delta": _Words(
+        "Delta of the guarantee",
+        "The guarantee fails for next to nobody",
+        "a guarantee that may fail too often",
+        lambda limit: f"at most {limit:g}",
+        _plain_number,
     ),
     "thresholds_off_grid": _Words(
         "Thresholds off the public grid",
@@ -129,13 +148,16 @@ def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
     for check in findings.checks:
         words = _words(check.rule)
         missing = "not known" if check.status == "unknown" else "not published"
+        missing = BY_GUARANTEE if check.basis == "guarantee" else missing
+        bounded = check.basis == "guarantee" and check.rule == "largest_bits_per_record"
+        at_most = "at most " if bounded and check.measured is not None else ""
         rows.append(
             CheckRow(
                 key=check.rule,
                 short=_named(words.short, listed),
                 rule=_named(words.rule, listed),
                 limit=words.limit(check.limit),
-                measured=missing if check.measured is None else words.measured(check.measured, check),
+                measured=at_most + (missing if check.measured is None else words.measured(check.measured, check)),
                 status=NOTHING if _nothing_published(check) else STATUS[check.status],
                 meaning=wording.clean(check.meaning),
             )
@@ -170,7 +192,7 @@ def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
 
 
 def _nothing_published(check: Check) -> bool:
-    return check.status == "kept" and check.measured is None
+    return check.status == "kept" and check.measured is None and check.basis == "measurement"
 
 
 def _listing(items: list[str]) -> str:

@@ -9,6 +9,7 @@ from glassine.attacks.outcome import Failed, Measured
 from glassine.findings import SCHEMA, Findings, InputFile, ReconstructionFinding, TreeNode
 from glassine.report import wording
 from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars
+from glassine.report.guarantee import GuaranteeRow, guarantee_figures, guarantee_row
 from glassine.report.outline import Step, outline
 from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
 from glassine.report.rules import CheckRow, check_rows, verdict_sentence
@@ -43,6 +44,8 @@ class Summary:
         What was audited, and the verdict with its reason.
     figures : tuple of Fact
         The few figures that matter most.
+    guarantee : GuaranteeRow or None
+        The guarantee that is claimed, and what follows from it.
     checks, measures : tuple
         The policy's rules, and what was measured or not.
     all_measured : bool
@@ -102,6 +105,7 @@ class Summary:
     short_sentence: str
     caveat: str
     figures: tuple[Fact, ...]
+    guarantee: GuaranteeRow | None
     checks: tuple[CheckRow, ...]
     measures: tuple[MeasureRow, ...]
     all_measured: bool
@@ -169,7 +173,8 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         sentence=f"{verdict_sentence(findings)} {unmeasured}".rstrip(),
         short_sentence=f"{verdict_sentence(findings, named=False)} {unmeasured}".rstrip(),
         caveat=CAVEAT,
-        figures=_figures(findings, measured),
+        figures=guarantee_figures(findings) or _figures(findings, measured),
+        guarantee=guarantee_row(findings),
         checks=check_rows(findings),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
@@ -226,7 +231,8 @@ def _described(findings: Findings) -> str:
     depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
     if model.n_records is not None:
-        said.append(wording.plural(model.n_records, "record"))
+        noisy = " by noisy counts" if model.count_scale is not None else ""
+        said.append(f"{wording.plural(model.n_records, 'record')}{noisy}")
     if model.classes is not None:
         said.append(wording.plural(len(model.classes), "class"))
     remarks = ["counts are not exact"] if model.approximate else []

@@ -56,8 +56,8 @@ def render_rich(findings: Findings) -> Text:
     at = text.plain.find(verdict)
     text.stylize(f"bold {colour}", at, at + len(verdict))
     text.highlight_regex(r"(?m)^  \[broken\]", "bold red")
-    text.highlight_regex(r"(?m)^  \[kept\]", "cyan")
-    text.highlight_regex(r"(?m)^  \[(not known|nothing to judge)\]", "bold yellow")
+    text.highlight_regex(r"(?m)^  \[(kept|accepted)\]", "cyan")
+    text.highlight_regex(r"(?m)^  \[(not known|nothing to judge|not accepted|too weak|does not hold)\]", "bold yellow")
     text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
     return text
 
@@ -67,6 +67,7 @@ def _lines(summary: Summary) -> list[str]:
     for note in summary.notes:
         lines += textwrap.wrap(f"Note: {note}", WIDTH, subsequent_indent="      ", break_on_hyphens=False)
     lines += [*_wrap(summary.described), *_wrap(summary.short_sentence), *_inputs(summary)]
+    lines += _guarantee(summary)
     lines += ["", "Policy"]
     for check in summary.checks:
         lines += _wrap(f"[{check.status}] {check.short}: {check.measured} (limit: {check.limit})", hang="    ")
@@ -85,6 +86,18 @@ def _lines(summary: Summary) -> list[str]:
         lines += ["", "What to do next"]
         for number, advice in enumerate(summary.advice, start=1):
             lines += _wrap(f"{number}. {advice}", hang="     ")
+    return lines
+
+
+def _guarantee(summary: Summary) -> list[str]:
+    found = summary.guarantee
+    if found is None:
+        return []
+    lines = ["", "Guarantee", *_wrap(f"[{found.status}] {found.sentence}", hang="    ")]
+    for caveat in found.caveats:
+        lines += _wrap(f"Caveat: {caveat}", hang="    ")
+    for bound in found.bounds:
+        lines += _wrap(f"{bound.name}: {bound.value}", hang="    ")
     return lines
 
 

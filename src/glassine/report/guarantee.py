@@ -1,0 +1,179 @@
+"""The claimed guarantee in plain words: what is claimed, whether it counts, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from glassine.findings import Bound, Findings, GuaranteeFinding
+from glassine.report import wording
+from glassine.report.statements import Fact
+
+__all__ = ["BoundRow", "GuaranteeRow", "guarantee_figures", "guarantee_row"]
+
+STANDING = {
+    "accepted": "The policy accepts the claim, which this audit cannot verify. It answers the rules on leaves, bits "
+    "and thresholds.",
+    "too weak": "The policy accepts such claims, but this one is weaker than it allows, so it answers no other rule.",
+    "not accepted": "The model cannot prove the claim, and the policy does not accept it, so it answers no other rule. "
+    "The figures below hold if the claim is true.",
+    "does not hold": "There is a caveat, so nothing follows from the claim, and it answers no rule.",
+}
+RELATIONS = {
+    "add-or-remove-one": "Adding or removing one person's record changes the probability of every model by at most "
+    "that factor.",
+    "replace-one": "Putting another record in one person's place changes the probability of every model by at most "
+    "that factor.",
+}
+SHARES = ("members found", "guess of a record", "belief about")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundRow:
+    """A bound in words.
+
+    Attributes
+    ----------
+    name, value, meaning, method : str
+        What is bounded, by how much, what that says, and where it is proved.
+    """
+
+    name: str
+    value: str
+    meaning: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuaranteeRow:
+    """The guarantee in words.
+
+    Attributes
+    ----------
+    claim, sentence, standing, status : str
+        The claim in figures and in a sentence, what the policy makes of it, and that in a word.
+    facts : tuple of Fact
+        The parts of the claim.
+    caveats : tuple of str
+        Why it does not hold.
+    bounds : tuple of BoundRow
+        What follows from it.
+    """
+
+    claim: str
+    sentence: str
+    standing: str
+    status: str
+    facts: tuple[Fact, ...]
+    caveats: tuple[str, ...]
+    bounds: tuple[BoundRow, ...]
+
+
+def guarantee_row(findings: Findings) -> GuaranteeRow | None:
+    """Return the guarantee in words; None where none is claimed."""
+    found = findings.guarantee
+    if found is None:
+        return None
+    claim = _claim(found)
+    return GuaranteeRow(
+        claim=claim,
+        sentence=f"{_capital(wording.clean(found.claimed_by))} claims differential privacy with {claim}.",
+        standing=STANDING[found.standing],
+        status=found.standing,
+        facts=_facts(found),
+        caveats=tuple(wording.clean(text) for text in found.caveats),
+        bounds=tuple(_bound(bound) for bound in found.bounds),
+    )
+
+
+def guarantee_figures(findings: Findings) -> tuple[Fact, ...]:
+    """Return the figures that matter most of a claimed guarantee; nothing where none is claimed."""
+    found = findings.guarantee
+    if found is None:
+        return ()
+    value = f"ε = {found.epsilon:g}"
+    first = Fact(name="Claimed guarantee", value=value, meaning=f"{_delta(found)}; {found.standing}")
+    names = ("Told about one record", "Told who was in the data")
+    if found.bits_per_record is None:
+        return (first, *(Fact(name=name, value="not known", meaning="The guarantee does not hold.") for name in names))
+    aside = "if the claim is true"
+    right = next((b.value for b in found.bounds if b.name == "membership advantage"), 1.0)
+    return (
+        first,
+        Fact(name=names[0], value=f"at most {_up(found.bits_per_record, 1):.1f} bits", meaning=aside),
+        Fact(
+            name=names[1],
+            value=f"right for at most {_percent((1 + right) / 2)}",
+            meaning=f"{aside}; tossing a coin is right for 50%",
+        ),
+    )
+
+
+def _claim(found: GuaranteeFinding) -> str:
+    return f"ε = {found.epsilon:g}, {_delta(found)}, {found.neighboring}"
+
+
+def _delta(found: GuaranteeFinding) -> str:
+    return f"δ = {found.delta:g}"
+
+
+def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
+    scale = "no count is said to be noisy" if found.count_scale is None else f"scale {found.count_scale:g} records"
+    return (
+        Fact(
+            name="Epsilon",
+            value=f"{found.epsilon:g}",
+            meaning=f"A factor of {_factor(found.epsilon)}. {RELATIONS.get(found.neighboring, '')}".strip(),
+        ),
+        Fact(
+            name="Delta",
+            value=f"{found.delta:g}",
+            meaning="A probability on top of that factor, within which anything may be told."
+            if found.delta
+            else "The factor has no exception.",
+        ),
+        Fact(
+            name="Neighboring data sets",
+            value=wording.clean(found.neighboring),
+            meaning="For k people together, such as a family: k times epsilon.",
+        ),
+        Fact(
+            name="Noise in the counts",
+            value=scale,
+            meaning="The counts are evidence, not facts: figures that need exact counts are not measured."
+            if found.count_scale is not None
+            else "",
+        ),
+    )
+
+
+def _factor(epsilon: float) -> str:
+    return f"e^{epsilon:g}" if epsilon > 20 else wording.amount(math.exp(epsilon))
+
+
+def _bound(bound: Bound) -> BoundRow:
+    value = f"{_up(bound.value, 3):g}"
+    if bound.name.startswith(SHARES):
+        value = _percent(bound.value)
+    elif bound.name.startswith("bits"):
+        value = f"{_up(bound.value, 1):.1f} bits"
+    return BoundRow(
+        name=_capital(wording.clean(bound.name)),
+        value=f"at most {value}",
+        meaning=wording.clean(bound.statement),
+        method=wording.clean(bound.method),
+    )
+
+
+def _up(value: float, digits: int) -> float:
+    """Return a bound rounded up: rounded down it would not be one."""
+    scale = 10.0**digits
+    return math.ceil(value * scale - 1e-9) / scale
+
+
+def _percent(value: float) -> str:
+    return f"{100 * _up(value, 3):g}%"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,96 @@
+"""A claimed guarantee in the report: first, as a claim, its bounds rounded up, noisy counts marked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from glassine.report import render_html, render_text, summarize
+from tests.report.builders import GUARANTEE, findings, private_findings
+from tests.report.test_html import Page
+
+
+def test_it_stands_first_and_only_where_there_is_one() -> None:
+    text = render_html(private_findings())
+    places = [text.index(f'id="{name}"') for name in ("verdict", "guarantee", "policy", "measured")]
+    assert places == sorted(places)
+    assert 'href="#guarantee"' in text
+    assert 'id="guarantee"' not in render_html(findings())
+    assert 'href="#guarantee"' not in render_html(findings())
+    assert "Guarantee" not in render_text(findings())
+    plain = render_text(private_findings())
+    assert plain.index("Guarantee") < plain.index("Policy")
+    assert all(len(line) <= 88 for line in plain.splitlines())
+
+
+def test_it_is_worded_as_a_claim() -> None:
+    row = summarize(private_findings()).guarantee
+    assert row is not None
+    assert row.sentence == (
+        "The model's certificate claims differential privacy with ε = 1, δ = 1e-06, add-or-remove-one."
+    )
+    assert "cannot verify" in row.standing
+    assert "if the claim is true" in Page(render_html(private_findings())).text
+
+
+@pytest.mark.parametrize(
+    ("standing", "words"),
+    [
+        ("too weak", "weaker than it allows"),
+        ("not accepted", "does not accept it"),
+        ("does not hold", "nothing follows"),
+    ],
+)
+def test_what_is_not_accepted_is_never_a_tick(standing: Any, words: str) -> None:
+    text = render_html(private_findings(standing=standing))
+    assert words in text
+    assert f'class="status {standing.replace(" ", "-")}"' in text
+    assert 'class="status accepted"' not in text
+
+
+def test_bounds_are_rounded_up() -> None:
+    """0.46212 is not at most 0.462, and 2.719% not at most 2.7%."""
+    row = summarize(private_findings()).guarantee
+    assert row is not None
+    assert [bound.value for bound in row.bounds] == ["at most 0.463", "at most 2.8%", "at most 2.9 bits"]
+    figures = [figure.value for figure in summarize(private_findings()).figures]
+    assert figures == ["ε = 1", "at most 2.9 bits", "right for at most 73.2%"]
+    exact = replace(GUARANTEE.bounds[1], value=0.3)
+    row = summarize(private_findings(bounds=(exact,))).guarantee
+    assert row is not None
+    assert row.bounds[0].value == "at most 30%"
+
+
+def test_without_a_guarantee_that_holds_nothing_is_bounded() -> None:
+    doubt = private_findings(
+        standing="does not hold", caveats=("seeded: not private",), bounds=(), bits_per_record=None
+    )
+    summary = summarize(doubt)
+    assert [figure.value for figure in summary.figures] == ["ε = 1", "not known", "not known"]
+    assert "at most 2.9 bits" not in Page(render_html(doubt)).text.split("The policy, limit by limit")[0]
+    assert "Caveat: seeded: not private" in render_text(doubt)
+
+
+def test_checks_say_what_answered_them() -> None:
+    rows = {row.key: row for row in summarize(private_findings()).checks}
+    assert rows["smallest_leaf"].measured == "by the guarantee"
+    assert rows["smallest_leaf"].status == "kept"
+    assert rows["largest_bits_per_record"].measured == "at most 2.9 bits"
+    assert rows["max_epsilon"].measured == "1"
+    assert summarize(private_findings()).sentence.startswith("All 3 limits of the policy are kept.")
+
+
+def test_noisy_counts_are_marked() -> None:
+    summary = summarize(private_findings())
+    assert summary.parts[0].size == "4 records by a noisy count"
+    assert "400 records by noisy counts" in summary.described
+    assert all(row.purity == "" and row.bits == "not known" for row in summary.parts)
+
+
+@pytest.mark.parametrize(("epsilon", "factor"), [(0.0, "1"), (1.0, "2.72"), (25.0, "e^25"), (1e6, "e^1e+06")])
+def test_any_epsilon_is_worded(epsilon: float, factor: str) -> None:
+    row = summarize(private_findings(epsilon=epsilon)).guarantee
+    assert row is not None
+    assert row.facts[0].meaning.startswith(f"A factor of {factor}. Adding or removing")
