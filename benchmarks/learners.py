@@ -1,4 +1,4 @@
-"""Benchmarks of private and optimal learners: ``python benchmarks/learners.py [accuracy] [depth] [speed] [scale]``.
+"""Benchmarks of private and optimal learners: ``python benchmarks/learners.py [accuracy] [depth] [chosen-depth] ...``.
 
 Accuracies are means over seeded splits, on test records, of models drawn at the whole epsilon with default parameters:
 a twentieth of it pays for the counts of the leaves. Times are medians of warm runs in this process; the first fit on a
@@ -165,6 +165,20 @@ def depth(splits: int) -> dict[str, Any]:
     return out
 
 
+def chosen_depth(splits: int) -> dict[str, Any]:
+    """Print accuracies of trees over few literals whose depth follows from n and epsilon by the public rule."""
+    data, literals = public_data.adult_coarse()
+    out: dict[str, Any] = {}
+    say(f"\nAdult, {len(literals)} public literals, depth by the rule for 26,000 records, {splits} splits")
+    for epsilon in EPSILONS:
+        levels = glassine.suggested_depth(26_000, epsilon, len(literals))
+        make = private_tree(data, levels, literals=literals)
+        value = mean_accuracy(data, lambda seed, m=make, e=epsilon: m(e, seed), splits=splits, share=0.8, draws=2)
+        out[f"{epsilon:g}"] = {"depth": levels, "accuracy": value}
+        say(f"  {epsilon:g}: depth {levels}, {value:.4f}")
+    return out
+
+
 def median_time(work: Callable[[], Any], runs: int = 3) -> float:
     """Return the median duration of some runs after a first one."""
     work()
@@ -255,6 +269,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parts: dict[str, Callable[[int], Any]] = {
         "accuracy": accuracy,
         "depth": depth,
+        "chosen-depth": chosen_depth,
         "speed": lambda _: speed(),
         "scale": lambda _: scale(),
         "size": lambda _: sums_against_enumeration(),

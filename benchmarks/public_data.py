@@ -9,13 +9,14 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from glassine import AtMostOne, Category, Domain, ExactlyOne, Integer
+from glassine import AtMostOne, Between, Category, Domain, ExactlyOne, Integer, OneOf
+from glassine.domain import Literal
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -120,6 +121,12 @@ class Benchmark:
         return order[:cut], order[cut:]
 
 
+def _adult_rows() -> list[dict[str, str]]:
+    with (DATA / "adult" / "adult.data").open(newline="") as stream:
+        rows = [[value.strip() for value in row] for row in csv.reader(stream)]
+    return [dict(zip(ADULT_COLUMNS, row, strict=True)) for row in rows if len(row) == len(ADULT_COLUMNS)]
+
+
 def adult() -> Benchmark:
     """Return the 32,561 records of ``adult.data``, eight of their attributes.
 
@@ -127,9 +134,8 @@ def adult() -> Benchmark:
     up to 10,000, capital loss in steps of 100 from 1,000 to 2,500, hours in steps of 5, one per marital status and
     relationship, and sex.
     """
-    with (DATA / "adult" / "adult.data").open(newline="") as stream:
-        rows = [[value.strip() for value in row] for row in csv.reader(stream) if len(row) == len(ADULT_COLUMNS)]
-    columns = dict(zip(ADULT_COLUMNS, zip(*rows, strict=True), strict=True))
+    rows = _adult_rows()
+    columns = {name: [row[name] for row in rows] for name in ADULT_COLUMNS}
     categories = {name: Category(tuple(values)) for name, values in ADULT_CATEGORIES.items()}
     frame = pl.DataFrame(
         {name: np.array(columns[name], dtype=np.int64) for name in ADULT_NUMBERS}
@@ -142,6 +148,44 @@ def adult() -> Benchmark:
         domain=Domain({**ADULT_NUMBERS, **categories}),
         classes=("<=50K", ">50K"),
     )
+
+
+OCCUPATIONS = (
+    "Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners "
+    "Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces"
+)
+
+
+def adult_coarse() -> tuple[Benchmark, list[Literal]]:
+    """Return the records of ``adult.data``, six of their attributes, and 25 literals for deep trees.
+
+    Five ages, four levels of education, four capital gains, four capital losses, three weekly hours, being married, and
+    three groups of occupations, from managers and professionals to manual work.
+    """
+    full, rows = adult(), _adult_rows()
+    occupation = [None if row["occupation"] == "?" else row["occupation"] for row in rows]
+    numbers = {
+        "age": (25, 30, 35, 45, 60),
+        "education-num": (8, 9, 12, 13),
+        "capital-gain": (3_000, 4_000, 5_000, 7_000),
+        "capital-loss": (1_500, 1_800, 1_900, 2_000),
+        "hours-per-week": (35, 40, 45),
+    }
+    domain = Domain(
+        {name: replace(ADULT_NUMBERS[name], thresholds=cuts) for name, cuts in numbers.items()}
+        | {
+            "marital-status": Category(tuple(ADULT_CATEGORIES["marital-status"])),
+            "occupation": Category(tuple(OCCUPATIONS.split()), missing=True),
+        }
+    )
+    professional = ("Exec-managerial", "Prof-specialty")
+    skilled = (*professional, "Sales", "Tech-support", "Protective-serv")
+    manual = ("Other-service", "Handlers-cleaners", "Farming-fishing", "Priv-house-serv", "Machine-op-inspct")
+    literals: list[Literal] = [Between(name, hi=cut) for name, cuts in numbers.items() for cut in cuts]
+    literals.append(OneOf("marital-status", ("Married-civ-spouse", "Married-AF-spouse")))
+    literals += [OneOf("occupation", group) for group in (professional, skilled, manual)]
+    frame = full.frame.with_columns(occupation=pl.Series(occupation)).select(domain.names)
+    return replace(full, name="adult, coarse", frame=frame, domain=domain), literals
 
 
 def adult_binarised() -> Benchmark:
@@ -193,4 +237,4 @@ def german() -> Benchmark:
     )
 
 
-__all__ = ["Benchmark", "adult", "adult_binarised", "compas", "german"]
+__all__ = ["Benchmark", "adult", "adult_binarised", "adult_coarse", "compas", "german"]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from glassine.learners.exponential_tree import PrivateTreeClassifier
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
+    from glassine.learners.sizing import suggested_depth
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
     from glassine.models.formats import as_model, load_model, to_python, to_sklearn, to_sql, to_text, write_model
     from glassine.policy import Policy
@@ -82,6 +83,7 @@ _HOME = {
     "render_html": "glassine.report",
     "render_text": "glassine.report",
     "scrub": "glassine.scrubbing",
+    "suggested_depth": "glassine.learners.sizing",
     "to_python": "glassine.models.formats",
     "to_sklearn": "glassine.models.formats",
     "to_sql": "glassine.models.formats",
@@ -133,6 +135,7 @@ __all__ = [
     "render_html",
     "render_text",
     "scrub",
+    "suggested_depth",
     "to_python",
     "to_sklearn",
     "to_sql",
