@@ -157,7 +157,7 @@ OCCUPATIONS = (
 
 
 def adult_coarse() -> tuple[Benchmark, list[Literal]]:
-    """Return the records of ``adult.data``, six of their attributes, and 25 literals for deep trees.
+    """Return the records of ``adult.data``, seven of their attributes, and 24 literals for deep trees.
 
     Five ages, four levels of education, four capital gains, four capital losses, three weekly hours, being married, and
     three groups of occupations, from managers and professionals to manual work.
