@@ -406,6 +406,18 @@ def test_bad_sizes_are_named(kind: Any, size: Any) -> None:
         kind(size, domain=DOMAIN, classes=CLASSES).fit(frame, y)
 
 
+def test_class_sizes_are_those_of_the_domain() -> None:
+    frame, y = people(100)
+    binary = Domain({"smoker": Binary()})
+    for kind in PRIVATE + OPTIMAL:
+        size = "max_depth" if "Tree" in kind.__name__ else "max_rules"
+        learner = private(kind, domain=binary) if kind in PRIVATE else kind(2, binary)
+        learner.set_params(**{size: 1}).fit(frame.select("smoker"), y)
+        # Two labels alone; a split with two labels at each side; a rule or its negation, each with two labels twice.
+        expected = 2 + 4 if size == "max_depth" else 2 + 2 * 4
+        assert np.exp(learner.log_class_size()) == pytest.approx(expected)
+
+
 def test_a_private_model_can_be_audited() -> None:
     frame, y = people()
     domain = Domain({name: DOMAIN[name] for name in DOMAIN})

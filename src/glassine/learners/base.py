@@ -14,7 +14,9 @@ from glassine.domain import Domain
 from glassine.domain.conforming import Columns
 from glassine.learners.intake import read_records
 from glassine.learners.leaf_counts import probabilities
+from glassine.learners.list_class import ListClass
 from glassine.learners.routing import decision_path, route
+from glassine.learners.tree_class import TreeClass
 from glassine.models import DecisionTree, RuleList
 
 __all__ = ["TransparentClassifier"]
@@ -80,6 +82,19 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             Of a tree the nodes from the root to the leaf; of a list the rules up to the one that captures the record.
         """
         return decision_path(self.model_, self._records(X))
+
+    def log_class_size(self) -> float:
+        """Return the natural logarithm of the number of models among which the fit chose, labels told apart.
+
+        Thresholds that were quantiles count as many as there can be, so that the figure depends on public
+        quantities alone. Divided by epsilon it is about the largest loss, in errors, of a private model against the
+        best. It takes as long as a fit without records.
+        """
+        check_is_fitted(self, "model_")
+        return self._widest(self.domain_, len(self.classes_)).log_count()
+
+    def _widest(self, domain: Domain, n_classes: int) -> TreeClass | ListClass:
+        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""

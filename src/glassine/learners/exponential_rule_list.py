@@ -182,11 +182,7 @@ class PrivateRuleListClassifier(TransparentClassifier):
             with_literals=bool(plan.literals.quantiled),
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = ListClass(
-            logic=RuleLogic.of(intake.domain, plan.pool(plan.literals.widest())),
-            length=length,
-            n_classes=len(intake.classes),
-        )
+        widest = self._widest(intake.domain, len(intake.classes))
         n_rules = len(widest.logic.antecedents)
         check_size(
             f"rule lists of up to {length} of {n_rules} rules",
@@ -202,10 +198,9 @@ class PrivateRuleListClassifier(TransparentClassifier):
         randomness = Randomness.of(self.random_state)
         charge(self.ledger, self.dataset, budget.total, f"private rule list of up to {length} rules")
         literals, events = plan.literals.release(intake, budget.literals, randomness)
-        logic = RuleLogic.of(intake.domain, plan.pool(literals))
-        lists = ListClass(logic=logic, length=length, n_classes=len(intake.classes))
+        lists = self._class(intake.domain, plan, literals, len(intake.classes))
         weighting = Weighting.private(epsilon, rule_weight, intake.n_records)
-        sums = lists.sums(pack(intake, logic.antecedents), weighting, self.progress)
+        sums = lists.sums(pack(intake, lists.logic.antecedents), weighting, self.progress)
         drawn = sums.draw(randomness)
         events.append(
             selection_event("rules, order and consequents of the list", weighting.exact_epsilon, slack, budget, PROOF)
@@ -217,7 +212,7 @@ class PrivateRuleListClassifier(TransparentClassifier):
         self._release(intake, plan, budget, events, randomness)
         self.model_ = list_model(
             drawn,
-            logic.antecedents,
+            lists.logic.antecedents,
             counts=counts,
             attributes=intake.domain.names,
             classes=intake.classes,
@@ -225,6 +220,14 @@ class PrivateRuleListClassifier(TransparentClassifier):
             guarantee=guarantee(self.certificate_, float(1 / budget.counts) if budget.counts else None),
         )
         return self
+
+    def _class(self, domain: Domain, plan: PoolPlan, literals: Sequence[Literal], n_classes: int) -> ListClass:
+        logic = RuleLogic.of(domain, plan.pool(literals))
+        return ListClass(logic=logic, length=int(self.max_rules), n_classes=n_classes)
+
+    def _widest(self, domain: Domain, n_classes: int) -> ListClass:
+        plan = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
+        return self._class(domain, plan, plan.literals.widest(), n_classes)
 
     def _release(
         self, intake: Intake, plan: PoolPlan, budget: Budget, events: Sequence[Event], randomness: Randomness

@@ -195,11 +195,7 @@ class PrivateTreeClassifier(TransparentClassifier):
             with_literals=bool(plan.quantiled),
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = TreeClass(
-            logic=LiteralLogic.of(intake.domain, plan.widest(), up_to_negation=True),
-            depth=depth,
-            n_classes=len(intake.classes),
-        )
+        widest = self._widest(intake.domain, len(intake.classes))
         check_size(
             f"trees of depth {depth} over {len(widest.logic.literals)} literals",
             WAYS_OUT,
@@ -214,10 +210,9 @@ class PrivateTreeClassifier(TransparentClassifier):
         randomness = Randomness.of(self.random_state)
         charge(self.ledger, self.dataset, budget.total, f"private tree of depth {depth}")
         literals, events = plan.release(intake, budget.literals, randomness)
-        logic = LiteralLogic.of(intake.domain, literals, up_to_negation=True)
-        trees = TreeClass(logic=logic, depth=depth, n_classes=len(intake.classes))
+        trees = self._class(intake.domain, literals, len(intake.classes))
         weighting = Weighting.private(epsilon, split_weight, intake.n_records)
-        sums = trees.sums(pack(intake, [(literal,) for literal in logic.literals]), weighting, self.progress)
+        sums = trees.sums(pack(intake, [(literal,) for literal in trees.logic.literals]), weighting, self.progress)
         tree = sums.draw(randomness)
         events.append(
             selection_event("structure and labels of the tree", weighting.exact_epsilon, slack, budget, PROOF)
@@ -230,7 +225,7 @@ class PrivateTreeClassifier(TransparentClassifier):
         self._release(intake, plan, budget, events, randomness)
         self.model_ = tree_model(
             tree,
-            logic.literals,
+            trees.logic.literals,
             counts=counts,
             domain=intake.domain,
             classes=intake.classes,
@@ -238,6 +233,14 @@ class PrivateTreeClassifier(TransparentClassifier):
             guarantee=guarantee(self.certificate_, float(1 / budget.counts) if budget.counts else None),
         )
         return self
+
+    def _class(self, domain: Domain, literals: Sequence[Literal], n_classes: int) -> TreeClass:
+        logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+        return TreeClass(logic=logic, depth=int(self.max_depth), n_classes=n_classes)
+
+    def _widest(self, domain: Domain, n_classes: int) -> TreeClass:
+        plan = LiteralPlan.of(domain, self.literals, self.n_quantiles)
+        return self._class(domain, plan.widest(), n_classes)
 
     def _release(
         self, intake: Intake, plan: LiteralPlan, budget: Budget, events: Sequence[Event], randomness: Randomness

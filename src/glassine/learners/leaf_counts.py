@@ -14,6 +14,7 @@ from glassine.privacy.randomness import Randomness
 
 __all__ = ["evidence", "noisy_histogram", "probabilities"]
 
+
 def noisy_histogram(
     counts: npt.NDArray[np.int64], epsilon: Fraction, total: Fraction, randomness: Randomness
 ) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:

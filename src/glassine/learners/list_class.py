@@ -84,6 +84,12 @@ class ListClass:
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
         return max(upper, -self.levels * min(0.0, math.log(part_weight)))
 
+    def log_count(self) -> float:
+        """Return the natural logarithm of the number of lists in the class, labels told apart."""
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.antecedents), nothing, self.n_classes)
+        return self.sums(empty, Weighting.count()).log_size()
+
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
         """Return the sums over the class on some records, given as the bit sets of the rules."""
         counts = count_conjunctions(bitsets.complement(), self.levels, progress)

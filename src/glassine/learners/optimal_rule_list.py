@@ -124,11 +124,7 @@ class OptimalRuleListClassifier(TransparentClassifier):
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = take_in(self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, warn=False)
         plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
-        lists = ListClass(
-            logic=RuleLogic.of(intake.domain, plan.pool(plan.literals.from_data(intake))),
-            length=length,
-            n_classes=len(intake.classes),
-        )
+        lists = self._class(intake.domain, plan, plan.literals.from_data(intake), len(intake.classes))
         check_size(
             f"rule lists of up to {length} of {len(lists.logic.antecedents)} rules",
             "Lower max_rules, take a smaller pool, or raise the limits.",
@@ -154,3 +150,11 @@ class OptimalRuleListClassifier(TransparentClassifier):
         errors = int(counts.sum() - counts.max(axis=1).sum())
         self.objective_ = errors / max(n, 1) + penalty * len(drawn.rules)
         return self
+
+    def _class(self, domain: Domain, plan: PoolPlan, literals: Sequence[Literal], n_classes: int) -> ListClass:
+        logic = RuleLogic.of(domain, plan.pool(literals))
+        return ListClass(logic=logic, length=int(self.max_rules), n_classes=n_classes)
+
+    def _widest(self, domain: Domain, n_classes: int) -> ListClass:
+        plan = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
+        return self._class(domain, plan, plan.literals.widest(), n_classes)

@@ -125,11 +125,7 @@ class OptimalTreeClassifier(TransparentClassifier):
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = take_in(self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, warn=False)
         plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
-        trees = TreeClass(
-            logic=LiteralLogic.of(intake.domain, plan.from_data(intake), up_to_negation=True),
-            depth=depth,
-            n_classes=len(intake.classes),
-        )
+        trees = self._class(intake.domain, plan.from_data(intake), len(intake.classes))
         check_size(
             f"trees of depth {depth} over {len(trees.logic.literals)} literals",
             "Lower max_depth, declare fewer thresholds or literals, or raise the limits.",
@@ -156,3 +152,11 @@ class OptimalTreeClassifier(TransparentClassifier):
         errors = int(counts.sum() - counts.max(axis=1).sum())
         self.objective_ = errors / max(n, 1) + penalty * (len(counts) - 1)
         return self
+
+    def _class(self, domain: Domain, literals: Sequence[Literal], n_classes: int) -> TreeClass:
+        logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+        return TreeClass(logic=logic, depth=int(self.max_depth), n_classes=n_classes)
+
+    def _widest(self, domain: Domain, n_classes: int) -> TreeClass:
+        plan = LiteralPlan.of(domain, self.literals, self.n_quantiles)
+        return self._class(domain, plan.widest(), n_classes)

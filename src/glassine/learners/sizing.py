@@ -62,4 +62,4 @@ def suggested_depth(n_records: int, epsilon: float, n_literals: int, *, time_lim
 
 def _seconds(p: int, depth: int) -> float:
     levels = min(depth, p)
-    return 2 * SECONDS_PER_STEP * sum(comb(p, k) * 2**k * (p - k + 1) for k in range(levels))
+    return 2 * SECONDS_PER_STEP * float(sum(comb(p, k) * 2**k * (p - k + 1) for k in range(levels)))

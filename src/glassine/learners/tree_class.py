@@ -98,6 +98,12 @@ class TreeClass:
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
         return max(upper, -float(2**self.levels - 1) * min(0.0, math.log(part_weight)))
 
+    def log_count(self) -> float:
+        """Return the natural logarithm of the number of trees in the class, labels told apart."""
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.literals), nothing, self.n_classes)
+        return self.sums(empty, Weighting.count()).log_size()
+
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> TreeSums:
         """Return the sums over the class on some records, given as the bit sets of the literals."""
         counts = count_conjunctions(bitsets, self.levels, progress)
