@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from glassine.models import DecisionTree, RuleList
 __all__ = ["TransparentClassifier"]
 
 
-class TransparentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier whose fitted state is the published model.
 
     Guarantee
@@ -93,8 +94,9 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "model_")
         return self._widest(self.domain_, len(self.classes_)).log_count()
 
+    @abstractmethod
     def _widest(self, domain: Domain, n_classes: int) -> TreeClass | ListClass:
-        raise NotImplementedError
+        """Return the largest class that the parameters can lead to."""
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
