@@ -1,9 +1,8 @@
-"""The command line, run as a process: output, exit status, and bad input."""
+"""The command line: output, exit status, and bad input."""
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -18,24 +17,13 @@ import pytest
 
 from glassine import Domain, ExactlyOne, Integer, Real, as_model, write_model
 from glassine.findings import schema
+from tests.cli.running import Run
 
 RULES = (
     "if [a] and [not b] then [true] ([10 ; 20] examples)\n"
     "else if [c] then [false] ([20 ; 10] examples)\n"
     "else [false] ([30 ; 10] examples)\n"
 )
-
-
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "glassine", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200"},
-    )
 
 
 @pytest.fixture
@@ -55,10 +43,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_audit_prints_the_fixed_names(folder: Path) -> None:
+def test_audit_prints_the_fixed_names(folder: Path, run: Run) -> None:
     done = run("audit", "rules.txt", "--domain", "domain.json", "--json", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    plain = json.loads(done.stdout)
+    assert done.status == 0, done.err
+    plain = json.loads(done.out)
     jsonschema.validate(plain, schema())
     assert plain["verdict"] == "within policy"
     assert plain["reconstruction"]["dist_g"] == pytest.approx(
@@ -68,16 +56,32 @@ def test_audit_prints_the_fixed_names(folder: Path) -> None:
     assert 0 < plain["reconstruction"]["dist_g_domain_aware"] < 1
 
 
-def test_exit_statuses(folder: Path) -> None:
-    assert run("audit", "rules.txt", "--domain", "domain.json", cwd=folder).returncode == 0
-    assert run("audit", "rules.txt", cwd=folder).returncode == 2
+def test_exit_statuses(folder: Path, run: Run) -> None:
+    assert run("audit", "rules.txt", "--domain", "domain.json", cwd=folder).status == 0
+    assert run("audit", "rules.txt", cwd=folder).status == 2
     (folder / "policy.toml").write_text("smallest_leaf = 35\n")
     outside = run("audit", "rules.txt", "--domain", "domain.json", "--policy", "policy.toml", cwd=folder)
-    assert outside.returncode == 1
-    assert "OUTSIDE" in outside.stdout.upper()
+    assert outside.status == 1
+    assert "OUTSIDE" in outside.out.upper()
 
 
-def test_audit_with_data_writes_a_report(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("audit", "rules.txt", "--domain", "domain.json"), 0),
+        (("audit", "tree.json", "--domain", "people.json"), 1),
+        (("audit", "none.txt"), 2),
+    ],
+)
+def test_exit_statuses_of_the_process(folder: Path, arguments: tuple[str, ...], status: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "glassine", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_audit_with_data_writes_a_report(folder: Path, run: Run) -> None:
     done = run(
         "audit",
         "tree.json",
@@ -91,16 +95,16 @@ def test_audit_with_data_writes_a_report(folder: Path) -> None:
         "report.html",
         cwd=folder,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.status == 1, done.err
     page = (folder / "report.html").read_text()
     assert page.startswith("<!doctype html>") or page.lower().startswith("<!doctype html>")
-    assert "report.html" in done.stdout
+    assert "report.html" in done.out
     again = run("audit", "tree.json", "--domain", "people.json", "-o", "findings.json", cwd=folder)
-    assert again.returncode == 1
+    assert again.status == 1
     jsonschema.validate(json.loads((folder / "findings.json").read_text()), schema())
 
 
-def test_scrub_writes_a_copy_and_audits_it_again(folder: Path) -> None:
+def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None:
     done = run(
         "scrub",
         "tree.json",
@@ -119,88 +123,88 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path) -> None:
         "--json",
         cwd=folder,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    plain = json.loads(done.stdout)
+    assert done.status == 0, done.out + done.err
+    plain = json.loads(done.out)
     assert plain["before"]["verdict"] == "outside policy"
     assert plain["after"]["verdict"] == "within policy"
     assert plain["accuracy"]["before"] == 1
     assert 0.8 < plain["accuracy"]["after"] <= 1
     assert plain["changes"]["rounded"] > 0
     text = run("scrub", "tree.json", "--domain", "people.json", "-o", "c.json", "--report", "c.html", cwd=folder)
-    assert "Thresholds rounded" in text.stdout
+    assert "Thresholds rounded" in text.out
     assert (folder / "c.html").exists()
 
 
-def test_domain_infer_and_check(folder: Path) -> None:
+def test_domain_infer_and_check(folder: Path, run: Run) -> None:
     done = run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     assert Domain.from_json(folder / "inferred.json").inferred
-    assert run("domain", "check", "inferred.json", "--data", "people.csv", cwd=folder).returncode == 0
+    assert run("domain", "check", "inferred.json", "--data", "people.csv", cwd=folder).status == 0
     printed = run("domain", "infer", "people.csv", cwd=folder)
-    assert json.loads(printed.stdout)["schema"] == "glassine.domain/1"
+    assert json.loads(printed.out)["schema"] == "glassine.domain/1"
     Domain({"age": Integer(0, 40)}).to_json(folder / "narrow.json")
     broken = run("domain", "check", "narrow.json", "--data", "people.csv", "--json", cwd=folder)
-    assert broken.returncode == 1
-    assert json.loads(broken.stdout)["violations"]["age"] > 0
+    assert broken.status == 1
+    assert json.loads(broken.out)["violations"]["age"] > 0
 
 
-def test_inference_remarks_on_identifiers_and_text_numbers(tmp_path: Path) -> None:
+def test_inference_remarks_on_identifiers_and_text_numbers(tmp_path: Path, run: Run) -> None:
     lines = ["id,amount,town", *(f"c{i},{i if i != 3 else 'none'},{'ab'[i % 2]}" for i in range(60))]
     (tmp_path / "people.csv").write_text("\n".join(lines))
     done = run("domain", "infer", "people.csv", "-o", "d.json", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "id: 60 different values in 60 records" in done.stderr
-    assert "amount: numbers but for 'none'" in done.stderr
-    assert "town" not in done.stderr
+    assert done.status == 0
+    assert "id: 60 different values in 60 records" in done.err
+    assert "amount: numbers but for 'none'" in done.err
+    assert "town" not in done.err
     again = run("domain", "infer", "people.csv", "--exclude", "id", "--exclude", "amount", cwd=tmp_path)
-    assert again.stderr == ""
+    assert again.err == ""
 
 
-def test_codes_stay_text_where_the_domain_says_so(tmp_path: Path) -> None:
+def test_codes_stay_text_where_the_domain_says_so(tmp_path: Path, run: Run) -> None:
     from glassine import Category
 
     Domain({"c": Category(("01", "02", "NA"))}).to_json(tmp_path / "d.json")
     (tmp_path / "people.csv").write_text("c\n" + "01\n" * 3 + "02\n" * 60 + "NA\n")
     done = run("domain", "check", "d.json", "--data", "people.csv", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
+    assert done.status == 0, done.out
     (tmp_path / "rules.txt").write_text("classes: [n] [y]\nif [c = 01] then [y]\nelse [n]\n")
     audited = run("audit", "rules.txt", "--domain", "d.json", "--data", "people.csv", "--json", cwd=tmp_path)
-    status = {check["rule"]: check["status"] for check in json.loads(audited.stdout)["checks"]}
+    status = {check["rule"]: check["status"] for check in json.loads(audited.out)["checks"]}
     assert status["smallest_leaf"] == "broken"
 
 
-def test_an_inferred_domain_is_no_basis_for_yes(folder: Path) -> None:
+def test_an_inferred_domain_is_no_basis_for_yes(folder: Path, run: Run) -> None:
     run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
     rules = "classes: [no] [yes]\nif [dose > 2.5] then [yes] ([40 ; 100] examples)\nelse [no] ([100 ; 60] examples)\n"
     (folder / "simple.txt").write_text(rules)
     done = run("audit", "simple.txt", "--domain", "inferred.json", "--json", cwd=folder)
-    assert done.returncode == 2
-    status = {check["rule"]: check["status"] for check in json.loads(done.stdout)["checks"]}
+    assert done.status == 2
+    status = {check["rule"]: check["status"] for check in json.loads(done.out)["checks"]}
     assert status["largest_bits_per_record"] == "unknown"
     assert status["thresholds_off_grid"] in ("unknown", "broken")
 
 
-def test_findings_name_the_files(folder: Path) -> None:
+def test_findings_name_the_files(folder: Path, run: Run) -> None:
     import hashlib
 
     done = run("audit", "rules.txt", "--domain", "domain.json", "--json", cwd=folder)
-    inputs = {entry["role"]: entry for entry in json.loads(done.stdout)["inputs"]}
+    inputs = {entry["role"]: entry for entry in json.loads(done.out)["inputs"]}
     assert set(inputs) == {"model", "domain"}
     assert inputs["model"]["sha256"] == hashlib.sha256((folder / "rules.txt").read_bytes()).hexdigest()
 
 
-def test_demo_writes_its_folder(tmp_path: Path) -> None:
+def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     done = run("demo", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert done.status == 0, done.err
+    assert done.err == ""
     names = {path.name for path in (tmp_path / "glassine-demo").iterdir()}
     assert {"tree-report.html", "rules-report.html", "scrubbed-report.html", "domain.json", "tree.json"} <= names
-    assert "OUTSIDE POLICY" in done.stdout
+    assert "OUTSIDE POLICY" in done.out
     again = run("audit", "glassine-demo/rules.txt", "--domain", "glassine-demo/domain.json", "--json", cwd=tmp_path)
-    assert json.loads(again.stdout)["model"]["kind"] == "rule list"
-    assert again.returncode == 1
+    assert json.loads(again.out)["model"]["kind"] == "rule list"
+    assert again.status == 1
     result = run("demo", "--json", "-o", "other", cwd=tmp_path)
-    assert json.loads(result.stdout)["accuracy"]["after"] > 0.9
+    assert json.loads(result.out)["accuracy"]["after"] > 0.9
 
 
 def test_a_defect_of_our_own_is_not_a_verdict(folder: Path) -> None:
@@ -242,17 +246,17 @@ def test_the_demo_needs_nothing_but_the_run_time_dependencies(tmp_path: Path) ->
     assert (tmp_path / "glassine-demo" / "tree-report.html").exists()
 
 
-def test_version_and_help(tmp_path: Path) -> None:
+def test_version_and_help(tmp_path: Path, run: Run) -> None:
     from glassine import __version__
 
-    assert run("--version", cwd=tmp_path).stdout.strip() == f"glassine {__version__}"
-    assert "audit" in run("--help", cwd=tmp_path).stdout
+    assert run("--version", cwd=tmp_path).out.strip() == f"glassine {__version__}"
+    assert "audit" in run("--help", cwd=tmp_path).out
 
 
-def test_a_trusted_pickle_is_read(folder: Path) -> None:
+def test_a_trusted_pickle_is_read(folder: Path, run: Run) -> None:
     done = run("audit", "tree.pkl", "--trust-pickle", "--domain", "people.json", "--json", cwd=folder)
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["model"]["kind"] == "decision tree"
+    assert done.status == 1, done.err
+    assert json.loads(done.out)["model"]["kind"] == "decision tree"
 
 
 def edit(name: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
@@ -456,16 +460,16 @@ BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_input_is_one_clear_line_and_nothing_else(folder: Path, kind: str) -> None:
+def test_bad_input_is_one_clear_line_and_nothing_else(folder: Path, kind: str, run: Run) -> None:
     prepare, arguments, message = BAD[kind]
     prepare(folder)
     before = {path.name for path in folder.iterdir()}
     done = run(*arguments, cwd=folder)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert message in done.stderr
-    assert done.stdout == ""
+    assert done.status == 2, done.out + done.err
+    assert message in done.err
+    assert done.out == ""
     assert {path.name for path in folder.iterdir()} == before
     if "unknown option" not in kind and "unknown command" not in kind:
-        assert done.stderr.startswith("glassine: ")
-        assert done.stderr.count("\n") == 1, done.stderr
-    assert "Traceback" not in done.stderr
+        assert done.err.startswith("glassine: ")
+        assert done.err.count("\n") == 1, done.err
+    assert "Traceback" not in done.err

@@ -114,7 +114,7 @@ def test_a_planted_violation_is_found(path: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("cli.py", "from glassine.report import html\nfrom glassine import auditing, __version__"),
+        ("cli/audit.py", "from glassine.report import html\nfrom glassine import auditing, __version__"),
         ("models/formats/text.py", "from ..tree import DecisionTree\nfrom ...domain import Domain"),
         ("models/__init__.py", "from . import tree\nfrom .rule_list import RuleList"),
         ("domain.py", "import numpy as np\nfrom glassine.errors import GlassineError"),

@@ -1,0 +1,125 @@
+"""``glassine audit`` and ``glassine scrub``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from glassine.cli.options import (
+    DataOption,
+    DomainOption,
+    JsonOption,
+    ModelArgument,
+    PolicyOption,
+    SmallOption,
+    TrustOption,
+)
+from glassine.cli.progress import stages
+from glassine.cli.reading import input_files, load, policy_of, read_domain, read_frame
+from glassine.cli.writing import check_outputs, print_value, text_of, write_report
+from glassine.errors import GlassineError
+
+__all__ = ["audit_command", "scrub_command"]
+
+
+def audit_command(
+    model: ModelArgument,
+    domain: DomainOption = None,
+    data: DataOption = None,
+    sensitive: Annotated[str | None, typer.Option("--sensitive", help="Attribute to look at more closely.")] = None,
+    policy: PolicyOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
+    ] = None,
+    as_json: JsonOption = False,
+    trust_pickle: TrustOption = False,
+    show_small_counts: SmallOption = False,
+    max_steps: Annotated[int, typer.Option("--max-steps", help="Steps that exact counts may take.")] = 300_000,
+) -> None:
+    """Audit a published model. Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input."""
+    from glassine.auditing import audit
+
+    check_outputs([output], [model, domain, data, policy])
+    limits = policy_of(policy)
+    known = read_domain(domain)
+    frame = None if data is None else read_frame(data, known)
+    read = load(model, known, trust_pickle)
+    with stages() as progress:
+        findings = audit(
+            read,
+            domain=known,
+            data=frame,
+            sensitive=sensitive,
+            policy=limits,
+            show_small_counts=show_small_counts,
+            max_steps=max_steps,
+            progress=progress,
+        )
+    findings = replace(findings, inputs=input_files(model=model, domain=domain, data=data, policy=policy))
+    if output is not None:
+        write_report(findings, output, title=model.name)
+    print_value(findings.to_dict() if as_json else text_of(findings, output), as_json)
+    raise typer.Exit(findings.exit_status)
+
+
+def scrub_command(
+    model: ModelArgument,
+    domain: Annotated[Path, typer.Option("--domain", help="Domain, JSON: its cut points are the public ones.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the scrubbed model, JSON.")],
+    counts: Annotated[
+        Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
+    ] = "coarsen",
+    base: Annotated[int, typer.Option("--base", help="Coarsened counts are multiples of this.")] = 10,
+    smallest_leaf: Annotated[int, typer.Option("--smallest-leaf", help="Merge leaves of fewer records.")] = 0,
+    data: DataOption = None,
+    target: Annotated[str | None, typer.Option("--target", help="Column to predict: what does scrubbing cost?")] = None,
+    policy: PolicyOption = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write the report on the scrubbed model, HTML.")
+    ] = None,
+    as_json: JsonOption = False,
+    trust_pickle: TrustOption = False,
+) -> None:
+    """Write a copy with thresholds on the public grid and counts coarsened, and audit it again.
+
+    Exit status: that of the audit of the copy.
+    """
+    from glassine.auditing import audit
+    from glassine.domain import Domain
+    from glassine.models.formats import write_model
+    from glassine.scrubbing import accuracy, scrub
+
+    check_outputs([output, report], [model, domain, data, policy])
+    limits, known = policy_of(policy), Domain.from_json(domain)
+    frame = None if data is None else read_frame(data, known)
+    if target is not None and frame is None:
+        raise GlassineError("--target needs --data: accuracy is measured on given records.")
+    before = load(model, known, trust_pickle)
+    with stages() as progress:
+        progress("scrubbing")
+        result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=frame)
+        cost = None
+        if target is not None:
+            cost = {"before": accuracy(before, frame, target), "after": accuracy(result.model, frame, target)}
+        first = audit(before, domain=known, data=frame, policy=limits, progress=progress)
+        second = audit(result.model, domain=known, data=frame, policy=limits, progress=progress)
+    write_model(result.model, output)
+    first = replace(first, inputs=input_files(model=model, domain=domain, data=data, policy=policy))
+    second = replace(second, inputs=input_files(model=output, domain=domain, data=data, policy=policy))
+    if report is not None:
+        write_report(second, report, title=output.name)
+    changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
+    if as_json:
+        print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
+    else:
+        lines = [
+            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; leaves merged: {result.n_merged}.",
+            f"Verdict before: {first.verdict}; after: {second.verdict}.",
+        ]
+        if cost is not None:
+            lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
+        typer.echo("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
+    raise typer.Exit(second.exit_status)

@@ -1,0 +1,266 @@
+"""A fit from files to files: everything is checked before the ledger is charged, and nothing is lost after it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from glassine.cli.ledger import account_of
+from glassine.cli.progress import Display
+from glassine.cli.reading import input_files, policy_of, read_domain
+from glassine.cli.training import check_public, read_training
+from glassine.cli.writing import check_outputs, check_room, write_report
+from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
+from glassine.files import write_text
+
+if TYPE_CHECKING:
+    from glassine.privacy.ledger import Entry, Ledger
+
+__all__ = ["Charge", "Files", "Order", "Outcome", "run"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """The files that a fit writes."""
+
+    model: Path
+    certificate: Path
+    report: Path | None
+
+    def check(self, inputs: list[Path | None], *, overwrite: bool) -> None:
+        """Raise if one of them cannot be written, or exists and must not be replaced."""
+        outputs = [path for path in (self.model, self.certificate, self.report) if path is not None]
+        check_outputs(outputs, inputs)
+        for path in outputs:
+            if os.path.lexists(path) and not overwrite:
+                raise UnreadableFileError(
+                    f"cannot write {path}: it exists, and a private model cannot be had again for nothing. "
+                    "Name another file, or give --overwrite.",
+                    path=path,
+                )
+        for path in outputs:
+            check_room(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be learnt from what, and where it goes.
+
+    ``options`` are parameters of the learner, None where they are not given.
+    """
+
+    model: str
+    private: bool
+    data: Path
+    target: str
+    domain: Path | None
+    policy: Path | None
+    ledger: Path | None
+    dataset: str | None
+    classes: str | None
+    infer_domain: bool
+    infer_classes: bool
+    files: Files
+    overwrite: bool
+    options: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """What is learnt, in words."""
+        return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == 'tree' else 'rule list'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What was learnt.
+
+    Attributes
+    ----------
+    order : Order
+        What was asked for.
+    estimator : TransparentClassifier
+        The fitted learner.
+    left_out : tuple of str
+        Columns that the domain does not declare.
+    charge : dict or None
+        The charge to the ledger and what is left.
+    verdict : str or None
+        Verdict of the report, if one was asked for.
+    """
+
+    order: Order
+    estimator: Any
+    left_out: tuple[str, ...]
+    charge: dict[str, Any] | None
+    verdict: str | None
+
+
+class Charge:
+    """The charge of a fit, known as soon as the ledger holds it."""
+
+    def __init__(self, path: Path | None, dataset: str | None) -> None:
+        if (path is None) != (dataset is None):
+            raise InvalidParameterError("--ledger and --dataset go together. Give both, or neither.")
+        self.path, self.dataset = path, dataset
+        self.entry: Entry | None = None
+        self.book = None if path is None else self._open(path)
+        if self.book is not None and dataset is not None:
+            self.book.account(dataset)
+
+    def _open(self, path: Path) -> Ledger:
+        from glassine.privacy.ledger import Ledger
+
+        known = self
+
+        class Remembering(Ledger):
+            def charge(self, *args: Any, **kwargs: Any) -> Entry:
+                known.entry = super().charge(*args, **kwargs)
+                return known.entry
+
+        return Remembering(path)
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return what was charged, and what is left as far as that can be told."""
+        if self.entry is None or self.book is None:
+            return None
+        charged = {"ledger": str(self.path), "entry": self.entry.number, "charged": float(self.entry.epsilon)}
+        with contextlib.suppress(GlassineError):
+            return {**charged, **account_of(self.book, self.entry.dataset)}
+        return {**charged, "dataset": self.entry.dataset}
+
+    @contextlib.contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Say on any failure inside that the budget stays spent, if it is."""
+        try:
+            yield
+        except BaseException:
+            if self.entry is not None:
+                typer.echo(
+                    f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
+                    f"{float(self.entry.epsilon):g} is spent.",
+                    err=True,
+                )
+            raise
+
+
+def run(order: Order, display: Display) -> Outcome:
+    """Learn a model and write it with its certificate and report.
+
+    Raises
+    ------
+    GlassineError
+        If something is wrong with the order, its files, the data or the budget. Nothing was charged or written then,
+        but for files that can no longer be written after the fit: model and certificate then go to standard output.
+    """
+    learner = _learner(order)
+    options = _options(order, learner)
+    inputs = [order.data, order.domain, order.policy, order.ledger]
+    order.files.check(inputs, overwrite=order.overwrite)
+    domain = read_domain(order.domain)
+    check_public(
+        domain,
+        order.target,
+        order.classes,
+        private=order.private,
+        infer_domain=order.infer_domain,
+        infer_classes=order.infer_classes,
+    )
+    policy = None if order.policy is None else policy_of(order.policy)
+    charge = Charge(order.ledger, order.dataset)
+    if charge.book is not None:
+        options["ledger"] = charge.book
+    display.stage("reading the records")
+    training = read_training(order.data, order.target, domain, order.classes)
+    with charge.admitted():
+        display.stage("preparing (the first fit compiles, once)", "counting the records", "summing all models")
+        estimator = learner(domain=domain, classes=training.classes, progress=display, **options)
+        with warnings.catch_warnings():
+            # The certificate says the same, and so does the summary.
+            warnings.simplefilter("ignore", PrivacyLeakWarning)
+            estimator.fit(training.frame, order.target)
+        _write(estimator, order.files)
+        verdict = None
+        if order.files.report is not None:
+            display.stage("auditing the model")
+            verdict = _report(order, estimator, None if order.private else training.frame, policy)
+    return Outcome(
+        order=order,
+        estimator=estimator,
+        left_out=training.left_out,
+        charge=charge.to_dict(),
+        verdict=verdict,
+    )
+
+
+def _learner(order: Order) -> Any:
+    from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
+    from glassine.learners.exponential_tree import PrivateTreeClassifier
+    from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
+    from glassine.learners.optimal_tree import OptimalTreeClassifier
+
+    if order.model == "tree":
+        return PrivateTreeClassifier if order.private else OptimalTreeClassifier
+    return PrivateRuleListClassifier if order.private else OptimalRuleListClassifier
+
+
+def _options(order: Order, learner: Any) -> dict[str, Any]:
+    """Return the options that were given, each a parameter of the learner."""
+    given = {name: value for name, value in order.options.items() if value is not None}
+    parameters = inspect.signature(learner).parameters
+    for name in given:
+        if name not in parameters:
+            option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
+            raise InvalidParameterError(f"{option} does not apply to {order.kind}. Leave it out.")
+    for name in ("memory_limit", "time_limit"):
+        if not 0 < given.get(name, 1) < math.inf:
+            raise InvalidParameterError(
+                f"--{name.replace('_', '-')} must be a positive number, got {given[name]!r}. Leave it out."
+            )
+    if "epsilon" in parameters and "epsilon" not in given:
+        raise InvalidParameterError("--epsilon is needed: the privacy budget that the fit spends, such as 0.1.")
+    return given
+
+
+def _write(estimator: Any, files: Files) -> None:
+    """Write model and certificate; should that fail, print them, so that what was paid for is not lost."""
+    from glassine.models.formats import write_model
+    from glassine.models.formats.json import to_dict
+
+    try:
+        write_model(estimator.model_, files.model)
+        write_text(estimator.certificate_.to_json() + "\n", files.certificate)
+    except BaseException as error:
+        saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}
+        typer.echo(json.dumps(saved, indent=2))
+        if isinstance(error, Exception):
+            reason = str(error) if isinstance(error, GlassineError) else f"cannot write {files.model}: {error}."
+            raise UnreadableFileError(
+                f"{reason} Model and certificate stand on standard output instead: save them.", path=files.model
+            ) from None
+        raise
+
+
+def _report(order: Order, estimator: Any, data: Any, policy: Any) -> str:
+    """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
+    from glassine.auditing import audit
+    from glassine.policy import Policy
+
+    # Whoever learnt the model need not doubt its guarantee.
+    limits = policy if policy is not None else Policy(accept_guarantee=True)
+    try:
+        findings = audit(estimator.model_, domain=estimator.domain_, data=data, policy=limits)
+        inputs = input_files(model=order.files.model, domain=order.domain, policy=order.policy)
+        write_report(replace(findings, inputs=inputs), order.files.report or Path(), title=order.files.model.name)
+    except GlassineError as error:
+        raise GlassineError(f"{error} The model is written; only the report is missing.") from None
+    return findings.verdict

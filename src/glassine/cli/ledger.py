@@ -1,0 +1,120 @@
+"""``glassine ledger``: budgets of data sets, and what was charged to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassine.cli.options import JsonOption, LedgerArgument
+from glassine.cli.writing import print_value
+
+if TYPE_CHECKING:
+    from glassine.privacy.ledger import Ledger
+
+__all__ = ["account_of", "budget_command", "charge_command", "sentence", "show_command"]
+
+DatasetArgument = Annotated[str, typer.Argument(help="Name of the data set.")]
+DeltaOption = Annotated[float, typer.Option("--delta", help="Delta, 0 for pure differential privacy.")]
+
+
+def show_command(
+    ledger: LedgerArgument,
+    dataset: Annotated[str | None, typer.Option("--dataset", help="Only this data set.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the budgets of a ledger and their charges."""
+    book = _open(ledger)
+    names = book.datasets() if dataset is None else (dataset,)
+    accounts = [{**account_of(book, name), "charges": _charges(book, name)} for name in names]
+    if as_json:
+        print_value({"ledger": str(ledger), "datasets": accounts}, True)
+        return
+    lines = []
+    for account in accounts:
+        lines.append(sentence(account))
+        lines += [_line(charge) for charge in account["charges"]]
+    print_value("\n".join(lines) or f"{ledger} holds no budget. Set one with: glassine ledger budget", False)
+
+
+def budget_command(
+    ledger: LedgerArgument,
+    dataset: DatasetArgument,
+    epsilon: Annotated[float, typer.Argument(help="Epsilon in all, more than was spent.")],
+    delta: DeltaOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Set the total budget of a data set; makes the ledger if there is none."""
+    book = _open(ledger)
+    book.budget(dataset, epsilon, delta)
+    account = account_of(book, dataset)
+    print_value(account if as_json else sentence(account), as_json)
+
+
+def charge_command(
+    ledger: LedgerArgument,
+    dataset: DatasetArgument,
+    epsilon: Annotated[float, typer.Argument(help="Epsilon of the release.")],
+    note: Annotated[str, typer.Option("--note", help="What is released.")],
+    delta: DeltaOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Charge a release that other software makes, before it is made. `glassine fit` charges its own."""
+    book = _open(ledger)
+    entry = book.charge(dataset, epsilon, delta, note=note)
+    account = account_of(book, dataset)
+    print_value({**account, "charge": entry.number} if as_json else sentence(account), as_json)
+
+
+def _open(path: Path) -> Ledger:
+    from glassine.privacy.ledger import Ledger
+
+    return Ledger(path)
+
+
+def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
+    """Return a data set's budget and what is left of it, as plain values."""
+    account = book.account(dataset)
+    return {
+        "dataset": dataset,
+        "epsilon": float(account.epsilon),
+        "delta": float(account.delta),
+        "spent_epsilon": float(account.spent_epsilon),
+        "spent_delta": float(account.spent_delta),
+        "remaining_epsilon": float(account.remaining_epsilon),
+        "remaining_delta": float(account.remaining_delta),
+    }
+
+
+def sentence(account: dict[str, Any]) -> str:
+    """Return an account as a person reads it."""
+    from glassine.report.wording import clean
+
+    parts = [
+        f"{name} {account[f'spent_{name}']:.12g} of {account[name]:.12g} spent, "
+        f"{account[f'remaining_{name}']:.12g} left"
+        for name in ("epsilon", "delta")
+        if name == "epsilon" or account[name]
+    ]
+    return f"{clean(account['dataset'])}: {'; '.join(parts)}."
+
+
+def _charges(book: Ledger, dataset: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": entry.number,
+            "at": entry.at,
+            "epsilon": float(entry.epsilon),
+            "delta": float(entry.delta),
+            "note": entry.note,
+        }
+        for entry in book.entries(dataset)
+    ]
+
+
+def _line(charge: dict[str, Any]) -> str:
+    from glassine.report.wording import clean
+
+    delta = f", delta {charge['delta']:.12g}" if charge["delta"] else ""
+    return f"  {charge['number']}  {charge['at']}  epsilon {charge['epsilon']:.12g}{delta}  {clean(charge['note'])}"

@@ -1,0 +1,107 @@
+"""What the commands read: records, domains, policies and models, each with a clear error."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glassine.errors import UnreadableFileError
+from glassine.files import read_bytes
+
+if TYPE_CHECKING:
+    from glassine.domain import Domain
+    from glassine.findings import InputFile
+    from glassine.models import DecisionTree, RuleList
+    from glassine.policy import Policy
+
+__all__ = ["categories", "input_files", "load", "policy_of", "read_domain", "read_frame"]
+
+GAPS = ("", "?", "NA", "NaN", "nan")
+"""What a CSV file may say for a missing value, unless some category lists it."""
+
+
+def read_frame(path: Path, domain: Domain | None = None, *, texts: Mapping[str, Sequence[str]] | None = None) -> Any:
+    """Return a CSV or Parquet file as a frame, read by content and with a clear error.
+
+    Columns of a CSV file that the domain declares as categories of strings are read as strings, so that 01 stays 01;
+    so are those of ``texts``, whose listed values are then no gaps.
+    """
+    import polars as pl
+
+    head = _head(path)
+    if not head.strip():
+        raise UnreadableFileError(f"{path} is empty. Give a CSV file with a header, or a Parquet file.", path=path)
+    try:
+        if head == b"PAR1":
+            return pl.read_parquet(path)
+        known = {**categories(domain), **(texts or {})}
+        listed = {value for values in known.values() for value in values}
+        written = [name for name, values in known.items() if all(isinstance(value, str) for value in values)]
+        frame = pl.read_csv(
+            path,
+            infer_schema_length=None,
+            null_values=[gap for gap in GAPS if gap not in listed],
+            schema_overrides=dict.fromkeys(written, pl.String),
+        )
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise UnreadableFileError(
+            f"{path} is not a CSV or Parquet file that can be read: {first}.", path=path
+        ) from None
+    twice = [name for name in frame.columns if "_duplicated_" in name]
+    if twice:
+        name = twice[0].rsplit("_duplicated_", 1)[0]
+        raise UnreadableFileError(f"{path} has two columns named {name!r}. Rename one.", path=path)
+    if len(frame.columns) == 1 and any(mark in frame.columns[0] for mark in ";\t|"):
+        raise UnreadableFileError(f"{path} is not separated by commas: its header is {frame.columns[0]!r}.", path=path)
+    return frame
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(4)
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", path=path) from None
+
+
+def categories(domain: Domain | None) -> dict[str, tuple[Any, ...]]:
+    """Return the values of the categories of a domain, by attribute."""
+    from glassine.domain import Category
+
+    attributes = {} if domain is None else {name: domain[name] for name in domain}
+    return {name: attribute.values for name, attribute in attributes.items() if isinstance(attribute, Category)}
+
+
+def read_domain(path: Path | None) -> Domain | None:
+    """Return the domain of a file, if one is given."""
+    from glassine.domain import Domain
+
+    return None if path is None else Domain.from_json(path)
+
+
+def policy_of(path: Path | None) -> Policy:
+    """Return the policy of a file, or the default one."""
+    from glassine.policy import Policy
+
+    return Policy() if path is None else Policy.from_toml(path)
+
+
+def load(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList:
+    """Return the model of a file."""
+    from glassine.models.formats import load_model
+
+    return load_model(path, domain, trust_pickle=trust_pickle)
+
+
+def input_files(**paths: Path | None) -> tuple[InputFile, ...]:
+    """Return name and SHA-256 of the files that were given, by role."""
+    from glassine.findings import InputFile
+
+    return tuple(
+        InputFile(role=role, name=path.name, sha256=hashlib.sha256(read_bytes(path)).hexdigest())
+        for role, path in paths.items()
+        if path is not None
+    )

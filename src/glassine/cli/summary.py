@@ -1,0 +1,118 @@
+"""What ``glassine fit`` says of what it learnt."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from glassine.cli.fitting import Outcome
+from glassine.cli.ledger import sentence
+
+__all__ = ["to_dict", "to_text"]
+
+WIDTH = 100
+MOST_LINES = 60
+
+
+def to_dict(outcome: Outcome) -> dict[str, Any]:
+    """Return the outcome of a fit as plain JSON values: model and certificate in full, and where they were written."""
+    from glassine.models.formats.json import to_dict as model_dict
+
+    files = outcome.order.files
+    return {
+        "model": model_dict(outcome.estimator.model_),
+        "certificate": outcome.estimator.certificate_.to_dict(),
+        "files": {
+            "model": str(files.model),
+            "certificate": str(files.certificate),
+            "report": None if files.report is None else str(files.report),
+        },
+        "charge": outcome.charge,
+        "left_out": list(outcome.left_out),
+        "verdict": outcome.verdict,
+        # Errors of a private model would be a release of their own.
+        "error_rate": None if outcome.order.private else _error_rate(outcome.estimator.model_),
+    }
+
+
+def to_text(outcome: Outcome) -> str:
+    """Return the outcome of a fit for a person."""
+    files = outcome.order.files
+    parts = [_headline(outcome), "", *_model_lines(outcome), ""]
+    sentences = [*_privacy(outcome), _accuracy(outcome)]
+    if outcome.left_out:
+        sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
+    for said in sentences:
+        parts += textwrap.wrap(said, WIDTH, break_on_hyphens=False, break_long_words=False)
+    parts += ["", f"Model: {files.model}", f"Certificate: {files.certificate}"]
+    if files.report is not None:
+        parts.append(f"Report: {files.report} ({outcome.verdict})")
+    return "\n".join([*parts, _next(outcome)])
+
+
+def _headline(outcome: Outcome) -> str:
+    model = outcome.estimator.model_
+    if outcome.order.private:
+        return f"Private {model}, drawn at epsilon {outcome.estimator.certificate_.epsilon:g}."
+    return f"{str(model).capitalize()}, of fewest errors: not private."
+
+
+def _model_lines(outcome: Outcome) -> list[str]:
+    from glassine.models.formats import to_text as model_text
+
+    lines = model_text(outcome.estimator.model_, outcome.estimator.domain_).rstrip("\n").split("\n")
+    if len(lines) <= MOST_LINES:
+        return lines
+    return [*lines[:MOST_LINES], f"... and {len(lines) - MOST_LINES} lines more: glassine export --to text"]
+
+
+def _privacy(outcome: Outcome) -> list[str]:
+    certificate, model = outcome.estimator.certificate_, outcome.estimator.model_
+    if not outcome.order.private:
+        return [
+            "No guarantee: the tree and its counts are those of the records. Audit the model before it is published."
+        ]
+    said = []
+    if certificate.holds:
+        said.append(
+            f"Guarantee: epsilon {certificate.epsilon:g}, delta {certificate.delta:g}, {certificate.neighboring}."
+        )
+    else:
+        said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
+    if model.guarantee is not None and model.guarantee.count_scale is not None:
+        said.append(f"The counts carry noise of scale {model.guarantee.count_scale:g} records; those below 0 read 0.")
+    charge = outcome.charge
+    if charge is None:
+        said.append("No ledger: nothing adds this fit to others on the same records.")
+    else:
+        left = f" {sentence(charge)}" if "epsilon" in charge else ""
+        said.append(f"Charged to {charge['ledger']}, entry {charge['entry']}.{left}")
+    return said
+
+
+def _accuracy(outcome: Outcome) -> str:
+    if outcome.order.private:
+        return "Accuracy is not told: measured on private records it would be one more release."
+    return f"Errors on the training records: {100 * _error_rate(outcome.estimator.model_):.3g}%."
+
+
+def _error_rate(model: Any) -> float:
+    """Return the share of records that exact counts leave wrong."""
+    counts = [cell.evidence.counts for cell in model.cells]
+    wrong, total = sum(sum(row) - max(row) for row in counts), sum(map(sum, counts))
+    return float(wrong / max(1, total))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    from glassine.report.wording import clean
+
+    return clean(", ".join(names))
+
+
+def _next(outcome: Outcome) -> str:
+    order = outcome.order
+    domain = "" if order.domain is None else f" --domain {order.domain}"
+    audit = f"glassine audit {order.files.model}{domain}"
+    if order.private:
+        return f"Next: {audit} --policy P.toml, with accept_guarantee = true in P.toml"
+    return f"Next: {audit} --data {order.data} -o report.html"

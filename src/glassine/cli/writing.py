@@ -1,0 +1,106 @@
+"""What the commands write: files that are checked before any work is done, and standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from glassine.errors import UnreadableFileError
+from glassine.files import write_text
+
+if TYPE_CHECKING:
+    from glassine.findings import Findings
+
+__all__ = ["check_outputs", "check_room", "print_value", "text_of", "write_bytes", "write_report"]
+
+ROOM = 2**20
+"""Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
+
+
+def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
+    """Raise before any work if an output is an input, another output or a folder, or lies in no folder."""
+    taken = {_resolved(path) for path in inputs if path is not None}
+    for path in outputs:
+        if path is None:
+            continue
+        resolved = _resolved(path)
+        if resolved in taken:
+            raise UnreadableFileError(f"cannot write {path}: it is read or written already. Name another.", path=path)
+        if resolved.is_dir():
+            raise UnreadableFileError(f"cannot write {path}: it is a folder. Name a file in it.", path=path)
+        if not resolved.parent.is_dir():
+            raise UnreadableFileError(f"cannot write {path}: its folder does not exist. Make it first.", path=path)
+        taken.add(resolved)
+
+
+def _resolved(path: Path) -> Path:
+    """Return where a path leads; raise if it leads nowhere, such as a link to itself or a name too long."""
+    try:
+        resolved = path.resolve()
+        resolved.is_dir()
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or "it is a link to itself"
+        raise UnreadableFileError(f"cannot use the path {path}: {reason}.", path=path) from None
+    return resolved
+
+
+def check_room(path: Path) -> None:
+    """Raise if a file of a megabyte cannot be written beside a path, such as for want of rights or of room."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as stream:
+            stream.write(bytes(ROOM))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+
+
+def write_bytes(data: bytes, path: Path) -> None:
+    """Write a binary file through a temporary neighbour, whole or not at all."""
+    mask = os.umask(0)
+    os.umask(mask)
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
+            temporary = Path(stream.name)
+            try:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+                temporary.chmod(0o666 & ~mask)
+                os.replace(temporary, path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+
+
+def write_report(findings: Findings, output: Path, *, title: str) -> None:
+    """Write a report as HTML, or as JSON or text by its ending."""
+    from glassine.report import render_html
+
+    if output.suffix == ".json":
+        findings.to_json(output)
+    elif output.suffix == ".txt":
+        write_text(text_of(findings), output)
+    else:
+        write_text(render_html(findings, title=title), output)
+
+
+def text_of(findings: Findings, output: Path | None = None) -> str:
+    """Return a report as text, with the path of the written one at its end."""
+    from glassine.report import render_text
+
+    text = render_text(findings)
+    return text if output is None else f"{text.rstrip()}\n\nReport: {output}\n"
+
+
+def print_value(value: Any, as_json: bool) -> None:
+    """Print plain values as JSON, or text."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if as_json else str(value).rstrip())

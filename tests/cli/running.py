@@ -1,0 +1,64 @@
+"""Runs of the command line, and the records that they are given."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+from glassine import Binary, Category, Integer
+
+THRESHOLDS = (30, 50, 70)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a run printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run: TypeAlias = Callable[..., Done]
+
+
+def process(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run some code, then a command, in a process of its own."""
+    lines = (
+        f"{code}\nimport sys\nsys.argv = ['glassine', *{list(arguments)!r}]\nimport glassine.cli\nglassine.cli.main()\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", lines],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error", "COLUMNS": "200"},
+    )
+
+
+def people(n: int = 300) -> pl.DataFrame:
+    """Return records of which the old smokers are ill."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"id": np.arange(n), "age": rng.integers(18, 90, n), "smoker": rng.integers(0, 2, n)})
+    ill = (pl.col("age") > 50) & (pl.col("smoker") == 1)
+    return frame.with_columns(ill=pl.when(ill).then(pl.lit("yes")).otherwise(pl.lit("no")))
+
+
+def attributes() -> dict[str, Integer | Binary | Category]:
+    """Return the public attributes of the records, without their number."""
+    return {"age": Integer(18, 90, thresholds=THRESHOLDS), "smoker": Binary(), "ill": Category(("no", "yes"))}
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder with its content."""
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -1,0 +1,135 @@
+"""``glassine export``: every form, from the command line."""
+
+from __future__ import annotations
+
+import errno
+import json
+import pickle
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine import RuleList, load_model, write_model
+from tests.cli.running import Run, listing, people
+
+RULES = """
+if [age > 50] and [smoker] then [yes] ([3 ; 40] examples)
+else [no] ([60 ; 5] examples)
+"""
+
+
+@pytest.fixture
+def model(folder: Path) -> Path:
+    write_model(RuleList.from_text("classes: [no] [yes]" + RULES), folder / "rules.json")
+    return folder
+
+
+def test_sql_predicts_alike(model: Path, run: Run) -> None:
+    done = run(
+        *("export", "rules.json", "--to", "sql", "--table", "people", "--prediction", "guess", "--probabilities"),
+        *("-o", "q.sql"),
+        cwd=model,
+    )
+    assert done.status == 0, done.err
+    assert done.out == "Written: q.sql\n"
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE people (id, age, smoker, ill)")
+    database.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people().rows())
+    database.row_factory = sqlite3.Row
+    found = database.execute((model / "q.sql").read_text()).fetchall()
+    database.close()
+    assert len(found) == len(people())
+    assert all(row["guess"] == row["ill"] for row in found)
+    assert {row["probability_yes"] for row in found if row["guess"] == "yes"} == {40 / 43}
+    case = run("export", "rules.json", "--to", "sql", cwd=model)
+    assert case.out.startswith("CASE\n")
+
+
+def test_python_predicts_alike(model: Path, run: Run) -> None:
+    done = run("export", "rules.json", "--to", "python", cwd=model)
+    assert done.status == 0, done.err
+    space: dict[str, Any] = {}
+    exec(done.out, space)  # noqa: S102 - the code under test
+    assert [space["predict"](row) for row in people().iter_rows(named=True)] == people()["ill"].to_list()
+
+
+def test_text_reads_back(model: Path, run: Run) -> None:
+    done = run("export", "rules.json", "--to", "text", "--domain", "domain.json", "-o", "rules.txt", cwd=model)
+    assert done.status == 0, done.err
+    read = load_model(model / "rules.txt")
+    assert isinstance(read, RuleList)
+    assert read.rules == RuleList.from_text("classes: [no] [yes]" + RULES).rules
+
+
+@pytest.mark.parametrize("name", ["p.skops", "p.pkl"])
+def test_a_pipeline_predicts_alike(model: Path, run: Run, name: str) -> None:
+    done = run("export", "rules.json", "--to", "sklearn", "-o", name, cwd=model)
+    assert done.status == 0, done.err
+    if name == "p.pkl":
+        pipeline = pickle.loads((model / name).read_bytes())
+    else:
+        from skops import io
+
+        pipeline = io.load(model / name, trusted=["sklearn.tree._tree.Tree"])
+    assert pipeline.predict(people()).tolist() == people()["ill"].to_list()
+    assert (model / name).stat().st_mode & 0o777 == (model / "rules.json").stat().st_mode & 0o777
+
+
+def test_json(model: Path, run: Run) -> None:
+    text = run("export", "rules.json", "--to", "sql", cwd=model).out
+    plain = json.loads(run("export", "rules.json", "--to", "sql", "--json", cwd=model).out)
+    assert plain == {"to": "sql", "file": None, "text": text.rstrip("\n")}
+    written = json.loads(run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", "--json", cwd=model).out)
+    assert written == {"to": "sklearn", "file": "p.pkl"}
+
+
+BAD = {
+    "no model": (("none.json", "--to", "sql"), "cannot read none.json"),
+    "data for a model": (("people.csv", "--to", "sql"), "no model"),
+    "a table for Python": (("rules.json", "--to", "python", "--table", "t"), "are for SQL"),
+    "probabilities without a table": (("rules.json", "--to", "sql", "--probabilities"), "--table"),
+    "a prediction without a table": (("rules.json", "--to", "sql", "--prediction", "p"), "--table"),
+    "a pipeline on the screen": (("rules.json", "--to", "sklearn"), "written to a file"),
+    "a pipeline of no known ending": (("rules.json", "--to", "sklearn", "-o", "p.bin"), ".skops or .pkl"),
+    "over the model": (("rules.json", "--to", "text", "-o", "rules.json"), "read or written already"),
+    "into no folder": (("rules.json", "--to", "text", "-o", "no/such.txt"), "folder does not exist"),
+    "over a folder": (("rules.json", "--to", "text", "-o", "."), "folder"),
+    "a table of no name": (("rules.json", "--to", "sql", "--table", ""), "needs a name"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_clear_line(model: Path, run: Run, kind: str) -> None:
+    before = listing(model)
+    arguments, message = BAD[kind]
+    done = run("export", *arguments, cwd=model)
+    assert done.status == 2, done.out
+    assert done.err.startswith("glassine: ")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert done.out == ""
+    assert listing(model) == before
+
+
+def test_without_skops(model: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skops", None)
+    done = run("export", "rules.json", "--to", "sklearn", "-o", "p.skops", cwd=model)
+    assert done.status == 2
+    assert "pip install 'glassine[formats]'" in done.err
+    assert not (model / "p.skops").exists()
+
+
+def test_a_pipeline_is_written_whole_or_not_at_all(model: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (model / "p.pkl").write_bytes(b"old")
+    before = listing(model)
+    monkeypatch.setattr("os.fsync", full)
+    done = run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", cwd=model)
+    assert done.status == 2
+    assert done.err == "glassine: cannot write p.pkl: No space left on device.\n"
+    assert listing(model) == before
