@@ -10,7 +10,7 @@ from typing import Any
 
 from glassine.errors import UnreadableFileError
 
-__all__ = ["parse_json", "read_bytes", "read_json", "read_text", "write_json", "write_text"]
+__all__ = ["parse_json", "read_bytes", "read_json", "read_text", "write_bytes", "write_json", "write_text"]
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -75,14 +75,23 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write a text file through a temporary neighbour, so that readers see the old file or the whole new one."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise UnreadableFileError(f"cannot write {os.fspath(path)}: {error}.", path=path) from None
+    write_bytes(data, path)
+
+
+def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a binary file, whole or not at all, as :func:`write_text` does."""
     target = Path(path)
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise UnreadableFileError(f"cannot write {target}: {error.strerror or error}.", path=path) from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, 0o666 & ~_umask())

@@ -87,7 +87,7 @@ def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakag
     answers: list[tuple[str, float | None, float | None, str]] = [
         ("smallest_leaf", policy.smallest_leaf, None, f"{covered}, however few a part captured."),
         ("purest_leaf", policy.purest_leaf, None, f"{covered}, in parts of one outcome, too."),
-        ("largest_bits_per_record", policy.largest_bits_per_record, round(bits, 3), moved),
+        ("largest_bits_per_record", policy.largest_bits_per_record, math.ceil(bits * 10) / 10, moved),
         ("thresholds_off_grid", policy.thresholds_off_grid, values.n_off_grid, f"{covered}, by thresholds, too."),
     ]
     if values.n_midpoints is not None:

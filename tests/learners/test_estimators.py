@@ -41,6 +41,7 @@ from glassine import (
 )
 from glassine.domain import Literal
 from glassine.errors import BudgetExceededError, ClassTooLargeError, InvalidDataError, InvalidParameterError
+from glassine.models.formats import fingerprint
 
 DOMAIN = Domain(
     {
@@ -170,6 +171,9 @@ def test_certificate_adds_up_and_names_every_release(kind: Any) -> None:
     assert learner.model_.guarantee.epsilon == 0.3
     assert learner.model_.guarantee.count_scale == counts.scale
     assert type(certificate).from_json(certificate.to_json()) == certificate
+    assert certificate.model == fingerprint(learner.model_)
+    other = private(kind, epsilon=0.3, leaf_counts_share=0.5).fit(frame, y)
+    assert other.certificate_.model != certificate.model
 
 
 @pytest.mark.parametrize("kind", PRIVATE)
@@ -183,6 +187,26 @@ def test_caveats_void_the_guarantee(kind: Any) -> None:
     assert not inferred.certificate_.holds
     assert [text.split()[0] for text in inferred.certificate_.caveats] == ["classes", "domain"]
     assert inferred.model_.guarantee.caveats == inferred.certificate_.caveats
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_a_domain_inferred_beforehand_voids_the_guarantee_too(kind: Any) -> None:
+    frame, y = people()
+    inferred = Domain.infer(frame.with_columns(ill=pl.Series(y)))
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        learner = private(kind, domain=inferred, classes=None, random_state=None).fit(frame, pd.Series(y, name="ill"))
+    assert len(caught) == 2
+    assert [text.split()[0] for text in learner.certificate_.caveats] == ["classes", "domain"]
+    partly = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "age": inferred["age"]})
+    with pytest.warns(PrivacyLeakWarning, match="domain inferred"):
+        assert not private(kind, domain=partly, random_state=None).fit(frame, y).certificate_.holds
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_fractions_are_no_classes(kind: Any) -> None:
+    frame, _ = people(50)
+    with pytest.raises(InvalidDataError, match="continuous"):
+        private(kind, classes=None).fit(frame, np.linspace(0.1, 0.9, 50))
 
 
 @pytest.mark.parametrize("kind", PRIVATE)

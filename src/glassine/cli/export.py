@@ -10,9 +10,9 @@ import typer
 
 from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TrustOption
 from glassine.cli.reading import load, read_domain
-from glassine.cli.writing import check_outputs, print_value, write_bytes
+from glassine.cli.writing import check_outputs, print_value
 from glassine.errors import GlassineError, UnreadableFileError
-from glassine.files import write_text
+from glassine.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain

@@ -17,7 +17,7 @@ from glassine.files import write_text
 if TYPE_CHECKING:
     from glassine.findings import Findings
 
-__all__ = ["check_outputs", "check_room", "print_value", "text_of", "write_bytes", "write_report"]
+__all__ = ["check_outputs", "check_room", "print_value", "text_of", "write_report"]
 
 ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
@@ -57,26 +57,6 @@ def check_room(path: Path) -> None:
             stream.write(bytes(ROOM))
             stream.flush()
             os.fsync(stream.fileno())
-    except OSError as error:
-        raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
-
-
-def write_bytes(data: bytes, path: Path) -> None:
-    """Write a binary file through a temporary neighbour, whole or not at all."""
-    mask = os.umask(0)
-    os.umask(mask)
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
-            temporary = Path(stream.name)
-            try:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-                temporary.chmod(0o666 & ~mask)
-                os.replace(temporary, path)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
     except OSError as error:
         raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
 

@@ -64,7 +64,7 @@ class LiteralLogic:
             If a literal names an attribute or a value that the domain does not have.
         """
         space = Space(domain, literals, domain_aware=True)
-        full = [sum(1 << atom for atom, weight in enumerate(factor.weights) if weight > 0) for factor in space.factors]
+        full = [factor.possible for factor in space.factors]
         kept: list[tuple[int, int, int, Literal]] = []
         seen: set[tuple[int, int]] = set()
         for position, literal in enumerate(dict.fromkeys(literals)):

@@ -77,7 +77,7 @@ class RuleLogic:
 
 
 def _possible(space: Space, factor: int) -> int:
-    return sum(1 << atom for atom, weight in enumerate(space.factors[factor].weights) if weight > 0)
+    return space.factors[factor].possible
 
 
 def _box(space: Space, rule: Sequence[Literal]) -> Box:

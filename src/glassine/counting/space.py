@@ -39,6 +39,11 @@ class Factor(Protocol):
         """Measure of each atom."""
         ...
 
+    @property
+    def possible(self) -> int:
+        """Atoms that some record can have, as a bit mask; a single point of a continuum is one, of measure zero."""
+        ...
+
     def mask(self, literal: Literal) -> int:
         """Return the atoms on which a literal holds, as a bit mask."""
         ...
@@ -71,6 +76,16 @@ class NumberFactor:
             continuum = isinstance(attribute, Real) and attribute.resolution is None
             weights.append(sum(weights, start=Fraction(0)) if continuum else 1)
         self.weights: tuple[Measure, ...] = tuple(weights)
+
+    @property
+    def possible(self) -> int:
+        """Atoms that some record can have, as a bit mask."""
+        attribute = self._attribute
+        mask = sum(1 << atom for atom, weight in enumerate(self.weights) if weight > 0)
+        if isinstance(attribute, Real) and attribute.resolution is None:
+            # A bound, to which values are clipped, may be an atom of its own.
+            mask |= sum(1 << i for i, (lo, hi) in enumerate(self._spans) if lo < attribute.hi and hi >= attribute.lo)
+        return mask
 
     def _pieces(self, literal: Literal) -> list[tuple[float, float]]:
         """Return the intervals ``(lo, hi]`` that a literal speaks of, before negation."""
@@ -170,6 +185,11 @@ class ListFactor:
             literal: sum(1 << atom for atom, members in enumerate(self._classes) if truth[members[0]])
             for literal, truth in truths.items()
         }
+
+    @property
+    def possible(self) -> int:
+        """Atoms that some record can have, as a bit mask: all."""
+        return (1 << len(self._classes)) - 1
 
     def mask(self, literal: Literal) -> int:
         """Return the atoms on which a literal holds, as a bit mask."""

@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 from glassine.errors import InvalidParameterError
-from glassine.models import Guarantee
+from glassine.models import DecisionTree, Guarantee, RuleList
+from glassine.models.formats import fingerprint
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.exact import decimal
+from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.ledger import Ledger
 
-__all__ = ["SEEDED", "Budget", "certify", "charge", "check_number", "guarantee"]
+__all__ = ["SEEDED", "Budget", "certify", "charge", "check_number", "claim", "selection_event"]
 
 SEEDED = "seeded: not private"
 TIMING = "running time and memory use are not observed"
@@ -116,12 +117,18 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
     )
 
 
+def claim(budget: Budget, caveats: Sequence[str]) -> Guarantee:
+    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale 1 / epsilon."""
+    scale = float_above(1 / budget.counts) if budget.counts else None
+    return Guarantee(epsilon=float(budget.total), count_scale=scale, caveats=tuple(caveats))
+
+
 def certify(
     budget: Budget,
     events: Sequence[Event],
+    model: DecisionTree | RuleList,
     *,
     caveats: Sequence[str],
-    seeded: bool,
     public: Mapping[str, Any],
 ) -> Certificate:
     """Return the certificate of a fit; its constructor adds up the events."""
@@ -129,17 +136,7 @@ def certify(
         epsilon=float(budget.total),
         events=tuple(events),
         assumptions=(TIMING, ONE_FIT),
-        caveats=(*caveats, *([SEEDED] if seeded else [])),
+        caveats=tuple(caveats),
         public=public,
-    )
-
-
-def guarantee(certificate: Certificate, count_scale: float | None) -> Guarantee:
-    """Return what a published model states of its certificate."""
-    return Guarantee(
-        epsilon=certificate.epsilon,
-        delta=certificate.delta,
-        neighboring=certificate.neighboring,
-        count_scale=count_scale,
-        caveats=certificate.caveats,
+        model=fingerprint(model),
     )

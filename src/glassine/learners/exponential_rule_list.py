@@ -11,7 +11,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners import gibbs
 from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import Budget, certify, charge, check_number, guarantee, selection_event
+from glassine.learners.budget import SEEDED, Budget, certify, charge, check_number, claim, selection_event
 from glassine.learners.exponential_tree import refuse_unsupported
 from glassine.learners.gibbs import Weighting
 from glassine.learners.intake import Intake, pack, take_in
@@ -21,7 +21,6 @@ from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
 from glassine.learners.pools import PoolPlan
 from glassine.learners.publishing import list_model
-from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 
@@ -209,16 +208,19 @@ class PrivateRuleListClassifier(TransparentClassifier):
         if budget.counts:
             counts, event = noisy_histogram(sums.class_counts(drawn), budget.counts, budget.total, randomness)
             events.append(event)
-        self._release(intake, plan, budget, events, randomness)
-        self.model_ = list_model(
+        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
+        model = list_model(
             drawn,
             lists.logic.antecedents,
             counts=counts,
             attributes=intake.domain.names,
             classes=intake.classes,
             source="glassine.PrivateRuleListClassifier",
-            guarantee=guarantee(self.certificate_, float(1 / budget.counts) if budget.counts else None),
+            guarantee=claim(budget, caveats),
         )
+        certificate = certify(budget, events, model, caveats=caveats, public=self._public(intake, plan))
+        self._publish(intake.classes, intake.domain)
+        self.model_, self.certificate_ = model, certificate
         return self
 
     def _class(self, domain: Domain, plan: PoolPlan, literals: Sequence[Literal], n_classes: int) -> ListClass:
@@ -229,15 +231,11 @@ class PrivateRuleListClassifier(TransparentClassifier):
         plan = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
         return self._class(domain, plan, plan.literals.widest(), n_classes)
 
-    def _release(
-        self, intake: Intake, plan: PoolPlan, budget: Budget, events: Sequence[Event], randomness: Randomness
-    ) -> None:
-        self._publish(intake.classes, intake.domain)
-        public = {
+    def _public(self, intake: Intake, plan: PoolPlan) -> dict[str, Any]:
+        return {
             "model class": f"all rule lists of up to {self.max_rules} rules of the pool",
             "pool": plan.text(),
             "literals": plan.literals.text(),
             "prior weight of a rule": float(self.rule_weight),
             "classes": list(intake.classes),
         }
-        self.certificate_ = certify(budget, events, caveats=intake.caveats, seeded=randomness.seeded, public=public)

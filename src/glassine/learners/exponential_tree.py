@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners import gibbs
 from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import Budget, certify, charge, check_number, guarantee, selection_event
+from glassine.learners.budget import SEEDED, Budget, certify, charge, check_number, claim, selection_event
 from glassine.learners.gibbs import Weighting
 from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
@@ -21,7 +21,6 @@ from glassine.learners.limits import check_size
 from glassine.learners.literals import LiteralPlan, check_whole
 from glassine.learners.publishing import leaf_nodes, tree_model
 from glassine.learners.tree_class import TreeClass
-from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 
@@ -222,16 +221,19 @@ class PrivateTreeClassifier(TransparentClassifier):
             exact = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
             counts, event = noisy_histogram(exact, budget.counts, budget.total, randomness)
             events.append(event)
-        self._release(intake, plan, budget, events, randomness)
-        self.model_ = tree_model(
+        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
+        model = tree_model(
             tree,
             trees.logic.literals,
             counts=counts,
             domain=intake.domain,
             classes=intake.classes,
             source="glassine.PrivateTreeClassifier",
-            guarantee=guarantee(self.certificate_, float(1 / budget.counts) if budget.counts else None),
+            guarantee=claim(budget, caveats),
         )
+        certificate = certify(budget, events, model, caveats=caveats, public=self._public(intake, plan))
+        self._publish(intake.classes, intake.domain)
+        self.model_, self.certificate_ = model, certificate
         return self
 
     def _class(self, domain: Domain, literals: Sequence[Literal], n_classes: int) -> TreeClass:
@@ -242,17 +244,13 @@ class PrivateTreeClassifier(TransparentClassifier):
         plan = LiteralPlan.of(domain, self.literals, self.n_quantiles)
         return self._class(domain, plan.widest(), n_classes)
 
-    def _release(
-        self, intake: Intake, plan: LiteralPlan, budget: Budget, events: Sequence[Event], randomness: Randomness
-    ) -> None:
-        self._publish(intake.classes, intake.domain)
-        public = {
+    def _public(self, intake: Intake, plan: LiteralPlan) -> dict[str, Any]:
+        return {
             "model class": f"all trees of depth {self.max_depth} over the literals",
             "literals": plan.text(),
             "prior weight of a split": float(self.split_weight),
             "classes": list(intake.classes),
         }
-        self.certificate_ = certify(budget, events, caveats=intake.caveats, seeded=randomness.seeded, public=public)
 
 
 def refuse_unsupported(unsupported: dict[str, Any]) -> None:

@@ -113,7 +113,10 @@ def take_in(
     check_consistent_length(_first(records), labels)
     if is_missing(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
         raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or label these records.")
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InvalidDataError(f"{error} Give one class per record.") from None
     if sample_weight is not None:
         multiplicities = _multiplicities(sample_weight, len(labels))
         records, labels, multiplicities = _weighed(records, labels, multiplicities)
@@ -126,7 +129,11 @@ def take_in(
         domain = infer(_as_frame(names, records))
         caveats.append(DOMAIN_FROM_DATA)
     else:
+        if isinstance(target, str) and target in domain and domain[target].inferred and classes is None:
+            caveats.append(CLASSES_FROM_DATA)
         domain = _without_target(domain, names, target)
+        if domain.inferred:
+            caveats.append(DOMAIN_FROM_DATA)
     if warn and caveats:
         _warn(caveats)
     return Intake(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log10
+from math import isfinite, log10
 
 from glassine.errors import ClassTooLargeError
 from glassine.learners.gibbs import LOG_RANGE
@@ -13,8 +13,11 @@ SECONDS_PER_STEP = 7e-9
 """Time of one choice of one node and class on one core of a 2020s server; the estimate's only constant."""
 
 
-def human_bytes(size: int) -> str:
-    """Return a number of bytes in words."""
+def human_bytes(size: float) -> str:
+    """Return a number of bytes in words; a limit may be infinite."""
+    if not isfinite(size):
+        return f"{size:g}"
+    size = int(size)
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if size < 1000 or unit == "TB":
             break
@@ -49,7 +52,7 @@ def check_size(
     time = f"{seconds:.0f} s" if seconds < 1e6 else f"10^{log10(seconds):.0f} s"
     raise ClassTooLargeError(
         f"{what}: summing this class needs {human_bytes(table_bytes)} and about {time} on one core, the limits are "
-        f"memory_limit={human_bytes(int(memory_limit))} and time_limit={time_limit:g} s. {ways_out}",
+        f"memory_limit={human_bytes(memory_limit)} and time_limit={time_limit:g} s. {ways_out}",
         bytes_needed=table_bytes,
         seconds_needed=seconds,
     )

@@ -46,6 +46,9 @@ class Certificate:
         What voids it: "seeded: not private", "domain inferred from the data: the guarantee does not cover it".
     public : dict
         What is taken as public knowledge, as JSON values.
+    model : str, optional
+        SHA-256 of the JSON of the model that was released, so that a certificate is not put beside another: see
+        :func:`glassine.models.formats.fingerprint`.
     version : str
         Version of this package.
 
@@ -76,6 +79,7 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
     version: str = __version__
 
     def __post_init__(self) -> None:
@@ -86,6 +90,9 @@ class Certificate:
             raise InvalidCertificateError(f"delta must lie in [0, 1), got {self.delta}.")
         for name in ("events", "assumptions", "caveats"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        model: object = self.model
+        if model is not None and not (isinstance(model, str) and len(model) == 64):
+            raise InvalidCertificateError(f"model must be the 64 digits of a SHA-256, got {model!r}.")
         for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
             _check_text(text)
         object.__setattr__(self, "public", _plain(self.public))
@@ -121,6 +128,7 @@ class Certificate:
             "assumptions": list(self.assumptions),
             "caveats": list(self.caveats),
             "public": _plain(self.public),
+            "model": self.model,
             "version": self.version,
         }
 
@@ -190,6 +198,8 @@ class Certificate:
         if self.public:
             lines += ["Taken as public:"]
             lines += [f"  - {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.public.items()]
+        if self.model:
+            lines.append(f"Of the model with the SHA-256 {self.model}.")
         return "\n".join([*lines, f"glassine {self.version}"])
 
     def __str__(self) -> str:
@@ -227,6 +237,7 @@ _FIELDS = {
     "assumptions",
     "caveats",
     "public",
+    "model",
     "version",
 }
 

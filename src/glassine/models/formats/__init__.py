@@ -3,7 +3,7 @@
 from glassine.models.formats.corels import rules_from_corels, rules_from_corels_text
 from glassine.models.formats.export_text import tree_from_export_text
 from glassine.models.formats.imodels import rules_from_imodels
-from glassine.models.formats.json import write_model
+from glassine.models.formats.json import fingerprint, write_model
 from glassine.models.formats.loading import as_model, load_model
 from glassine.models.formats.python import to_python
 from glassine.models.formats.rule_text import format_rules, parse_rules
@@ -15,6 +15,7 @@ from glassine.models.formats.text import to_text
 
 __all__ = [
     "as_model",
+    "fingerprint",
     "format_rules",
     "load_model",
     "parse_rules",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 from typing import Any
@@ -15,7 +17,7 @@ from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["SCHEMA", "from_dict", "to_dict", "write_model"]
+__all__ = ["SCHEMA", "fingerprint", "from_dict", "to_dict", "write_model"]
 
 SCHEMA = "glassine.model/1"
 LARGEST = 10**300
@@ -233,6 +235,12 @@ def _read_node(entry: Any, what: str) -> Node:
             raise InvalidModelError(f"{where}: a child must be the index of a node, got {branch['child']!r}.")
         branches.append(Branch(_read_literal(branch["if"], where), branch["child"]))
     return Node(branches=tuple(branches), evidence=_read_evidence(entry, what))
+
+
+def fingerprint(model: DecisionTree | RuleList) -> str:
+    """Return the SHA-256 of a model's JSON, in hexadecimal, whatever the layout of the file that holds it."""
+    text = json.dumps(to_dict(model), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_model(model: DecisionTree | RuleList, path: str | os.PathLike[str]) -> None:
