@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba.core import types
 from numba.extending import intrinsic
 
 from glassine.counting.bitsets import BitSets
+from glassine.counting.compiling import compiled
 from glassine.counting.slices import Progress, cuts, run
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def combinations(p: int, k: int) -> npt.NDArray[np.int16]:
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _fill_combinations(out: Any, k: int) -> None:
     current = np.arange(k)
     for row in range(out.shape[0]):
@@ -165,7 +165,7 @@ def _spread(n: int) -> npt.NDArray[np.int64]:
     return np.concatenate([np.arange(start, n, SLICES) for start in range(min(n, SLICES))]).astype(np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _count(
     words: Any, starts: Any, labels: Any, weights: Any, k: int, tops: Any, binom: Any, table: Any
 ) -> None:  # pragma: no cover - compiled
@@ -181,7 +181,7 @@ def _count(
                 )
 
 
-@numba.njit(cache=True)
+@compiled
 def _count_below(
     words: Any,
     start: int,

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from glassine.counting.compiling import compiled
 from glassine.learners.tree_sums import leaf_errors, leaf_weight, total
 
 __all__: list[str] = []
 
 
-@numba.njit(cache=True)
+@compiled
 def admissible(
     chosen: Any, m: int, blocks: Any, starts: Any, masks: Any, full: Any, covers: Any, mask: Any, out: Any
 ) -> bool:  # pragma: no cover - compiled
@@ -60,7 +60,7 @@ def admissible(
     return True
 
 
-@numba.njit(cache=True)
+@compiled
 def choices(
     chosen: Any,
     m: int,
@@ -118,7 +118,7 @@ def choices(
     weights[p] = leaf_weight(table[own], powers)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sum_level(
     sets: Any,
     first: int,

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from glassine.counting.compiling import compiled
 
 __all__: list[str] = []
 
 
-@numba.njit(cache=True)
+@compiled
 def leaf_errors(counts: Any) -> Any:  # pragma: no cover - compiled
     """Return the least number of errors of one label, given class counts."""
     total = 0
@@ -27,7 +28,7 @@ def leaf_errors(counts: Any) -> Any:  # pragma: no cover - compiled
     return total - most
 
 
-@numba.njit(cache=True)
+@compiled
 def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compiled
     """Return the sum over labels of exp(-epsilon (errors - least errors))."""
     most = counts[0]
@@ -39,7 +40,7 @@ def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compil
     return weight
 
 
-@numba.njit(cache=True)
+@compiled
 def _rank_of(chosen: Any, subset: int, m: int, binom: Any) -> int:  # pragma: no cover - compiled
     """Return the rank of the members of a set that a bit mask picks."""
     out = 0
@@ -51,7 +52,7 @@ def _rank_of(chosen: Any, subset: int, m: int, binom: Any) -> int:  # pragma: no
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def signed_counts(
     chosen: Any, m: int, binom: Any, table: Any, offsets: Any, inside: Any, beside: Any
 ) -> None:  # pragma: no cover - compiled
@@ -100,7 +101,7 @@ def signed_counts(
                         fewer[c, literal] -= more[c, literal]
 
 
-@numba.njit(cache=True)
+@compiled
 def admissible(
     chosen: Any, m: int, signs: int, blocks: Any, starts: Any, masks: Any, full: Any, mask: Any, out: Any
 ) -> bool:  # pragma: no cover - compiled
@@ -133,7 +134,7 @@ def admissible(
     return True
 
 
-@numba.njit(cache=True)
+@compiled
 def last_choices(
     inside: Any,
     beside: Any,
@@ -180,7 +181,7 @@ def last_choices(
     weights[p] = leaf_weight(inside, powers)
 
 
-@numba.njit(cache=True)
+@compiled
 def inner_choices(
     chosen: Any,
     m: int,
@@ -222,7 +223,7 @@ def inner_choices(
     weights[p] = leaf_weight(inside, powers)
 
 
-@numba.njit(cache=True)
+@compiled
 def total(costs: Any, weights: Any, powers: Any) -> tuple[float, float]:  # pragma: no cover - compiled
     """Return the least cost, and the sum of the weights relative to it."""
     least = np.inf
@@ -237,7 +238,7 @@ def total(costs: Any, weights: Any, powers: Any) -> tuple[float, float]:  # prag
     return least, out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sum_last(
     sets: Any,
     first: int,
@@ -279,7 +280,7 @@ def sum_last(
             out_weights[first + i, signs] = weight
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def sum_inner(
     sets: Any,
     first: int,
@@ -335,7 +336,7 @@ def sum_inner(
             out_weights[first + i, signs] = weight
 
 
-@numba.njit(cache=True)
+@compiled
 def signed_insides(
     chosen: Any, m: int, binom: Any, table: Any, offsets: Any, inside: Any
 ) -> None:  # pragma: no cover - compiled
