@@ -23,7 +23,7 @@ from glassine.counting.slices import Progress, cuts, run
 if TYPE_CHECKING:
     from numba.core.typing.templates import Signature
 
-__all__ = ["ConjunctionCounts", "binomials", "combinations", "count_conjunctions", "rank", "table_bytes"]
+__all__ = ["ConjunctionCounts", "binomials", "combinations", "count_conjunctions", "index_type", "rank", "table_bytes"]
 
 CHUNK = 256
 """Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""
@@ -100,9 +100,14 @@ def binomials(n: int, k: int) -> npt.NDArray[np.int64]:
     return np.array([[comb(i, j) for j in range(k + 1)] for i in range(n + 1)], dtype=np.int64)
 
 
-def combinations(p: int, k: int) -> npt.NDArray[np.int16]:
+def index_type(p: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest type that numbers p literals."""
+    return np.int16 if p < 2**15 else np.int32
+
+
+def combinations(p: int, k: int) -> npt.NDArray[np.signedinteger[Any]]:
     """Return all sets of k of p literals in the order of their ranks, shape (binom(p, k), k)."""
-    out = np.empty((comb(p, k), k), dtype=np.int16)
+    out = np.empty((comb(p, k), k), dtype=index_type(p))
     if k:
         _fill_combinations(out, k)
     return out

@@ -62,7 +62,7 @@ class Budget:
             If nothing is left.
         """
         left = self.total - self.literals - self.counts - Fraction(slack)
-        # Drawing rounds epsilon down to 40 bits; half of the total must survive both.
+        # What rounding can cost must be small beside what is drawn with.
         if not left > self.total * Fraction(1, 1000) or not left > Fraction(1, 2**30):
             raise InvalidParameterError(
                 f"epsilon={float(self.total):g} is too small: rounding alone may cost {slack:.1e}. Use at least 1e-6."

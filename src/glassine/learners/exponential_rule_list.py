@@ -13,7 +13,7 @@ from glassine.learners import gibbs
 from glassine.learners.base import TransparentClassifier
 from glassine.learners.budget import SEEDED, Budget, certify, charge, check_number, claim, selection_event
 from glassine.learners.exponential_tree import refuse_unsupported
-from glassine.learners.gibbs import Weighting
+from glassine.learners.gibbs import Weighting, powers_bytes
 from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
 from glassine.learners.limits import check_size
@@ -186,7 +186,7 @@ class PrivateRuleListClassifier(TransparentClassifier):
         check_size(
             f"rule lists of up to {length} of {n_rules} rules",
             WAYS_OUT,
-            table_bytes=widest.table_bytes(),
+            table_bytes=widest.table_bytes() + powers_bytes(budget.total),
             steps=widest.steps(),
             memory_limit=self.memory_limit,
             time_limit=self.time_limit,

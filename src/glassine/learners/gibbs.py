@@ -17,12 +17,23 @@ import numpy.typing as npt
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import draw_scaled
 
-__all__ = ["Choice", "Weighting", "choices", "draw", "labels", "least", "log_probabilities", "log_total", "rounding"]
+__all__ = [
+    "Choice",
+    "Weighting",
+    "choices",
+    "draw",
+    "labels",
+    "least",
+    "log_probabilities",
+    "log_total",
+    "powers_bytes",
+    "rounding",
+]
 
 EPSILON_BITS = 40
 LOG_BITS = 48
 LOG_RANGE = 600.0
-"""Largest size of the logarithm of a sum of weights: beyond it, doubles could overflow."""
+"""Largest range of the logarithms of sums of weights: beyond it, doubles could overflow."""
 
 UNDERFLOW = 700.0
 """Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero."""
@@ -75,6 +86,11 @@ class Weighting:
     def optimal(cls, penalty: float) -> Weighting:
         """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
         return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]))
+
+
+def powers_bytes(epsilon: Fraction) -> int:
+    """Return the most bytes that the table of powers takes, whatever the number of records."""
+    return int(8 * UNDERFLOW / epsilon)
 
 
 @dataclass(frozen=True, slots=True)

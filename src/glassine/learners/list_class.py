@@ -18,9 +18,11 @@ from glassine.counting.conjunctions import (
     binomials,
     combinations,
     count_conjunctions,
+    index_type,
 )
 from glassine.counting.rule_logic import RuleLogic
 from glassine.counting.slices import Progress, cuts, run
+from glassine.errors import ClassTooLargeError
 from glassine.learners import gibbs, list_sums, tree_sums
 from glassine.learners.gibbs import Choice, Weighting
 from glassine.privacy.randomness import Randomness
@@ -77,15 +79,28 @@ class ListClass:
         return sum(comb(p, m) * (p - m + 1) for m in range(k)) * self.n_classes
 
     def log_range(self, part_weight: float) -> float:
-        """Return a bound on the size of the logarithm of any sum of weights over the class."""
+        """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
         p, leaf = len(self.logic.antecedents), math.log(self.n_classes)
         upper = leaf
         for _ in range(self.levels):
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
-        return max(upper, -self.levels * min(0.0, math.log(part_weight)))
+        return upper - self.levels * min(0.0, math.log(part_weight))
 
     def log_count(self) -> float:
-        """Return the natural logarithm of the number of lists in the class, labels told apart."""
+        """Return the natural logarithm of the number of lists in the class, labels told apart.
+
+        Raises
+        ------
+        ClassTooLargeError
+            If the number can exceed exp(600).
+        """
+        if not self.log_range(1.0) <= gibbs.LOG_RANGE:
+            raise ClassTooLargeError(
+                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
+                f"(e^{gibbs.LOG_RANGE:.0f}). Take a smaller class.",
+                bytes_needed=self.table_bytes(),
+                seconds_needed=0.0,
+            )
         nothing = np.zeros(0, dtype=np.int64)
         empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.antecedents), nothing, self.n_classes)
         return self.sums(empty, Weighting.count()).log_size()
@@ -178,7 +193,7 @@ class ListSums:
             here = self.left(chosen)
             costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, self.weighting.powers)
             return costs, weights
-        rules = np.array(chosen, dtype=np.int16)
+        rules = np.array(chosen, dtype=index_type(p))
         allowed = np.empty(p, dtype=np.bool_)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
         list_sums.admissible(rules, m, logic.blocks, logic.starts, logic.masks, logic.full, logic.covers, mask, allowed)

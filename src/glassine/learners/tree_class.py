@@ -17,9 +17,11 @@ from glassine.counting.conjunctions import (
     binomials,
     combinations,
     count_conjunctions,
+    index_type,
 )
 from glassine.counting.logic import LiteralLogic
 from glassine.counting.slices import Progress, cuts, run
+from glassine.errors import ClassTooLargeError
 from glassine.learners import gibbs, tree_sums
 from glassine.learners.gibbs import Choice, Weighting
 from glassine.privacy.randomness import Randomness
@@ -91,15 +93,28 @@ class TreeClass:
         return int(sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d)) * self.n_classes)
 
     def log_range(self, part_weight: float) -> float:
-        """Return a bound on the size of the logarithm of any sum of weights over the class."""
+        """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
         p, leaf = len(self.logic.literals), math.log(self.n_classes)
         upper = leaf
         for _ in range(self.levels):
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
-        return max(upper, -float(2**self.levels - 1) * min(0.0, math.log(part_weight)))
+        return upper - float(2**self.levels - 1) * min(0.0, math.log(part_weight))
 
     def log_count(self) -> float:
-        """Return the natural logarithm of the number of trees in the class, labels told apart."""
+        """Return the natural logarithm of the number of trees in the class, labels told apart.
+
+        Raises
+        ------
+        ClassTooLargeError
+            If the number can exceed exp(600).
+        """
+        if not self.log_range(1.0) <= gibbs.LOG_RANGE:
+            raise ClassTooLargeError(
+                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
+                f"(e^{gibbs.LOG_RANGE:.0f}). Take a smaller class.",
+                bytes_needed=self.table_bytes(),
+                seconds_needed=0.0,
+            )
         nothing = np.zeros(0, dtype=np.int64)
         empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.literals), nothing, self.n_classes)
         return self.sums(empty, Weighting.count()).log_size()
@@ -185,7 +200,7 @@ class TreeSums:
         if m == self.trees.levels:
             costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, powers)
             return costs, weights
-        literals = np.array(chosen, dtype=np.int16)
+        literals = np.array(chosen, dtype=index_type(p))
         allowed = np.empty(p, dtype=np.bool_)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
         tree_sums.admissible(literals, m, signs, logic.blocks, logic.starts, logic.masks, logic.full, mask, allowed)

@@ -1,0 +1,162 @@
+"""The logic of literals against the enumeration of all records of a domain."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from glassine.counting.logic import LiteralLogic
+from glassine.domain import (
+    Between,
+    Binary,
+    Category,
+    Combinations,
+    Domain,
+    ExactlyOne,
+    Implies,
+    Integer,
+    Intervals,
+    Literal,
+    OneOf,
+    Real,
+)
+from glassine.errors import InvalidModelError
+from tests.oracles import strategies as small
+from tests.oracles import worlds as possible
+
+
+def truths(domain: Domain, literals: list[Literal]) -> list[tuple[bool, ...]]:
+    """Return the truth of each literal on every possible record."""
+    records = list(possible.records(domain, domain_aware=True))
+    return [tuple(possible.satisfies(record, [literal]) for record in records) for literal in literals]
+
+
+def naive_kept(domain: Domain, literals: list[Literal], *, up_to_negation: bool) -> list[Literal]:
+    """Return the literals that are not constant, equal to an earlier one or, if wanted, its negation."""
+    kept: list[Literal] = []
+    seen: set[tuple[bool, ...]] = set()
+    for literal, truth in zip(literals, truths(domain, literals), strict=True):
+        if len(set(truth)) == 2 and truth not in seen:
+            kept.append(literal)
+            seen |= {truth, tuple(not value for value in truth)} if up_to_negation else {truth}
+    return kept
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Domain, list[Literal]]:
+    domain = draw(small.domains())
+    return domain, draw(st.lists(small.literals(domain), min_size=draw(st.sampled_from([4, 0])), max_size=7))
+
+
+@given(cases(), st.booleans())
+@settings(max_examples=80)
+def test_literals_are_kept_that_say_something_new(case: tuple[Domain, list[Literal]], up_to_negation: bool) -> None:
+    domain, literals = case
+    logic = LiteralLogic.of(domain, literals, up_to_negation=up_to_negation)
+    expected = naive_kept(domain, literals, up_to_negation=up_to_negation)
+    assert sorted(map(str, logic.literals)) == sorted(map(str, expected))
+    assert len(set(logic.literals)) == len(logic.literals)
+    # Blocks in order, and within a block the order in which the literals were given.
+    assert logic.blocks.tolist() == sorted(logic.blocks.tolist())
+    for block, (start, stop) in enumerate(zip(logic.starts, logic.starts[1:], strict=False)):
+        assert set(logic.blocks[start:stop].tolist()) == {block}
+        places = [expected.index(literal) for literal in logic.literals[start:stop]]
+        assert places == sorted(places)
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_conjunctions_are_possible_if_some_record_satisfies_them(case: tuple[Domain, list[Literal]]) -> None:
+    domain, literals = case
+    logic = LiteralLogic.of(domain, literals, up_to_negation=False)
+    worlds = set(zip(*truths(domain, list(logic.literals)), strict=True))
+    for k in range(min(3, len(logic.literals)) + 1):
+        for chosen in combinations(range(len(logic.literals)), k):
+            for signs in product((False, True), repeat=k):
+                some = any(all(world[i] == sign for i, sign in zip(chosen, signs, strict=True)) for world in worlds)
+                assert logic.is_possible(chosen, signs) == (some or not worlds)
+
+
+DOMAINS: dict[str, tuple[Domain, list[Literal], int]] = {
+    "thresholds beyond 64 atoms": (Domain({"n": Integer(0, 200)}), [Between("n", hi=i + 0.5) for i in range(130)], 130),
+    "categories beyond 64 atoms": (
+        Domain({"c": Category(tuple(f"v{i}" for i in range(70)))}),
+        [OneOf("c", (f"v{i}",)) for i in range(70)],
+        70,
+    ),
+    "one of three": (
+        Domain.binary(["a", "b", "c"], groups=[ExactlyOne(("a", "b", "c"))]),
+        [OneOf(name, (1,)) for name in "abc"],
+        3,
+    ),
+    "a chain": (
+        Domain.binary(["a", "b", "c"], groups=[Implies(("a", "b", "c"))]),
+        [OneOf(name, (1,)) for name in "abc"],
+        3,
+    ),
+    "intervals": (
+        Domain.binary(["a", "b"], groups=[Intervals(0, 9, {"a": (0, 4), "b": (5, None)})]),
+        [OneOf("a", (1,)), OneOf("b", (1,))],
+        1,
+    ),
+    "a tie that fixes one": (
+        Domain.binary(["a", "b"], groups=[Combinations(("a", "b"), ((0, 1), (1, 1)))]),
+        [OneOf("a", (1,)), OneOf("b", (1,))],
+        1,
+    ),
+    "missing values": (
+        Domain({"n": Integer(0, 3, missing=True), "b": Binary(missing=True)}),
+        [
+            Between("n", hi=1.0),
+            Between("n", lo=1.0),
+            Between("n", lo=1.0, missing=True),
+            Between("n", negated=True, missing=True),
+            OneOf("b", (1,)),
+            OneOf("b", (0,)),
+        ],
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_named_domains(name: str) -> None:
+    domain, literals, expected = DOMAINS[name]
+    logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+    assert len(logic.literals) == expected
+    worlds = set(zip(*truths(domain, list(logic.literals)), strict=True))
+    for chosen in combinations(range(0, len(logic.literals), max(1, len(logic.literals) // 7)), 2):
+        for signs in product((False, True), repeat=2):
+            some = any(all(world[i] == sign for i, sign in zip(chosen, signs, strict=True)) for world in worlds)
+            assert logic.is_possible(chosen, signs) == some
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_bound_of_a_continuum_is_possible(missing: bool) -> None:
+    # Values are clipped to it, so that many records can lie on a single point.
+    domain = Domain({"gain": Real(0.0, 9.0, thresholds=(0.0, 5.0), missing=missing)})
+    literals: list[Any] = [Between("gain", hi=0.0), Between("gain", hi=5.0), Between("gain", hi=-1.0)]
+    logic = LiteralLogic.of(domain, [*literals, Between("gain", hi=9.0), Between("gain", lo=-1.0)], up_to_negation=True)
+    kept = literals[:2] + ([Between("gain", hi=9.0)] if missing else [])
+    assert logic.literals == tuple(kept)
+    assert logic.is_possible((0, 1), (True, True))
+    assert logic.is_possible((0, 1), (False, True))
+    assert not logic.is_possible((0, 1), (True, False))
+
+
+def test_without_literals_everything_is_possible() -> None:
+    logic = LiteralLogic.of(Domain.binary(["a"]), [], up_to_negation=True)
+    assert logic.literals == ()
+    assert logic.starts.tolist() == [0]
+    assert logic.is_possible((), ())
+    assert repr(logic) == "<LiteralLogic of 0 literals in 0 blocks>"
+
+
+@pytest.mark.parametrize("literal", [OneOf("z", (1,)), OneOf("a", (2,))])
+def test_literals_of_another_domain_are_refused(literal: Literal) -> None:
+    with pytest.raises(InvalidModelError):
+        LiteralLogic.of(Domain.binary(["a"]), [literal], up_to_negation=True)

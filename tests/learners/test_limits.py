@@ -1,0 +1,136 @@
+"""Refusals: what is too large is refused with its size and a way out, and nothing is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine.domain import Domain
+from glassine.errors import ClassTooLargeError
+from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
+from glassine.learners.exponential_tree import PrivateTreeClassifier
+from glassine.learners.limits import SECONDS_PER_STEP, check_size, human_bytes
+from glassine.privacy.ledger import Ledger
+from tests.learners import engine
+
+
+def refused(**values: Any) -> ClassTooLargeError | None:
+    try:
+        check_size(
+            "trees of depth 3",
+            "Lower max_depth.",
+            **{"table_bytes": 1000, "steps": 1000, "memory_limit": 1e9, "time_limit": 60.0, **values},
+        )
+    except ClassTooLargeError as error:
+        return error
+    return None
+
+
+def test_what_fits_the_limits_is_accepted() -> None:
+    assert refused() is None
+    assert refused(table_bytes=10**9, steps=int(60 / SECONDS_PER_STEP), log_range=600.0) is None
+    assert refused(memory_limit=math.inf, time_limit=math.inf, table_bytes=10**15, steps=10**15) is None
+
+
+def test_a_refusal_states_the_estimate_the_limits_and_a_way_out() -> None:
+    error = refused(table_bytes=5 * 10**12, steps=10**12)
+    assert error is not None
+    assert error.bytes_needed == 5 * 10**12
+    assert error.seconds_needed == pytest.approx(10**12 * SECONDS_PER_STEP)
+    for part in ("trees of depth 3", "5 TB", f"{10**12 * SECONDS_PER_STEP:.0f} s", "1 GB", "60 s", "Lower max_depth."):
+        assert part in str(error)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"table_bytes": 10**9 + 1},
+        {"steps": 10**20},
+        {"steps": 10**12, "memory_limit": math.inf},
+        {"table_bytes": 10**10, "time_limit": math.inf},
+        {"memory_limit": math.nan},
+        {"time_limit": math.nan},
+        {"log_range": 600.1},
+        {"log_range": math.nan},
+        {"log_range": math.inf},
+    ],
+)
+def test_each_limit_is_kept_and_nan_fails(values: dict[str, Any]) -> None:
+    assert isinstance(refused(**values), ClassTooLargeError)
+
+
+def test_times_without_end_are_powers_of_ten() -> None:
+    assert "10^13 s" in str(refused(steps=int(1e13 / SECONDS_PER_STEP)))
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (12_345, "12 kB"), (4e9, "4 GB"), (10**16, "10000 TB")]
+)
+def test_bytes_in_words(size: float, text: str) -> None:
+    assert human_bytes(size) == text
+
+
+@pytest.mark.parametrize("p", [0, 1, 5, 9])
+@pytest.mark.parametrize("size", [0, 1, 3, 4])
+def test_the_estimate_of_memory_covers_the_tables(p: int, size: int) -> None:
+    domain, literals = engine.binary_domain(max(p, 1))
+    trees, worlds = engine.trees_of(domain, literals[:p], size, 3)
+    lists, _ = engine.lists_of(domain, engine.singles(literals[:p]), size, 3)
+    truth, labels = engine.some_data(0, worlds, 50, 3)
+    for models in (trees, lists):
+        sums = engine.sums_of(models, truth, labels, engine.weighting_of(1, 50))
+        held = sums.counts.table.nbytes + sum(table.nbytes for table in (*sums.costs, *sums.weights))
+        assert held <= models.table_bytes() <= 2 * held + 1000
+        assert models.steps() >= sum(table.size for table in sums.costs)
+
+
+LEARNERS: list[Callable[..., Any]] = [
+    lambda **given: PrivateTreeClassifier(4, **given),
+    lambda **given: PrivateRuleListClassifier(6, **given),
+]
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize("limits", [{"memory_limit": 1e3}, {"time_limit": 1e-6}])
+def test_a_refused_fit_charges_nothing(make: Callable[..., Any], limits: dict[str, float], tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "budget.sqlite")
+    ledger.budget("people", 1.0)
+    names = [f"b{i}" for i in range(30)]
+    learner = make(domain=Domain.binary(names), classes=(0, 1), ledger=ledger, dataset="people", **limits)
+    X, y = np.random.default_rng(0).integers(0, 2, (20, 30)), np.arange(20) % 2
+    with pytest.raises(ClassTooLargeError, match="raise the limits"):
+        learner.fit(X, y)
+    assert ledger.spent("people") == 0.0
+    assert ledger.entries("people") == ()
+    assert not hasattr(learner, "model_")
+
+
+@pytest.mark.parametrize(("weight", "accepted"), [(1.0, True), (1e6, False), (1e-6, False)])
+def test_weights_beyond_the_range_of_doubles_are_refused(weight: float, accepted: bool) -> None:
+    learner = PrivateTreeClassifier(
+        6, epsilon=1.0, domain=Domain.binary([f"b{i}" for i in range(8)]), classes=(0, 1), split_weight=weight
+    )
+    X, y = np.random.default_rng(0).integers(0, 2, (20, 8)), np.arange(20) % 2
+    if accepted:
+        learner.fit(X, y)
+        return
+    with pytest.raises(ClassTooLargeError, match=r"summed exactly \(e\^600\).*nearer to 1"):
+        learner.fit(X, y)
+
+
+def test_the_refusal_does_not_depend_on_the_records() -> None:
+    texts = set()
+    for n in (2, 50):
+        learner = PrivateTreeClassifier(
+            5, domain=Domain.binary([f"b{i}" for i in range(40)]), classes=(0, 1), memory_limit=1e6
+        )
+        X, y = np.random.default_rng(n).integers(0, 2, (n, 40)), np.arange(n) % 2
+        with pytest.raises(ClassTooLargeError) as caught:
+            learner.fit(X, y)
+        texts.add(str(caught.value))
+    assert len(texts) == 1

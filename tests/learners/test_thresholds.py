@@ -1,0 +1,102 @@
+"""Thresholds: the public candidates, private quantiles of the right values, quantiles of the data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.conforming import conform
+from glassine.learners import thresholds
+from glassine.learners.intake import Intake
+from glassine.learners.thresholds import CANDIDATES, candidates, data_quantiles, private_quantile_cuts
+from glassine.privacy import accounting
+from glassine.privacy.randomness import Randomness
+
+DOMAIN = Domain({"n": Integer(0, 9, missing=True), "r": Real(0.0, 1.0), "b": Integer(0, 10**6)})
+
+
+def intake(columns: dict[str, Any], times: Any = None) -> Intake:
+    size = len(columns["n"])
+    return Intake(
+        columns=conform(columns, DOMAIN),
+        labels=np.zeros(size, dtype=np.int64),
+        multiplicities=times,
+        domain=DOMAIN,
+        classes=(0,),
+        caveats=(),
+    )
+
+
+SMALL = {
+    "n": np.array([1.0, np.nan, 4.0, 4.0]),
+    "r": np.array([0.1, 0.2, 0.3, 0.9]),
+    "b": np.array([5, 5, 5, 6]),
+}
+
+
+def test_candidates_follow_from_the_bounds() -> None:
+    assert candidates(DOMAIN, "n") == tuple(i + 0.5 for i in range(9))
+    for name in ("r", "b"):
+        cuts = candidates(DOMAIN, name)
+        assert CANDIDATES / 4 < len(cuts) <= CANDIDATES
+        assert list(cuts) == sorted(set(cuts))
+    assert candidates(Domain.binary(["x"]), "x") == ()
+
+
+def test_private_quantiles_see_present_values_once_per_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def spy(columns: Any, points: Any, number: int, epsilon: Fraction, randomness: Any) -> tuple[Any, tuple[()]]:
+        seen.update(columns=columns, points=points, number=number, epsilon=epsilon)
+        return {}, ()
+
+    monkeypatch.setattr(thresholds, "private_quantiles_of_attributes", spy)
+    times = np.array([2, 3, 1, 0], dtype=np.int64)
+    private_quantile_cuts(intake(SMALL, times), ["n", "r"], 3, Fraction(1, 7), Randomness.of(0))
+    assert seen["columns"]["n"].tolist() == [1.0, 1.0, 4.0]
+    assert seen["columns"]["r"].tolist() == [0.1, 0.1, 0.2, 0.2, 0.2, 0.3]
+    assert seen["points"] == {name: candidates(DOMAIN, name) for name in ("n", "r")}
+    assert (seen["number"], seen["epsilon"]) == (3, Fraction(1, 7))
+
+
+def test_private_quantiles_cost_their_budget_and_come_from_the_candidates() -> None:
+    cuts, events = private_quantile_cuts(intake(SMALL), ["n", "r", "b"], 2, Fraction(1, 2), Randomness.of(0))
+    assert accounting.epsilon(events) == pytest.approx(0.5, rel=1e-12)
+    for name, values in cuts.items():
+        assert len(values) == 2
+        assert set(values) <= set(candidates(DOMAIN, name))
+        assert list(values) == sorted(values)
+
+
+def test_private_quantiles_of_many_records_are_near_those_of_the_data() -> None:
+    rng = np.random.default_rng(0)
+    n = 20_000
+    columns = {"n": rng.integers(0, 10, n).astype(float), "r": rng.beta(2, 5, n), "b": rng.integers(0, 10**6, n)}
+    cuts, _ = private_quantile_cuts(intake(columns), ["n", "r", "b"], 3, Fraction(2), Randomness.of(1))
+    for name, values in cuts.items():
+        shares = [float((columns[name] <= value).mean()) for value in values]
+        assert shares == pytest.approx([0.25, 0.5, 0.75], abs=0.06)
+
+
+def test_data_quantiles_lie_between_values() -> None:
+    found = data_quantiles(intake(SMALL), ["n", "r", "b"], 5)
+    assert found["n"] == (2.5,)
+    assert found["r"] == pytest.approx((0.15, 0.25, 0.6))
+    assert found["b"] == (5.5,)
+
+
+def test_data_quantiles_are_at_most_as_many_as_asked_for() -> None:
+    values = np.arange(1000) / 999
+    columns = {"n": np.zeros(1000), "r": values, "b": np.zeros(1000, dtype=np.int64)}
+    found = data_quantiles(intake(columns), ["n", "r"], 3)
+    assert found["n"] == ()
+    assert found["r"] == pytest.approx((0.25, 0.5, 0.75), abs=0.002)
+
+
+def test_data_quantiles_without_values_are_none() -> None:
+    columns = {"n": np.array([np.nan, np.nan]), "r": np.array([0.5, 0.5]), "b": np.array([1, 2])}
+    assert data_quantiles(intake(columns), ["n"], 3) == {"n": ()}

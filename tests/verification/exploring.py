@@ -1,0 +1,118 @@
+"""The exact law of a whole fit: every private choice is taken in every way, with its probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glassine.learners import leaf_counts, thresholds
+from glassine.learners.list_class import ListSums
+from glassine.learners.tree_class import TreeSums
+from glassine.privacy.quantiles import quantile_distribution, quantile_events
+
+CUT = 3
+"""Noisy counts from here on are told apart no further, which is post-processing."""
+
+
+class _Open(Exception):
+    """A choice that is not made yet, with the log-probability of each answer."""
+
+    def __init__(self, law: Mapping[Any, float]) -> None:
+        self.law = law
+
+
+class _Script:
+    """Answers to the choices of one fit, and the counts to which noise was added."""
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self.answers = answers
+        self.asked = 0
+        self.noise: list[tuple[list[int], float]] = []
+
+    def choose(self, law: Mapping[Any, float]) -> Any:
+        if self.asked == len(self.answers):
+            raise _Open(law)
+        self.asked += 1
+        return self.answers[self.asked - 1]
+
+    def draw(self, sums: Any, randomness: Any) -> Any:
+        return self.choose(sums.log_distribution())
+
+    def quantiles(
+        self, columns: Mapping[str, Any], candidates: Mapping[str, Any], number: int, epsilon: Fraction, randomness: Any
+    ) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        spending = sum(len(candidates[name]) > number for name in columns)
+        cuts: dict[str, Any] = {}
+        events: list[Any] = []
+        for name, column in columns.items():
+            part = epsilon / max(1, spending)
+            law = quantile_distribution(column, candidates[name], number, part)
+            cuts[name] = self.choose({cut: math.log(share) for cut, share in law.items()})
+            events += quantile_events(len(candidates[name]), number, part, name=name)
+        return cuts, tuple(events)
+
+    def laplace(self, values: Any, scale: Any, randomness: Any) -> Any:
+        self.noise.append((np.ravel(values).tolist(), float(scale)))
+        return np.asarray(values)
+
+
+@contextmanager
+def _scripted(answers: Sequence[Any]) -> Iterator[_Script]:
+    script = _Script(answers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TreeSums, "draw", lambda sums, randomness: script.draw(sums, randomness))
+        patch.setattr(ListSums, "draw", lambda sums, randomness: script.draw(sums, randomness))
+        patch.setattr(thresholds, "private_quantiles_of_attributes", script.quantiles)
+        patch.setattr(leaf_counts, "discrete_laplace", script.laplace)
+        yield script
+
+
+def laplace_log_shares(count: int, scale: float) -> list[float]:
+    """Return the log-probabilities of a count with discrete Laplace noise: at most 0, 1, ..., at least CUT."""
+    rate, normal = 1 / scale, math.log1p(math.exp(-1 / scale))
+
+    def tail(steps: int) -> float:
+        """Log-probability of noise of at least so many steps, in one direction."""
+        if steps > 0:
+            return -rate * steps - normal
+        return math.log1p(-math.exp(-rate * (1 - steps) - normal))
+
+    points = [math.log(-math.expm1(-rate)) - normal - rate * abs(k - count) for k in range(1, CUT)]
+    return [tail(count), *points, tail(CUT - count)]
+
+
+def law_of_fit(fit: Callable[[], Any], outcome: Callable[[Any], Hashable]) -> dict[Hashable, float]:
+    """Return the log-probability of every result of a fit.
+
+    Parameters
+    ----------
+    fit : callable
+        Returns a fitted estimator.
+    outcome : callable
+        What is released besides the noisy counts, from the estimator; together with the noisy counts, each cut at
+        ``CUT``, it is the result.
+    """
+    found: dict[Hashable, float] = {}
+    pending: list[tuple[list[Any], float]] = [([], 0.0)]
+    while pending:
+        answers, log = pending.pop()
+        with _scripted(answers) as script:
+            try:
+                fitted = fit()
+            except _Open as question:
+                pending += [([*answers, answer], log + more) for answer, more in question.law.items()]
+                continue
+        shares = [laplace_log_shares(count, scale) for values, scale in script.noise for count in values]
+        released = outcome(fitted)
+        for counts in product(range(CUT + 1), repeat=len(shares)):
+            total = log + math.fsum(share[count] for share, count in zip(shares, counts, strict=True))
+            # Two ways to the same result add up.
+            found[released, counts] = float(np.logaddexp(found.get((released, counts), -math.inf), total))
+    return found
