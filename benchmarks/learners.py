@@ -172,8 +172,9 @@ def chosen_depth(splits: int) -> dict[str, Any]:
         levels = glassine.suggested_depth(26_000, epsilon, len(literals))
         make = private_tree(data, levels, literals=literals)
         value = mean_accuracy(data, lambda seed, m=make, e=epsilon: m(e, seed), splits=splits, share=0.8, draws=2)
-        out[f"{epsilon:g}"] = {"depth": levels, "accuracy": value}
-        say(f"  {epsilon:g}: depth {levels}, {value:.4f}")
+        ordinary = cart_numbers(data, levels, splits=splits, share=0.8)
+        out[f"{epsilon:g}"] = {"depth": levels, "accuracy": value, "CART of that depth, raw numbers": ordinary}
+        say(f"  {epsilon:g}: depth {levels}, {value:.4f}; CART of that depth on the raw numbers {ordinary:.4f}")
     return out
 
 

@@ -1,6 +1,7 @@
 """What claims a guarantee has a proof note, whole and true to the names of the code.
 
-A claim is a docstring with a section ``Guarantee`` whose text does not begin with "none". Its proof stands in
+A claim is a docstring with a section or a paragraph ``Guarantee`` whose text does not begin with "none". Its proof
+stands in
 ``<module>.md`` beside the module, or in the notes that the section names. A note has the four headings, and every
 function that it cites (`name()`) and every other name of code in it (`snake_case` or `CamelCase`) occurs in a module of
 its room.
@@ -19,7 +20,7 @@ from tests.repo.code_blocks import ROOT
 PACKAGE = ROOT / "src" / "glassine"
 ROOMS = ("privacy", "learners")
 HEADINGS = ("Precondition", "Pseudocode", "Postcondition", "Proof")
-SECTION = re.compile(r"^Guarantee\n-+\n(.*?)(?=\n\n\S[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^Guarantee(?:\n-+\n|: )(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 NOTE = re.compile(r"`([\w/]+\.md)`")
 CITED = re.compile(r"`([A-Za-z_]\w*)(\(\))?`")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)

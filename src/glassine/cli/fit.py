@@ -72,7 +72,10 @@ def fit_command(
     certificate: Annotated[
         Path | None, typer.Option("--certificate", help="Where to write the certificate; beside the model by default.")
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Audit the model, write the report.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Audit the model, its guarantee taken for granted, and write the report."),
+    ] = None,
     policy: PolicyOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,

@@ -80,7 +80,13 @@ def _privacy(outcome: Outcome) -> list[str]:
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
     if model.guarantee is not None and model.guarantee.count_scale is not None:
-        said.append(f"The counts carry noise of scale {model.guarantee.count_scale:g} records; those below 0 read 0.")
+        said.append(
+            f"The counts carry noise of scale {model.guarantee.count_scale:g} records; those below 0 read 0. The "
+            "classes were drawn before, at a larger part of epsilon, and stand where counts contradict them."
+        )
+    quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
+    if quantiles:
+        said.append("Part of epsilon paid for private thresholds of the numbers for which the domain declares none.")
     charge = outcome.charge
     if charge is None:
         said.append("No ledger: nothing adds this fit to others on the same records.")
@@ -114,5 +120,7 @@ def _next(outcome: Outcome) -> str:
     domain = "" if order.domain is None else f" --domain {order.domain}"
     audit = f"glassine audit {order.files.model}{domain}"
     if order.private:
+        if not outcome.estimator.certificate_.holds:
+            return f"Next: {audit}"
         return f"Next: {audit} --policy P.toml, with accept_guarantee = true in P.toml"
     return f"Next: {audit} --data {order.data} -o report.html"

@@ -68,8 +68,9 @@ def check_public(
         )
     if not declared and classes is None and not infer_classes:
         raise InvalidParameterError(
-            f"the classes of the target {target!r} must be public. Declare it in the domain as a category, or list "
-            "them as --classes a,b; or give --infer-classes, and the guarantee does not cover their names."
+            f"the classes of the target {target!r} must be public, and the domain does not declare it. Check its "
+            "spelling; declare it in the domain as a category, or list its classes as --classes a,b. With "
+            "--infer-classes the guarantee does not hold."
         )
 
 

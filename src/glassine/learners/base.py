@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.domain import Domain
 from glassine.domain.conforming import Columns
+from glassine.errors import InvalidParameterError
 from glassine.learners.intake import read_records
 from glassine.learners.leaf_counts import probabilities
 from glassine.learners.list_class import ListClass
@@ -26,10 +27,6 @@ __all__ = ["TransparentClassifier"]
 class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier whose fitted state is the published model.
 
-    Guarantee
-    ---------
-    None of its own: prediction is post-processing of :attr:`model_`.
-
     Attributes
     ----------
     model_ : DecisionTree or RuleList
@@ -38,6 +35,10 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignor
         The domain of the attributes, in which records are read.
     classes_ : ndarray of shape (c,)
         The classes, in the order of the columns of :meth:`predict_proba`.
+
+    Notes
+    -----
+    Guarantee: none of its own: prediction is post-processing of :attr:`model_`.
     """
 
     released: ClassVar[frozenset[str]] = frozenset(
@@ -87,12 +88,20 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignor
     def log_class_size(self) -> float:
         """Return the natural logarithm of the number of models among which the fit chose, labels told apart.
 
-        Thresholds that were quantiles count as many as there can be, so that the figure depends on public
-        quantities alone. Divided by epsilon it is about the largest loss, in errors, of a private model against the
-        best. It takes as long as a fit without records.
+        It needs no fit where ``domain`` holds the attributes alone and ``classes`` is given. Thresholds that are to be
+        quantiles count as many as there can be, so that the figure depends on public quantities alone. Divided by
+        epsilon it is about the largest loss, in errors, of a private model against the best. It takes as long as a
+        fit without records.
         """
-        check_is_fitted(self, "model_")
-        return self._widest(self.domain_, len(self.classes_)).log_count()
+        domain, classes = getattr(self, "domain", None), getattr(self, "classes", None)
+        if hasattr(self, "model_"):
+            domain, classes = self.domain_, self.classes_
+        if not isinstance(domain, Domain) or classes is None:
+            raise InvalidParameterError(
+                "the size of a class needs the domain of the attributes and the classes. Pass domain= and classes=, "
+                "or fit first."
+            )
+        return self._widest(domain, len(classes)).log_count()
 
     @abstractmethod
     def _widest(self, domain: Domain, n_classes: int) -> TreeClass | ListClass:

@@ -39,15 +39,6 @@ class PrivateRuleListClassifier(TransparentClassifier):
     sum over all ordered lists runs over sets. A second release, the noisy class counts of the rules, gives the
     probabilities.
 
-    Guarantee
-    ---------
-    ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is kept: rules, order,
-    consequents, counts. See ``exponential_rule_list.md``, ``leaf_counts.md`` and :attr:`certificate_`.
-
-    Assumptions
-    -----------
-    As for :class:`~glassine.PrivateTreeClassifier`.
-
     Parameters
     ----------
     max_rules : int, default=5
@@ -82,11 +73,17 @@ class PrivateRuleListClassifier(TransparentClassifier):
     domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
-    Edge cases
-    ----------
-    Without any literal the list is its default rule. A rule that by the domain's logic can take nothing after the
-    earlier ones, or leaves nothing, is left out; for antecedents of several literals only one earlier rule at a time is
-    considered.
+    Notes
+    -----
+    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is
+    kept: rules, order, consequents, counts. See ``exponential_rule_list.md``, ``leaf_counts.md`` and
+    :attr:`certificate_`.
+
+    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Edge cases: Without any literal the list is its default rule. A rule that by the domain's logic can take nothing
+    after the earlier ones, or leaves nothing, is left out; for antecedents of several literals only one earlier
+    rule at a time is considered.
 
     References
     ----------
@@ -183,6 +180,8 @@ class PrivateRuleListClassifier(TransparentClassifier):
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))
         n_rules = len(widest.logic.antecedents)
+        slack = gibbs.rounding(2 * length + 2, 1, n_rules + len(intake.classes))
+        epsilon = budget.selection(slack)
         check_size(
             f"rule lists of up to {length} of {n_rules} rules",
             WAYS_OUT,
@@ -192,8 +191,6 @@ class PrivateRuleListClassifier(TransparentClassifier):
             time_limit=self.time_limit,
             log_range=widest.log_range(rule_weight),
         )
-        slack = gibbs.rounding(2 * length + 2, 1, n_rules + len(intake.classes))
-        epsilon = budget.selection(slack)
         randomness = Randomness.of(self.random_state)
         charge(self.ledger, self.dataset, budget.total, f"private rule list of up to {length} rules")
         literals, events = plan.literals.release(intake, budget.literals, randomness)
@@ -218,7 +215,8 @@ class PrivateRuleListClassifier(TransparentClassifier):
             source="glassine.PrivateRuleListClassifier",
             guarantee=claim(budget, caveats),
         )
-        certificate = certify(budget, events, model, caveats=caveats, public=self._public(intake, plan))
+        public = self._public(intake, plan, len(lists.logic.antecedents))
+        certificate = certify(budget, events, model, caveats=caveats, public=public)
         self._publish(intake.classes, intake.domain)
         self.model_, self.certificate_ = model, certificate
         return self
@@ -231,11 +229,12 @@ class PrivateRuleListClassifier(TransparentClassifier):
         plan = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
         return self._class(domain, plan, plan.literals.widest(), n_classes)
 
-    def _public(self, intake: Intake, plan: PoolPlan) -> dict[str, Any]:
+    def _public(self, intake: Intake, plan: PoolPlan, n_distinct: int) -> dict[str, Any]:
         return {
             "model class": f"all rule lists of up to {self.max_rules} rules of the pool",
             "pool": plan.text(),
             "literals": plan.literals.text(),
+            "different rules": n_distinct,
             "prior weight of a rule": float(self.rule_weight),
             "classes": list(intake.classes),
         }

@@ -39,16 +39,6 @@ class PrivateTreeClassifier(TransparentClassifier):
     of trees over epsilon, in records, so that with tens of thousands of records the tree is as accurate as an ordinary
     one at epsilon 0.1. A second release, the noisy class counts of the leaves, gives the probabilities.
 
-    Guarantee
-    ---------
-    ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is kept: the
-    structure, the labels, the counts. See ``exponential_tree.md``, ``leaf_counts.md`` and :attr:`certificate_`.
-
-    Assumptions
-    -----------
-    ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead, with a
-    ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not observed.
-
     Parameters
     ----------
     max_depth : int, default=3
@@ -99,10 +89,18 @@ class PrivateTreeClassifier(TransparentClassifier):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Edge cases
-    ----------
-    Without any literal the tree is one leaf. Each further fit spends again. ``sample_weight`` is refused: a weight
-    changes what one record can do.
+    Notes
+    -----
+    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is
+    kept: the structure, the labels, the counts. See ``exponential_tree.md``, ``leaf_counts.md`` and
+    :attr:`certificate_`.
+
+    Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
+    with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
+    observed.
+
+    Edge cases: Without any literal the tree is one leaf. Each further fit spends again. ``sample_weight`` is
+    refused: a weight changes what one record can do.
 
     References
     ----------
@@ -195,6 +193,8 @@ class PrivateTreeClassifier(TransparentClassifier):
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))
+        slack = gibbs.rounding(depth + 1, 2, len(widest.logic.literals) + len(intake.classes))
+        epsilon = budget.selection(slack)
         check_size(
             f"trees of depth {depth} over {len(widest.logic.literals)} literals",
             WAYS_OUT,
@@ -204,8 +204,6 @@ class PrivateTreeClassifier(TransparentClassifier):
             time_limit=self.time_limit,
             log_range=widest.log_range(split_weight),
         )
-        slack = gibbs.rounding(depth + 1, 2, len(widest.logic.literals) + len(intake.classes))
-        epsilon = budget.selection(slack)
         randomness = Randomness.of(self.random_state)
         charge(self.ledger, self.dataset, budget.total, f"private tree of depth {depth}")
         literals, events = plan.release(intake, budget.literals, randomness)
@@ -231,7 +229,8 @@ class PrivateTreeClassifier(TransparentClassifier):
             source="glassine.PrivateTreeClassifier",
             guarantee=claim(budget, caveats),
         )
-        certificate = certify(budget, events, model, caveats=caveats, public=self._public(intake, plan))
+        public = self._public(intake, plan, len(trees.logic.literals))
+        certificate = certify(budget, events, model, caveats=caveats, public=public)
         self._publish(intake.classes, intake.domain)
         self.model_, self.certificate_ = model, certificate
         return self
@@ -244,10 +243,11 @@ class PrivateTreeClassifier(TransparentClassifier):
         plan = LiteralPlan.of(domain, self.literals, self.n_quantiles)
         return self._class(domain, plan.widest(), n_classes)
 
-    def _public(self, intake: Intake, plan: LiteralPlan) -> dict[str, Any]:
+    def _public(self, intake: Intake, plan: LiteralPlan, n_distinct: int) -> dict[str, Any]:
         return {
             "model class": f"all trees of depth {self.max_depth} over the literals",
             "literals": plan.text(),
+            "different splits": n_distinct,
             "prior weight of a split": float(self.split_weight),
             "classes": list(intake.classes),
         }

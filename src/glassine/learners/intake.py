@@ -296,6 +296,8 @@ def _without_target(domain: Domain, names: Sequence[str], target: object) -> Dom
 def _declared_classes(
     domain: Domain | None, target: object, classes: Sequence[Scalar] | None, labels: npt.NDArray[Any]
 ) -> tuple[Scalar, ...] | None:
+    if isinstance(classes, str):
+        raise InvalidParameterError(f"classes must be a sequence of classes, got the string {classes!r}. List them.")
     if classes is not None:
         known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
         if not known or len(set(known)) < len(known) or not all(is_scalar(value) for value in known):

@@ -19,10 +19,10 @@ def human_bytes(size: float) -> str:
         return f"{size:g}"
     size = int(size)
     for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 1000 or unit == "TB":
-            break
+        if size < 1000:
+            return f"{size} {unit}"
         size //= 1000
-    return f"{size} {unit}"
+    return "far more than 1000 TB"
 
 
 def check_size(

@@ -29,10 +29,6 @@ class OptimalRuleListClassifier(TransparentClassifier):
     The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
     rule. The same recursion as that of :class:`~glassine.PrivateRuleListClassifier`, with sums replaced by minima.
 
-    Guarantee
-    ---------
-    none: the list and its exact counts are those of the records. Audit it before it is published.
-
     Parameters
     ----------
     max_rules : int, default=3
@@ -60,9 +56,12 @@ class OptimalRuleListClassifier(TransparentClassifier):
     domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
-    Edge cases
-    ----------
-    Of lists of equal cost the one is taken that ends first, then the first rule in the pool's order, at every position.
+    Notes
+    -----
+    Guarantee: none: the list and its exact counts are those of the records. Audit it before it is published.
+
+    Edge cases: Of lists of equal cost the one is taken that ends first, then the first rule in the pool's order, at
+    every position.
 
     Examples
     --------

@@ -30,10 +30,6 @@ class OptimalTreeClassifier(TransparentClassifier):
     The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
     split. The same recursion as that of :class:`~glassine.PrivateTreeClassifier`, with sums replaced by minima.
 
-    Guarantee
-    ---------
-    none: the tree and its exact counts are those of the records. Audit it before it is published.
-
     Parameters
     ----------
     max_depth : int, default=3
@@ -63,9 +59,12 @@ class OptimalTreeClassifier(TransparentClassifier):
     domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
-    Edge cases
-    ----------
-    Of trees of equal cost the one is taken that has a leaf rather than a split, then the first literal, at every node.
+    Notes
+    -----
+    Guarantee: none: the tree and its exact counts are those of the records. Audit it before it is published.
+
+    Edge cases: Of trees of equal cost the one is taken that has a leaf rather than a split, then the first literal,
+    at every node.
 
     Examples
     --------

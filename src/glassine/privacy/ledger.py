@@ -232,7 +232,8 @@ class Ledger:
         row = connection.execute("SELECT epsilon, delta FROM budgets WHERE dataset = ?", (dataset,)).fetchone()
         if row is None:
             raise LedgerError(
-                f"{self.path} must hold a budget for {dataset!r} before it is used, and holds none. Call budget first.",
+                f"{self.path} must hold a budget for {dataset!r} before it is used, and holds none. "
+                "Set it: Ledger.budget, or 'glassine ledger budget'.",
                 path=self.path,
             )
         spent, spent_delta = _spent(connection, dataset)
