@@ -85,6 +85,8 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a binary file, whole or not at all, as :func:`write_text` does."""
     target = Path(path)
+    if target.exists() and not target.is_file():
+        raise UnreadableFileError(f"cannot write {target}: it is not a regular file. Name another.", path=path)
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

@@ -450,3 +450,94 @@ def test_a_private_model_can_be_audited() -> None:
         findings = audit(learner.model_, domain=domain)
         assert findings is not None
         assert "epsilon" in json.dumps(findings.to_dict())
+
+
+@pytest.mark.parametrize("kind", PRIVATE + OPTIMAL)
+def test_columns_are_matched_by_name_where_they_have_names(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 3))
+    y = X[:, 0]
+    domain = Domain.binary(["a", "b", "c"])
+    learner = private(kind, domain=domain, classes=(0, 1), epsilon=5.0) if kind in PRIVATE else kind(2, domain)
+    learner.fit(X, y)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert learner.score(frame[["c", "b", "a"]], y) == learner.score(X, y) == 1
+    with pytest.raises(InvalidDataError, match="not the attributes"):
+        learner.predict(frame.rename(columns={"a": "z"}))
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@pytest.mark.parametrize("target", [Binary(), Category((0, 1)), Category(("no", "yes")), Integer(0, 1)])
+def test_count_tables_with_targets_of_every_kind(kind: Any, target: Any) -> None:
+    frame, y = people(200)
+    named = y if target == Category(("no", "yes")) else (y == "yes").astype(int)
+    both = frame.with_columns(pl.Series("y", named))
+    table = CountTable.from_frame(both, Domain({**{name: DOMAIN[name] for name in DOMAIN}, "y": target}))
+    from_table = private(kind, domain=None, classes=None).fit(table, "y")
+    assert from_table.model_ == private(kind, classes=from_table.classes_.tolist()).fit(frame, named).model_
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_declared_classes_need_no_common_type(kind: Any) -> None:
+    frame, y = people(100)
+    mixed = np.array([1 if value == "yes" else "u" for value in y], dtype=object)
+    learner = private(kind, classes=("u", 1)).fit(frame, mixed)
+    assert set(learner.predict(frame).tolist()) <= {"u", 1}
+    halves = private(kind, classes=(0.5, 1.5)).fit(frame, np.where(y == "yes", 1.5, 0.5))
+    assert set(halves.predict(frame).tolist()) <= {0.5, 1.5}
+    with pytest.raises(InvalidDataError, match="not one of the declared classes"):
+        private(kind, classes=("u",)).fit(frame, mixed)
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+def test_errors_do_not_tell_values(kind: Any) -> None:
+    X = np.array([[1, 0, "Alice"], [0, 1, 1]], dtype=object)
+    numbers = Domain({name: Integer(0, 9, thresholds=(1,)) for name in "abc"})
+    for domain in (None, numbers):
+        with pytest.raises(InvalidDataError) as caught:
+            private(kind, domain=domain, classes=(0, 1)).fit(X, [0, 1])
+        assert "Alice" not in str(caught.value)
+
+
+def test_an_array_of_texts_is_read_in_a_domain() -> None:
+    domain = Domain({"job": Category(("clerk", "baker")), "smoker": Binary()})
+    X = np.array([["clerk", 1], ["baker", 0]] * 30, dtype=object)
+    assert OptimalTreeClassifier(1, domain).fit(X, [1, 0] * 30).score(X, [1, 0] * 30) == 1
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"epsilon": 2e6},
+        {"leaf_counts_share": 1e-305},
+        {"leaf_counts_share": 1e-19},
+        {"progress": 3},
+        {"memory_limit": None},
+        {"time_limit": "x"},
+        {"classes": "no"},
+    ],
+    ids=str,
+)
+def test_parameters_are_refused_before_the_charge(kind: Any, bad: dict[str, Any], tmp_path: Path) -> None:
+    frame, y = people(60)
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 1e7)
+    with pytest.raises(InvalidParameterError):
+        private(kind, ledger=book, dataset="people", **bad).fit(frame, y)
+    assert book.spent("people") == 0
+
+
+@pytest.mark.parametrize("kind", PRIVATE)
+@pytest.mark.parametrize("epsilon", [np.int64(2), np.float32(0.5)])
+def test_numbers_of_numpy_are_numbers(kind: Any, epsilon: Any) -> None:
+    frame, y = people(60)
+    assert private(kind, epsilon=epsilon).fit(frame, y).certificate_.epsilon == float(epsilon)
+
+
+@pytest.mark.parametrize("kind", PRIVATE + OPTIMAL)
+def test_two_columns_of_one_name_are_refused(kind: Any) -> None:
+    frame = pd.DataFrame([[0, 1], [1, 0]] * 10, columns=["a", "a"])
+    learner = private(kind, domain=None, classes=(0, 1)) if kind in PRIVATE else kind(2)
+    with pytest.raises(GlassineError, match=r"different names|once"):
+        learner.fit(frame, [0, 1] * 10)

@@ -96,7 +96,7 @@ def fit_command(
         classes=classes,
         infer_domain=infer_domain,
         infer_classes=infer_classes,
-        files=Files(model=output, certificate=certificate or output.with_suffix(".certificate.json"), report=report),
+        files=Files(model=output, certificate=certificate or _beside(output), report=report),
         overwrite=overwrite,
         options={
             "epsilon": epsilon,
@@ -120,3 +120,9 @@ def fit_command(
     with progress(quiet=as_json) as display:
         outcome = run(order, display)
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
+
+
+def _beside(model: Path) -> Path:
+    """Return where the certificate of a model goes if nothing is said: of m.json it is m.certificate.json."""
+    stem = model.stem if model.suffix.lower() == ".json" else model.name
+    return model.with_name(f"{stem}.certificate.json")

@@ -164,7 +164,7 @@ def run(order: Order, display: Display) -> Outcome:
     """
     learner = _learner(order)
     options = _options(order, learner)
-    inputs = [order.data, order.domain, order.policy, order.ledger]
+    inputs = [order.data, order.domain, order.policy, *_ledger_files(order.ledger)]
     order.files.check(inputs, overwrite=order.overwrite)
     domain = read_domain(order.domain)
     check_public(
@@ -229,6 +229,13 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     if "epsilon" in parameters and "epsilon" not in given:
         raise InvalidParameterError("--epsilon is needed: the privacy budget that the fit spends, such as 0.1.")
     return given
+
+
+def _ledger_files(ledger: Path | None) -> list[Path]:
+    """Return the files that a ledger consists of while it is written."""
+    if ledger is None:
+        return []
+    return [ledger, *(ledger.with_name(ledger.name + end) for end in ("-journal", "-wal", "-shm"))]
 
 
 def _write(estimator: Any, files: Files) -> None:

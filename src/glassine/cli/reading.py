@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,8 @@ def read_frame(path: Path, domain: Domain | None = None, *, texts: Mapping[str, 
         )
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        # The value that cannot be read is one record's: it is not told.
+        first = re.sub(r"parse `.*` as dtype", "parse a value as dtype", first)
         raise UnreadableFileError(
             f"{path} is not a CSV or Parquet file that can be read: {first}.", path=path
         ) from None

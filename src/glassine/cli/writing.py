@@ -34,6 +34,8 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None])
             raise UnreadableFileError(f"cannot write {path}: it is read or written already. Name another.", path=path)
         if resolved.is_dir():
             raise UnreadableFileError(f"cannot write {path}: it is a folder. Name a file in it.", path=path)
+        if resolved.exists() and not resolved.is_file():
+            raise UnreadableFileError(f"cannot write {path}: it is not a regular file. Name another.", path=path)
         if not resolved.parent.is_dir():
             raise UnreadableFileError(f"cannot write {path}: its folder does not exist. Make it first.", path=path)
         taken.add(resolved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -91,15 +92,20 @@ def _key(box: Box) -> tuple[tuple[int, int], ...]:
 
 
 def _covers(space: Space, boxes: Sequence[Box]) -> npt.NDArray[np.bool_]:
+    """Return whether after rule i rule j takes nothing, or leaves nothing."""
     out = np.zeros((len(boxes), len(boxes)), dtype=bool)
-    for i, first in enumerate(boxes):
-        for j, then in enumerate(boxes):
-            takes_nothing = all(not then.get(factor, mask) & ~mask for factor, mask in first.items()) and (
-                set(first) <= set(then)
-            )
-            leaves_nothing = len(first) == len(then) == 1 and all(
-                factor in first and _possible(space, factor) & ~first[factor] & ~mask == 0
-                for factor, mask in then.items()
-            )
-            out[i, j] = takes_nothing or leaves_nothing
+    by_factors: dict[tuple[int, ...], list[int]] = {}
+    for i, box in enumerate(boxes):
+        by_factors.setdefault(tuple(sorted(box)), []).append(i)
+    for j, then in enumerate(boxes):
+        factors = sorted(then)
+        # Only a rule on some of the same factors can hold all that this one takes.
+        for size in range(1, len(factors) + 1):
+            for subset in combinations(factors, size):
+                for i in by_factors.get(subset, ()):
+                    takes_nothing = all(not then[factor] & ~mask for factor, mask in boxes[i].items())
+                    leaves_nothing = len(factors) == 1 and not (
+                        _possible(space, factors[0]) & ~boxes[i][factors[0]] & ~then[factors[0]]
+                    )
+                    out[i, j] = takes_nothing or leaves_nothing
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,15 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.ledger import Ledger
 
-__all__ = ["SEEDED", "Budget", "certify", "charge", "check_number", "claim", "selection_event"]
+__all__ = ["SEEDED", "Budget", "certify", "charge", "check_number", "check_progress", "claim", "selection_event"]
 
 SEEDED = "seeded: not private"
+LARGEST_EPSILON = 1e6
+LARGEST_SCALE = 10**12
+"""Largest scale of noise on counts, in records."""
+
+REFUSALS = "every record has a declared class and no forbidden gap; that a fit is refused tells about the records"
+PERSONS = "one person has one record; a weight or repeated records of one person multiply epsilon"
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"
 
@@ -42,7 +49,9 @@ class Budget:
     @classmethod
     def split(cls, epsilon: object, *, literals_share: object, counts_share: object, with_literals: bool) -> Budget:
         """Split epsilon by shares; what is left goes to the choice of the model."""
-        total = decimal(check_number(epsilon, "epsilon", low=0.0, low_open=True), "epsilon")
+        total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
+        if not total > Fraction(1, 2**30):
+            raise InvalidParameterError(f"epsilon={float(total):g} is too small to be drawn at. Use at least 1e-6.")
         counts = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0), "leaf_counts_share")
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
         literals = share if with_literals else Fraction(0)
@@ -50,6 +59,11 @@ class Budget:
             raise InvalidParameterError(
                 f"the shares of epsilon for thresholds ({float(literals):g}) and counts ({float(counts):g}) must leave "
                 "some for the model. Lower one of them."
+            )
+        if counts and not total * counts * LARGEST_SCALE >= 1:
+            raise InvalidParameterError(
+                f"leaf_counts_share={float(counts):g} of epsilon={float(total):g} means noise beyond any count. "
+                "Give the counts a larger share, or 0 to publish none."
             )
         return cls(total=total, literals=total * literals, counts=total * counts)
 
@@ -73,13 +87,19 @@ class Budget:
 def check_number(value: object, name: str, *, low: float, high: float = float("inf"), low_open: bool = False) -> float:
     """Return a parameter that must be a finite number in a range, or raise InvalidParameterError."""
     number = float("nan")
-    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+    if not isinstance(value, bool) and isinstance(value, numbers.Real):
         number = float(value)
     if not (low < number if low_open else low <= number) or not number <= high or number == float("inf"):
         bracket = "(" if low_open else "["
         end = f"{high:g}]" if high != float("inf") else "infinity)"
         raise InvalidParameterError(f"{name} must be a number in {bracket}{low:g}, {end}, got {value!r}.")
     return number
+
+
+def check_progress(progress: object) -> None:
+    """Raise InvalidParameterError if progress cannot be called."""
+    if progress is not None and not callable(progress):
+        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
 
 
 def charge(ledger: object, dataset: object, epsilon: Fraction, note: str) -> None:
@@ -135,7 +155,7 @@ def certify(
     return Certificate(
         epsilon=float(budget.total),
         events=tuple(events),
-        assumptions=(TIMING, ONE_FIT),
+        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
         caveats=tuple(caveats),
         public=public,
         model=fingerprint(model),

@@ -11,7 +11,16 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners import gibbs
 from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import SEEDED, Budget, certify, charge, check_number, claim, selection_event
+from glassine.learners.budget import (
+    SEEDED,
+    Budget,
+    certify,
+    charge,
+    check_number,
+    check_progress,
+    claim,
+    selection_event,
+)
 from glassine.learners.exponential_tree import refuse_unsupported
 from glassine.learners.gibbs import Weighting, powers_bytes
 from glassine.learners.intake import Intake, pack, take_in
@@ -191,7 +200,10 @@ class PrivateRuleListClassifier(TransparentClassifier):
             time_limit=self.time_limit,
             log_range=widest.log_range(rule_weight),
         )
+        check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
+        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
+        claimed = claim(budget, caveats)
         charge(self.ledger, self.dataset, budget.total, f"private rule list of up to {length} rules")
         literals, events = plan.literals.release(intake, budget.literals, randomness)
         lists = self._class(intake.domain, plan, literals, len(intake.classes))
@@ -205,7 +217,6 @@ class PrivateRuleListClassifier(TransparentClassifier):
         if budget.counts:
             counts, event = noisy_histogram(sums.class_counts(drawn), budget.counts, budget.total, randomness)
             events.append(event)
-        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
         model = list_model(
             drawn,
             lists.logic.antecedents,
@@ -213,7 +224,7 @@ class PrivateRuleListClassifier(TransparentClassifier):
             attributes=intake.domain.names,
             classes=intake.classes,
             source="glassine.PrivateRuleListClassifier",
-            guarantee=claim(budget, caveats),
+            guarantee=claimed,
         )
         public = self._public(intake, plan, len(lists.logic.antecedents))
         certificate = certify(budget, events, model, caveats=caveats, public=public)

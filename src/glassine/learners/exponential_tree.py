@@ -13,7 +13,16 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.learners import gibbs
 from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import SEEDED, Budget, certify, charge, check_number, claim, selection_event
+from glassine.learners.budget import (
+    SEEDED,
+    Budget,
+    certify,
+    charge,
+    check_number,
+    check_progress,
+    claim,
+    selection_event,
+)
 from glassine.learners.gibbs import Weighting, powers_bytes
 from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
@@ -204,7 +213,10 @@ class PrivateTreeClassifier(TransparentClassifier):
             time_limit=self.time_limit,
             log_range=widest.log_range(split_weight),
         )
+        check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
+        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
+        claimed = claim(budget, caveats)
         charge(self.ledger, self.dataset, budget.total, f"private tree of depth {depth}")
         literals, events = plan.release(intake, budget.literals, randomness)
         trees = self._class(intake.domain, literals, len(intake.classes))
@@ -219,7 +231,6 @@ class PrivateTreeClassifier(TransparentClassifier):
             exact = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
             counts, event = noisy_histogram(exact, budget.counts, budget.total, randomness)
             events.append(event)
-        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
         model = tree_model(
             tree,
             trees.logic.literals,
@@ -227,7 +238,7 @@ class PrivateTreeClassifier(TransparentClassifier):
             domain=intake.domain,
             classes=intake.classes,
             source="glassine.PrivateTreeClassifier",
-            guarantee=claim(budget, caveats),
+            guarantee=claimed,
         )
         public = self._public(intake, plan, len(trees.logic.literals))
         certificate = certify(budget, events, model, caveats=caveats, public=public)

@@ -109,21 +109,17 @@ def take_in(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
     names, records = _named(estimator, X, reset=True)
-    labels = column_or_1d(y, warn=True)
+    labels = _one_type(column_or_1d(y, warn=True))
     check_consistent_length(_first(records), labels)
     if is_missing(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
         raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or label these records.")
-    try:
-        check_classification_targets(labels)
-    except ValueError as error:
-        raise InvalidDataError(f"{error} Give one class per record.") from None
     if sample_weight is not None:
         multiplicities = _multiplicities(sample_weight, len(labels))
         records, labels, multiplicities = _weighed(records, labels, multiplicities)
     caveats = []
     known = _declared_classes(domain, target, classes, labels)
     if known is None:
-        known = tuple(value.item() if isinstance(value, np.generic) else value for value in np.unique(labels))
+        known = _classes_of(labels)
         caveats.append(CLASSES_FROM_DATA)
     if domain is None:
         domain = infer(_as_frame(names, records))
@@ -182,6 +178,8 @@ def _open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], n
     others = [name for name in table.domain if name != y]
     if y not in table.domain or not others:
         raise InvalidDataError(f"the count table lacks the target {y!r} or any other attribute. Count both.")
+    if y in table.columns.codes and (table.columns.codes[y] < 0).any():
+        raise InvalidDataError(f"the target {y!r} holds a value that is missing or not declared. Declare or drop it.")
     return table.columns.restrict(others), table.columns.values(y), table.multiplicities, table.domain
 
 
@@ -209,10 +207,13 @@ def _named(
     if not isinstance(X, np.ndarray | list | tuple):
         try:
             frame = nw.from_native(X)
+        except nw.exceptions.DuplicateError:
+            raise InvalidDataError("the columns of X must have different names. Rename one.") from None
         except (TypeError, nw.exceptions.NarwhalsError):
             frame = None
     if frame is None or not any(isinstance(name, str) for name in frame.columns):
-        array = validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, estimator=estimator)
+        declared = domain if domain is not None else getattr(estimator, "domain", None)
+        array = _array(estimator, X, reset=reset, texts=isinstance(declared, Domain))
         names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
         return names, {name: array[:, i] for i, name in enumerate(names)}
     if isinstance(frame, nw.LazyFrame):
@@ -230,6 +231,28 @@ def _named(
     return names, frame.to_native()
 
 
+def _array(estimator: Any, X: Any, *, reset: bool, texts: bool) -> npt.NDArray[Any]:
+    """Return an array of numbers, or of Python objects where a domain says what they are."""
+    given = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) else X
+    objects = texts and isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "OU"
+    try:
+        return np.asarray(
+            validate_data(
+                estimator,
+                given if objects else X,
+                reset=reset,
+                dtype=None if objects else "numeric",
+                ensure_all_finite=False,
+                estimator=estimator,
+            )
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        # The value must not be told: it is one record's.
+        raise InvalidDataError("X holds text where numbers are needed. Pass a data frame and a domain.") from None
+
+
 def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[str, ...]) -> tuple[Any, Any]:
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is None:
@@ -238,6 +261,16 @@ def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[
                 f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
                 f"{estimator.n_features_in_} features as input. Pass the columns of the fit."
             )
+        if set(names) == set(estimator.domain_):
+            return names, frame.to_native()
+        if isinstance(estimator.domain, Domain):
+            odd = next(name for name in (*names, *estimator.domain_) if (name in names) != (name in estimator.domain_))
+            raise InvalidDataError(
+                f"the columns of X are not the attributes of the domain: {odd!r} is in one of them only. "
+                "Rename or drop it, or pass an array."
+            )
+        kind = type(estimator).__name__
+        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=4)
         generic = _array_names(estimator, len(names))
         return generic, {new: frame[old].to_numpy() for new, old in zip(generic, names, strict=True)}
     return names, frame.to_native()
@@ -317,10 +350,33 @@ def _declared_classes(
     return None
 
 
+def _one_type(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels of Python objects as an array of their type, if they have one and the same."""
+    if labels.dtype.kind != "O":
+        return labels
+    kinds = {type(value) for value in labels.tolist()}
+    return np.array(labels.tolist()) if len(kinds) == 1 and kinds <= {bool, int, str, float} else labels
+
+
+def _classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
+    """Return the classes that occur, in order."""
+    try:
+        check_classification_targets(labels)
+        return tuple(np.unique(labels).tolist())
+    except (ValueError, TypeError) as error:
+        raise InvalidDataError(f"{error} Give one class per record, all of one type, or declare the classes.") from None
+
+
 def _index(labels: npt.NDArray[Any], classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     at = {value: i for i, value in enumerate(classes)}
-    values, inverse = np.unique(labels, return_inverse=True)
-    codes = np.array([at.get(value.item() if isinstance(value, np.generic) else value, -1) for value in values])
+    if labels.dtype.kind == "O":
+        values, inverse = labels, np.arange(len(labels))
+    else:
+        values, inverse = np.unique(labels, return_inverse=True)
+    try:
+        codes = np.array([at.get(value, -1) for value in values.tolist()])
+    except TypeError:
+        raise InvalidDataError("the classes must be numbers, Booleans or strings. Convert them.") from None
     if (codes < 0).any():
         raise InvalidDataError(
             f"the target holds a value that is not one of the declared classes {list(classes)}. Declare or drop it."

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from math import isfinite, log10
 
-from glassine.errors import ClassTooLargeError
+import numpy as np
+
+from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners.gibbs import LOG_RANGE
 
 __all__ = ["check_size", "human_bytes"]
@@ -39,6 +41,10 @@ def check_size(
 
     Both follow from public quantities alone, so that the refusal tells nothing about the records.
     """
+    for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
+        given: object = limit
+        if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+            raise InvalidParameterError(f"{name} must be a number, got {given!r}.")
     seconds = steps * SECONDS_PER_STEP
     if not log_range <= LOG_RANGE:
         raise ClassTooLargeError(

@@ -70,7 +70,7 @@ def tree_model(
         literal = literals[part.literal]
         true, true_counts = build(part.true)
         false, false_counts = build(part.false)
-        total = None if true_counts is None or false_counts is None else true_counts + false_counts
+        total = None if true_counts is None or false_counts is None else true_counts.astype(object) + false_counts
         nodes[index] = Node(
             branches=(Branch(literal, true), Branch(_other(literal, domain), false)),
             evidence=Evidence() if total is None else Evidence(counts=tuple(int(count) for count in total)),
