@@ -48,7 +48,7 @@ class Certificate:
         What is taken as public knowledge, as JSON values.
     model : str, optional
         SHA-256 of the JSON of the model that was released, so that a certificate is not put beside another: see
-        :func:`glassine.models.formats.fingerprint`.
+        ``glassine.models.formats.fingerprint``.
     version : str
         Version of this package.
 
