@@ -300,9 +300,10 @@ def advise(
         out.append("Learn a shallower model: every condition on a path tells more about those who took it.")
     if broken & {"thresholds_off_grid", "midpoints"}:
         out.append("Round thresholds to public cut points (`glassine scrub`; `--target` measures what it costs).")
-    if "smallest_leaf" in unknown:
+    about = _about_guarantee(broken, unknown, policy, found)
+    out += about
+    if "smallest_leaf" in unknown and not about:
         out.append("Give the training records (`--data`), so that the leaves can be counted.")
-    out += _about_guarantee(broken, unknown, policy, found)
     if unknown - {"smallest_leaf", *CLAIMS} and domain is None:
         out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
     elif domain is not None and domain.inferred:

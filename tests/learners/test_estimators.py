@@ -440,6 +440,11 @@ def test_class_sizes_are_those_of_the_domain() -> None:
         # Two labels alone; a split with two labels at each side; a rule or its negation, each with two labels twice.
         expected = 2 + 4 if size == "max_depth" else 2 + 2 * 4
         assert np.exp(learner.log_class_size()) == pytest.approx(expected)
+        unfitted = clone(learner).set_params(classes=CLASSES)
+        assert unfitted.log_class_size() == learner.log_class_size()
+        assert 0 < unfitted.memory_needed() == learner.memory_needed() < 1000
+        with pytest.raises(InvalidParameterError, match="Pass domain="):
+            unfitted.set_params(domain=None).log_class_size()
 
 
 def test_a_private_model_can_be_audited() -> None:

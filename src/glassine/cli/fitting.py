@@ -24,6 +24,7 @@ from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWar
 from glassine.files import write_text
 
 if TYPE_CHECKING:
+    from glassine.domain import Domain
     from glassine.privacy.ledger import Entry, Ledger
 
 __all__ = ["Charge", "Files", "Order", "Outcome", "run"]
@@ -182,7 +183,8 @@ def run(order: Order, display: Display) -> Outcome:
     display.stage("reading the records")
     training = read_training(order.data, order.target, domain, order.classes)
     with charge.admitted():
-        display.stage("preparing (the first fit compiles, once)", "counting the records", "summing all models")
+        summing = "summing all models" + _tables(learner, domain, order.target, training.classes, options)
+        display.stage("preparing (the first fit compiles, once)", "counting the records", summing)
         estimator = learner(domain=domain, classes=training.classes, progress=display, **options)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
@@ -200,6 +202,23 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
     )
+
+
+def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, options: Mapping[str, Any]) -> str:
+    """Return in words how much memory the tables of a fit take, where it is known beforehand."""
+    from glassine.domain import Category
+    from glassine.learners.limits import human_bytes
+
+    if domain is None:
+        return ""
+    known = classes or (0, 1)
+    if target in domain and isinstance(attribute := domain[target], Category):
+        known = attribute.values
+    options = {name: value for name, value in options.items() if name not in ("ledger", "dataset")}
+    with contextlib.suppress(GlassineError):  # what is wrong, the fit says
+        others = domain.restrict([name for name in domain if name != target])
+        return f" ({human_bytes(learner(domain=others, classes=known, **options).memory_needed())} of tables)"
+    return ""
 
 
 def _learner(order: Order) -> Any:

@@ -93,15 +93,25 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignor
         epsilon it is about the largest loss, in errors, of a private model against the best. It takes as long as a
         fit without records.
         """
+        return self._public_class("size").log_count()
+
+    def memory_needed(self) -> int:
+        """Return the most bytes of the tables that a fit holds at once, besides the records.
+
+        It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
+        """
+        return self._public_class("memory").table_bytes()
+
+    def _public_class(self, what: str) -> TreeClass | ListClass:
         domain, classes = getattr(self, "domain", None), getattr(self, "classes", None)
         if hasattr(self, "model_"):
             domain, classes = self.domain_, self.classes_
         if not isinstance(domain, Domain) or classes is None:
             raise InvalidParameterError(
-                "the size of a class needs the domain of the attributes and the classes. Pass domain= and classes=, "
-                "or fit first."
+                f"the {what} of a class needs the domain of the attributes and the classes. Pass domain= and "
+                "classes=, or fit first."
             )
-        return self._widest(domain, len(classes)).log_count()
+        return self._widest(domain, len(classes))
 
     @abstractmethod
     def _widest(self, domain: Domain, n_classes: int) -> TreeClass | ListClass:
