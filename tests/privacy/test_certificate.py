@@ -144,7 +144,15 @@ def test_json_with_a_missing_field_or_of_no_certificate_is_refused() -> None:
 
 def test_the_text_names_every_release_and_its_proof() -> None:
     text = certificate(events=(Parallel(name="both", branches=((TREE,), (COUNTS,))),)).text()
-    for part in ("both", "the tree", "<counts>", "privacy/selection.md", "scale=10", "epsilon = 0.9", "depth: 3"):
+    for part in (
+        "both",
+        "the tree",
+        "<counts>",
+        "privacy/selection.md",
+        "noise of scale 10",
+        "epsilon = 0.9",
+        "depth: 3",
+    ):
         assert part in text
     assert "the running time is not observed" in text
     assert str(certificate()) == certificate().text()
@@ -163,3 +171,26 @@ def test_changing_the_given_mapping_changes_nothing() -> None:
     public["depth"] = 4
     made.to_dict()["public"]["depth"] = 5
     assert made.public == {"depth": 3}
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (Selection(name="a", inverse_temperature=0.1, sensitivity=1, count=3), "exponential mechanism, 3 times"),
+        (accounting.NoisyMax(name="a", inverse_temperature=0.1, sensitivity=1), "noisy choice"),
+        (accounting.DiscreteLaplaceNoise(name="a", l1_sensitivity=1, scale=10, share=0.05), "10, 5% of the budget"),
+        (accounting.CauchyNoise(name="a", sensitivity=1, scale=3), "Cauchy noise of scale 3"),
+        (accounting.SmoothCauchyNoise(name="a", ratio=2, smoothness=0.1), "2 times the smooth sensitivity"),
+        (accounting.Stated(name="a", epsilon=0.1, proof="privacy/accounting.md"), "as stated elsewhere"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_mechanism_is_said_in_words(event: accounting.Event, words: str) -> None:
+    assert words in Certificate(epsilon=5, events=(event,)).text()
+    noise = (
+        accounting.GaussianNoise(name="b", l2_sensitivity=1, sigma=3),
+        accounting.DiscreteGaussianNoise(name="c", l2_sensitivity=1, sigma=4),
+    )
+    text = Certificate(epsilon=20, delta=1e-6, events=(event, *noise)).text()
+    assert "Gaussian noise of standard deviation 3" in text
+    assert "discrete Gaussian noise of standard deviation 4" in text

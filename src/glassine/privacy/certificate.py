@@ -211,7 +211,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{html.escape(event.name)}</td><td>{html.escape(_parameters(event))}</td>"
+            f"<tr><td>{html.escape(event.name)}</td><td>{html.escape(_mechanism(event))}</td>"
             f"<td>{accounting.cost(event).pure:.6g}</td><td>{html.escape(event.proof)}</td></tr>"
             for event in self.events
         )
@@ -263,18 +263,28 @@ def _plain(values: object) -> dict[str, Any]:
     return out
 
 
-def _parameters(event: Event) -> str:
-    values = event_to_dict(event)
-    kind = values.pop("event")
+def _mechanism(event: Event) -> str:
+    """Return in words what ran; the JSON has every parameter."""
     if isinstance(event, Parallel):
-        parts = f"{kind} over {len(event.branches)} disjoint part{'s' * (len(event.branches) > 1)}"
+        parts = f"on {len(event.branches)} disjoint part{'s' * (len(event.branches) > 1)} of the records"
         inner = _alike(event)
-        return parts if inner is None else f"{parts}, each {_parameters(inner)}"
-    shown = {key: value for key, value in values.items() if key not in {"name", "proof"} and value not in (None, 0.0)}
-    if shown.get("count") == 1:
-        del shown["count"]
-    listed = (f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value}" for key, value in shown.items())
-    return f"{kind}({', '.join(listed)})"
+        return parts if inner is None else f"{_mechanism(inner)}, {parts}"
+    words = {
+        "Selection": "one draw by the exponential mechanism",
+        "NoisyMax": "one noisy choice",
+        "LaplaceNoise": "Laplace noise of scale {scale:.6g}",
+        "DiscreteLaplaceNoise": "discrete Laplace noise of scale {scale:.6g}",
+        "GaussianNoise": "Gaussian noise of standard deviation {sigma:.6g}",
+        "DiscreteGaussianNoise": "discrete Gaussian noise of standard deviation {sigma:.6g}",
+        "CauchyNoise": "Cauchy noise of scale {scale:.6g}",
+        "SmoothCauchyNoise": "Cauchy noise of {ratio:.6g} times the smooth sensitivity",
+        "Stated": "as stated elsewhere",
+    }
+    values = event_to_dict(event)
+    said = words.get(values["event"], values["event"]).format(**values)
+    if event.count > 1:
+        said += f", {event.count} times"
+    return said if event.share is None else f"{said}, {100 * event.share:.3g}% of the budget"
 
 
 def _alike(event: Parallel) -> Event | None:
@@ -289,7 +299,7 @@ def _lines(event: Event, indent: str) -> list[str]:
     pure = accounting.cost(event).pure
     spent = f"epsilon = {pure:.6g}" if math.isfinite(pure) else "no pure epsilon"
     proof = f"; proof: {event.proof}" if event.proof else ""
-    lines = [f"{indent}- {event.name}: {_parameters(event)}; {spent}{proof}"]
+    lines = [f"{indent}- {event.name}: {_mechanism(event)}; {spent}{proof}"]
     if isinstance(event, Parallel) and _alike(event) is None:
         for branch in event.branches:
             for inner in branch:
