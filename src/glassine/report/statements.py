@@ -260,7 +260,9 @@ def value_sentence(findings: Findings) -> str:
     found = findings.values.value
     told = []
     if found.n_off_grid is not None:
-        told.append(f"{_are(found.n_off_grid)} not public cut points")
+        told.append(
+            f"{_are(found.n_off_grid)} not public cut points" if found.n_off_grid else "all are public cut points"
+        )
     if found.n_midpoints is not None:
         told.append(f"{_are(found.n_midpoints)} the midpoint of two training values")
     if not told:
