@@ -1,6 +1,92 @@
 """What a reader of a published model can learn."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
 
-__all__ = ["Failed", "Measured", "NotApplicable", "Outcome", "ProbabilisticDataset", "reconstruct"]
+if TYPE_CHECKING:
+    from glassine.attacks.importance import (
+        ImportancePreservation,
+        Importances,
+        importance_preservation,
+        permutation_importance,
+    )
+    from glassine.attacks.membership.attack_model import black_box_attack
+    from glassine.attacks.membership.gap import gap_attack
+    from glassine.attacks.membership.lira import lira
+    from glassine.attacks.membership.loss import loss_attack
+    from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
+    from glassine.attacks.membership.result import MembershipResult, Shift
+    from glassine.attacks.membership.shift import holdout_shift
+    from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
+    from glassine.attacks.overfitting import Vulnerability, vulnerability
+    from glassine.attacks.rows import RowReconstruction, reconstruct_rows
+
+# These are imported at first use, so that an audit without them loads none of it.
+_HOME = {
+    "ImportancePreservation": "importance",
+    "Importances": "importance",
+    "MembershipAttacks": "membership.suite",
+    "MembershipResult": "membership.result",
+    "MidpointResult": "membership.midpoint",
+    "RowReconstruction": "rows",
+    "Shift": "membership.result",
+    "Vulnerability": "overfitting",
+    "attack_membership": "membership.suite",
+    "black_box_attack": "membership.attack_model",
+    "gap_attack": "membership.gap",
+    "holdout_shift": "membership.shift",
+    "importance_preservation": "importance",
+    "lira": "membership.lira",
+    "loss_attack": "membership.loss",
+    "midpoint_attack": "membership.midpoint",
+    "permutation_importance": "importance",
+    "reconstruct_rows": "rows",
+    "vulnerability": "overfitting",
+}
+
+__all__ = [
+    "Failed",
+    "ImportancePreservation",
+    "Importances",
+    "Measured",
+    "MembershipAttacks",
+    "MembershipResult",
+    "MidpointResult",
+    "NotApplicable",
+    "Outcome",
+    "ProbabilisticDataset",
+    "RowReconstruction",
+    "Shift",
+    "Vulnerability",
+    "attack_membership",
+    "black_box_attack",
+    "gap_attack",
+    "holdout_shift",
+    "importance_preservation",
+    "lira",
+    "loss_attack",
+    "midpoint_attack",
+    "permutation_importance",
+    "reconstruct",
+    "reconstruct_rows",
+    "vulnerability",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'glassine.attacks' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"glassine.attacks.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
+from glassine.attacks.subgroups import subgroups
 from glassine.attacks.worlds import Worlds, log2_ratio
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain, Real
 from glassine.domain.inference import columns as read_columns
-from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
 
@@ -337,7 +337,7 @@ class ProbabilisticDataset:
                 raise InvalidDataError(
                     f"data lack the column {name!r} that defines subgroups. Add it or drop the name."
                 )
-            for value, rows in _subgroups(data[name]).items():
+            for value, rows in subgroups(data[name]).items():
                 out.append(
                     SubgroupLeakage(
                         attribute=name,
@@ -572,23 +572,3 @@ def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> Pr
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
     return ProbabilisticDataset(as_model(model, domain), domain, max_steps=max_steps)
-
-
-def _subgroups(column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
-    """Rows of each value of a column; numbers with more than ten values are cut at their quartiles."""
-    gaps = is_missing(column)
-    out: dict[str, npt.NDArray[np.intp]] = {}
-    present = np.flatnonzero(~gaps)
-    values = column[present]
-    if column.dtype.kind in "if" and len(np.unique(values)) > 10:
-        edges = np.unique(np.quantile(values.astype(float), [0, 0.25, 0.5, 0.75, 1]))
-        quarter = np.clip(np.searchsorted(edges, values.astype(float), side="left") - 1, 0, len(edges) - 2)
-        for i in np.unique(quarter):
-            out[f"quarter {i + 1} of {len(edges) - 1}"] = present[quarter == i]
-    else:
-        texts = np.array([str(v) for v in values.tolist()], dtype=object)
-        for text in sorted(set(texts.tolist())):
-            out[text] = present[texts == text]
-    if gaps.any():
-        out["missing"] = np.flatnonzero(gaps)
-    return out

@@ -1,4 +1,4 @@
-"""Findings: what an audit measured, as plain values; aggregates only, small counts suppressed."""
+"""The values that findings are made of."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import dataclasses
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.files import write_json
+from glassine.findings.membership import MembershipFinding
 from glassine.policy import Policy
 
 __all__ = [
     "EXIT_STATUS",
+    "NO_HOLDOUT",
     "SCHEMA",
     "AttributeFinding",
     "Bound",
@@ -33,14 +35,17 @@ __all__ = [
     "SubgroupFinding",
     "TreeNode",
     "Verdict",
-    "schema",
 ]
 
-SCHEMA = "glassine.findings/2"
+SCHEMA = "glassine.findings/3"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
 
 Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
+
+NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
+    "no holdout was given: records of the same population that were not used for training (`--holdout`)."
+)
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
 
@@ -330,7 +335,7 @@ class Findings:
         The policy's rules, judged.
     model, domain, policy
         What was audited, in what domain (if given), against what.
-    reconstruction, labels, values, subgroups, exposed_rows, alignment : Outcome
+    reconstruction, labels, values, subgroups, exposed_rows, alignment, membership : Outcome
         Each measured, not applicable or failed, with the reason.
     parts : tuple of Part
         The leaves or rules.
@@ -365,6 +370,7 @@ class Findings:
     version: str
     inputs: tuple[InputFile, ...] = ()
     guarantee: GuaranteeFinding | None = None
+    membership: Outcome[MembershipFinding] = NO_HOLDOUT
 
     @property
     def exit_status(self) -> int:
@@ -372,7 +378,7 @@ class Findings:
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/2``."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/3``."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for field in dataclasses.fields(self):
             plain[field.name] = _plain(getattr(self, field.name))
@@ -413,71 +419,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/2``."""
-    outcomes = {
-        "reconstruction": ReconstructionFinding,
-        "labels": LabelDisclosure,
-        "values": ValueLeakage,
-        "alignment": ErrorEstimate,
-    }
-    properties: dict[str, Any] = {"schema": {"const": SCHEMA}}
-    hints = get_type_hints(Findings)
-    for field in dataclasses.fields(Findings):
-        if field.name in outcomes:
-            properties[field.name] = _outcome_schema(_class_schema(outcomes[field.name]))
-        elif field.name in ("subgroups", "exposed_rows"):
-            items = _class_schema(SubgroupFinding) if field.name == "subgroups" else {"type": "integer"}
-            properties[field.name] = _outcome_schema({"properties": {"value": {"type": "array", "items": items}}})
-        else:
-            properties[field.name] = _type_schema(hints[field.name])
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": SCHEMA,
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _outcome_schema(measured: dict[str, Any]) -> dict[str, Any]:
-    value = {key: entry for key, entry in measured.items() if key != "additionalProperties"}
-    properties = {"status": {"const": "measured"}, **measured["properties"]}
-    reason = {
-        "type": "object",
-        "properties": {"status": {"enum": ["not applicable", "failed"]}, "reason": {"type": "string"}},
-        "required": ["status", "reason"],
-        "additionalProperties": False,
-    }
-    whole = {**value, "type": "object", "properties": properties, "required": list(properties)}
-    return {"oneOf": [{**whole, "additionalProperties": False}, reason]}
-
-
-def _class_schema(cls: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    properties = {field.name: _type_schema(hints[field.name]) for field in dataclasses.fields(cls)}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _type_schema(hint: Any) -> dict[str, Any]:
-    names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
-    if hint in names:
-        return {"type": names[hint]}
-    if dataclasses.is_dataclass(hint):
-        return _class_schema(cast("type[Any]", hint))
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return {"enum": list(args)}
-    if origin is tuple:
-        if args[-1] is Ellipsis:
-            return {"type": "array", "items": _type_schema(args[0])}
-        return {"type": "array", "prefixItems": [_type_schema(arg) for arg in args], "minItems": len(args)}
-    return {"anyOf": [_type_schema(arg) for arg in args]}

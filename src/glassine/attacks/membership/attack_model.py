@@ -1,0 +1,118 @@
+"""The black-box attack: a classifier that learns what a model's answers on members look like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.gap import gap_figure, read_sides, setting_of
+from glassine.attacks.membership.outputs import Answers, answers, attempt
+from glassine.attacks.membership.result import MembershipResult, Shift
+from glassine.attacks.membership.scoring import judge_calls
+from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.errors import InvalidParameterError
+
+__all__ = ["black_box_attack"]
+
+
+def black_box_attack(
+    model: Any,
+    X_in: Any,
+    y_in: Any,
+    X_out: Any,
+    y_out: Any,
+    *,
+    train_share: float = 0.5,
+    n_estimators: int = 100,
+    confidence: float = 0.95,
+    random_state: Any = None,
+    shift: Shift | None = None,
+) -> Outcome[MembershipResult]:
+    """Train a random forest to tell members from non-members by the model's answers.
+
+    Some members and non-members train the attack, the others judge it (Figure 5 of Ly et al.). The forest sees the
+    probabilities, or the predicted class where there are none, the true class, whether they agree, and the loss.
+    Members and non-members get the same weight, and whoever is more likely a member than not is called one, so that no
+    threshold is chosen on the records that judge the attack.
+
+    Parameters
+    ----------
+    model : fitted classifier, DecisionTree or RuleList
+        The model under attack.
+    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
+        Training records, and records that were not used for training; at least four each.
+    y_in, y_out : array-like of shapes (m,) and (n,), or str
+        Their classes, or the name of the column that holds them.
+    train_share : float, default=0.5
+        Share of the members, and of the non-members, that train the attack, in (0, 1).
+    n_estimators : int, default=100
+        Number of trees.
+    confidence : float, default=0.95
+        Confidence of the intervals, in (0, 1).
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes the split and the forest repeatable.
+    shift : Shift, optional
+        Of :func:`~glassine.attacks.membership.shift.holdout_shift`, for the verdict.
+
+    Returns
+    -------
+    Measured of MembershipResult, NotApplicable or Failed
+        Not applicable with fewer than four members or non-members.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError
+        As for :func:`~glassine.attacks.membership.gap.gap_attack`.
+
+    References
+    ----------
+    Shokri et al., 2017; Ly et al.: Smooth sensitivity for learning differentially-private yet accurate rule lists,
+    2024, appendix C.
+    """
+    setting = setting_of(confidence, random_state, shift)
+    if not 0 < train_share < 1:
+        raise InvalidParameterError(f"train_share must lie strictly between 0 and 1, got {train_share!r}. Use 0.5.")
+    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    if min(len(inside.target), len(outside.target)) < 4:
+        return NotApplicable("an attack model needs at least four members and four non-members.")
+
+    def work() -> MembershipResult:
+        from sklearn.ensemble import RandomForestClassifier
+
+        sides = [answers(model, records) for records in (inside, outside)]
+        parts = [_split(len(side.truth), train_share, setting.rng) for side in sides]
+        trained, tested = ([side.take(part[i]) for side, part in zip(sides, parts, strict=True)] for i in (0, 1))
+        forest = RandomForestClassifier(
+            n_estimators, class_weight="balanced", random_state=int(setting.rng.integers(2**31))
+        )
+        member = np.repeat([1, 0], [len(side.truth) for side in trained])
+        forest.fit(np.vstack([_features(side) for side in trained]), member)
+        scores = [np.asarray(forest.predict_proba(_features(side))[:, 1]) for side in tested]
+        return judge_calls(
+            "black-box attack",
+            scores[0] > 0.5,
+            scores[1] > 0.5,
+            setting,
+            decision="whoever the attack model, trained on other records, finds more likely a member than not",
+            scores=(scores[0], scores[1]),
+            gap=gap_figure(tested[0], tested[1], setting.confidence),
+        )
+
+    return attempt(work)
+
+
+def _split(n: int, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    order = rng.permutation(n)
+    cut = min(max(round(share * n), 1), n - 1)
+    return order[:cut], order[cut:]
+
+
+def _features(side: Answers) -> npt.NDArray[np.float64]:
+    """Return what the attack model sees of each record."""
+    classes = np.arange(side.n_classes)
+    label = side.truth[:, None] == classes
+    outputs = side.predicted[:, None] == classes if side.probabilities is None else side.probabilities
+    loss = [] if side.probabilities is None else [-side.confidence[:, None]]
+    return np.hstack([outputs, label, side.correct[:, None], *loss]).astype(float)

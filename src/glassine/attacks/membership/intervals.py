@@ -1,0 +1,190 @@
+"""Confidence intervals of rates, of their differences, and of areas under ROC curves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.errors import InvalidParameterError
+
+__all__ = ["Estimate", "area_under_roc", "check_confidence", "clopper_pearson", "newcombe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A measured figure with a two-sided confidence interval.
+
+    Attributes
+    ----------
+    value : float
+        The figure.
+    low, high : float
+        Bounds of the interval.
+    confidence : float
+        Its confidence, in (0, 1).
+    method : str
+        How the interval was computed.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    method: str
+
+    def scaled(self, factor: float, offset: float) -> Estimate:
+        """Return the estimate of ``factor * figure + offset``, for a positive factor."""
+        return replace(
+            self,
+            value=factor * self.value + offset,
+            low=factor * self.low + offset,
+            high=factor * self.high + offset,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.confidence:.0%} interval {self.low:.3f} to {self.high:.3f}, {self.method})"
+
+
+def check_confidence(confidence: Any) -> float:
+    """Return the confidence as a float after checking that it lies in (0, 1)."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise InvalidParameterError(f"confidence must lie strictly between 0 and 1, got {confidence!r}. Use 0.95.")
+    return float(confidence)
+
+
+def clopper_pearson(hits: float, n: int, confidence: float) -> Estimate:
+    """Return a rate with the exact interval of Clopper and Pearson.
+
+    Parameters
+    ----------
+    hits : float
+        Number of successes; of a fraction, as ties leave it, the lower bound takes the whole number below and the
+        upper bound that above.
+    n : int
+        Number of trials, at least 1.
+    confidence : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> bounds = clopper_pearson(0, 20, 0.95)
+    >>> bounds.low, round(bounds.high, 4)
+    (0.0, 0.1684)
+    """
+    from scipy.stats import beta
+
+    tail = (1 - confidence) / 2
+    below, above = math.floor(hits), math.ceil(hits)
+    return Estimate(
+        value=hits / n,
+        low=float(beta.ppf(tail, below, n - below + 1)) if below > 0 else 0.0,
+        high=float(beta.ppf(1 - tail, above + 1, n - above)) if above < n else 1.0,
+        confidence=confidence,
+        method="Clopper-Pearson",
+    )
+
+
+def _wilson(hits: float, n: int, z: float) -> tuple[float, float]:
+    rate = hits / n
+    middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def newcombe(hits: float, n: int, other_hits: float, other_n: int, confidence: float) -> Estimate:
+    """Return the difference of two independent rates with Newcombe's hybrid score interval.
+
+    Parameters
+    ----------
+    hits, other_hits : float
+        Number of successes of the first and of the second sample.
+    n, other_n : int
+        Numbers of trials, at least 1.
+    confidence : float
+        In (0, 1).
+
+    References
+    ----------
+    Newcombe: Interval estimation for the difference between independent proportions, 1998, method 10.
+
+    Examples
+    --------
+    >>> difference = newcombe(56, 70, 48, 80, 0.95)
+    >>> round(difference.value, 4), round(difference.low, 4), round(difference.high, 4)
+    (0.2, 0.0524, 0.3339)
+    """
+    z = _normal_quantile(confidence)
+    rate, other = hits / n, other_hits / other_n
+    (low, high), (other_low, other_high) = _wilson(hits, n, z), _wilson(other_hits, other_n, z)
+    difference = rate - other
+    return Estimate(
+        value=difference,
+        low=max(-1.0, difference - math.hypot(rate - low, other_high - other)),
+        high=min(1.0, difference + math.hypot(high - rate, other - other_low)),
+        confidence=confidence,
+        method="Newcombe's hybrid score",
+    )
+
+
+def area_under_roc(
+    members: npt.NDArray[np.float64], nonmembers: npt.NDArray[np.float64], confidence: float
+) -> Estimate:
+    """Return the chance that a member scores above a non-member, ties counting one half.
+
+    The interval is DeLong's on the logit scale; where its variance vanishes (complete separation, or one score for
+    all) it is Newcombe's score interval, which stays wide for few records.
+
+    Parameters
+    ----------
+    members, nonmembers : ndarray of float, shapes (m,) and (n,)
+        Scores, higher for records that look like members.
+    confidence : float
+        In (0, 1).
+
+    References
+    ----------
+    DeLong, DeLong, Clarke-Pearson, 1988; Newcombe: Confidence intervals for an effect size measure based on the
+    Mann-Whitney statistic, part 2, 2006, method 5.
+    """
+    m, n = len(members), len(nonmembers)
+    order, other = np.sort(nonmembers), np.sort(members)
+    above = (np.searchsorted(order, members, "left") + np.searchsorted(order, members, "right")) / (2 * n)
+    below = 1 - (np.searchsorted(other, nonmembers, "left") + np.searchsorted(other, nonmembers, "right")) / (2 * m)
+    area = float(above.mean())
+    z = _normal_quantile(confidence)
+    variance = float(above.var(ddof=1)) / m + float(below.var(ddof=1)) / n if min(m, n) > 1 else 0.0
+    if variance > 0 and 0 < area < 1:
+        half = z * math.sqrt(variance) / (area * (1 - area))
+        middle = math.log(area / (1 - area))
+        low, high = (1 / (1 + math.exp(-min(max(middle + side, -700), 700))) for side in (-half, half))
+        return Estimate(value=area, low=low, high=high, confidence=confidence, method="DeLong on the logit scale")
+    low, high = _score_bounds(area, m, n, z)
+    return Estimate(value=area, low=low, high=high, confidence=confidence, method="Newcombe's score interval")
+
+
+def _score_bounds(area: float, m: int, n: int, z: float) -> tuple[float, float]:
+    """Return the areas that lie z standard errors, as they would be there, from the one measured."""
+    larger = (m + n) / 2 - 1
+
+    def off(theta: float) -> float:
+        spread = 1 + larger * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return (theta - area) ** 2 - z * z * theta * (1 - theta) * spread / (m * n)
+
+    bounds = []
+    for end in (0.0, 1.0):
+        inside, outside = area, end
+        for _ in range(80):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if off(middle) <= 0 else (inside, middle)
+        bounds.append(outside)
+    return bounds[0], bounds[1]
+
+
+def _normal_quantile(confidence: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -1,0 +1,219 @@
+"""The likelihood ratio attack: a record's confidence beside that of models that saw it, and that did not."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.gap import gap_figure, read_sides, setting_of
+from glassine.attacks.membership.outputs import (
+    Records,
+    UnansweredError,
+    answers,
+    attempt,
+    check_count,
+    first_line,
+)
+from glassine.attacks.membership.result import MembershipResult, Shift
+from glassine.attacks.membership.scoring import judge_scores
+from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError
+
+__all__ = ["lira"]
+
+MIN_SD = 0.1
+"""Smallest standard deviation of a confidence on the logit scale: models that answer alike still leave some doubt."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def lira(
+    model: Any,
+    X_in: Any,
+    y_in: Any,
+    X_out: Any,
+    y_out: Any,
+    *,
+    learner: Any,
+    mode: Literal["online", "offline"] = "online",
+    n_shadows: int = 32,
+    variance: Literal["auto", "per-record", "pooled"] = "auto",
+    confidence: float = 0.95,
+    random_state: Any = None,
+    shift: Shift | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome[MembershipResult]:
+    """Compare each record's confidence with that of shadow models trained with it and without it.
+
+    Each shadow model learns from a random part of all records, members and non-members, of about the size of the
+    training set; every record is in the same number of them. The confidence of a record is the logarithm of the odds
+    that a model gives its class. Online, the score is the log ratio of two normal densities, fitted to the confidences
+    of the shadow models with and without the record; offline, it is the chance that a model without the record is less
+    confident than the one under attack.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, DecisionTree or RuleList
+        The model under attack.
+    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
+        All training records, and records that were not used for training.
+    y_in, y_out : array-like of shapes (m,) and (n,), or str
+        Their classes, or the name of the column that holds them.
+    learner : estimator or None
+        An unfitted scikit-learn estimator like the one that learnt the model; it is cloned, and seeded where it has a
+        parameter ``random_state``. Without one the attack does not apply.
+    mode : {"online", "offline"}, default="online"
+        Which score.
+    n_shadows : int, default=32
+        Number of shadow models, at least 4.
+    variance : {"auto", "per-record", "pooled"}, default="auto"
+        Whether each record has its own variances or all share two, with and without; auto pools below 64 shadow
+        models. No standard deviation is taken below 0.1.
+    confidence : float, default=0.95
+        Confidence of the intervals, in (0, 1).
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes the shadow models and folds repeatable.
+    shift : Shift, optional
+        Of :func:`~glassine.attacks.membership.shift.holdout_shift`, for the verdict.
+    progress : callable, optional
+        Called with the number of shadow models done and of all.
+
+    Returns
+    -------
+    Measured of MembershipResult, NotApplicable or Failed
+        Not applicable without a learner or without probabilities; failed where the learner raises an error.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError
+        If data or a parameter cannot be used.
+
+    Notes
+    -----
+    A tree answers with probabilities of 0 and 1. They are held within [1e-6, 1 - 1e-6], so that confidences lie between
+    -13.8 and 13.8, and the verdict says how many of the model's answers were.
+
+    References
+    ----------
+    Carlini et al.: Membership inference attacks from first principles, 2022.
+    """
+    setting = setting_of(confidence, random_state, shift)
+    check_count("n_shadows", n_shadows, 4)
+    for name, value, known in (
+        ("mode", mode, ("online", "offline")),
+        ("variance", variance, ("auto", "per-record", "pooled")),
+    ):
+        if value not in known:
+            raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
+    inside, outside = read_sides(X_in, y_in, X_out, y_out)
+    if learner is None:
+        return NotApplicable("shadow models need a learner like the model's. Pass learner=, an unfitted estimator.")
+    if not callable(getattr(learner, "fit", None)):
+        raise InvalidParameterError(f"learner must be an estimator with fit, got {type(learner).__name__}.")
+
+    def work() -> MembershipResult:
+        members, nonmembers = answers(model, inside), answers(model, outside)
+        if members.probabilities is None or nonmembers.probabilities is None:
+            raise UnsupportedModelError("the model gives no probabilities. Use the gap attack.")
+        m = len(members.truth)
+        observed = np.concatenate([members.confidence, nonmembers.confidence])
+        pool = inside.join(outside)
+        seen = _draw(len(observed), m / len(observed), n_shadows, setting.rng)
+        shadows = _shadow_confidences(learner, pool, seen, setting.rng, progress)
+        fits = _fit(shadows, seen, pooled=variance == "pooled" or (variance == "auto" and n_shadows < 64))
+        scores = fits.ratio(observed) if mode == "online" else fits.surprise(observed)
+        held = float(np.mean(np.abs(observed) > 13.8))
+        notes = (f"{held:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them.",)
+        return judge_scores(
+            f"{mode} likelihood ratio attack",
+            scores[:m],
+            scores[m:],
+            setting,
+            gap=gap_figure(members, nonmembers, setting.confidence),
+            notes=notes if held else (),
+        )
+
+    return attempt(work)
+
+
+def _draw(n: int, share: float, n_shadows: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Return which shadow model sees which record, shape (n, n_shadows); each is seen, and not seen, at least twice."""
+    seen_by = min(max(round(share * n_shadows), 2), n_shadows - 2)
+    row = np.arange(n_shadows) < seen_by
+    return np.asarray(rng.permuted(np.tile(row, (n, 1)), axis=1))
+
+
+def _shadow_confidences(
+    learner: Any,
+    pool: Records,
+    seen: npt.NDArray[np.bool_],
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None,
+) -> Floats:
+    """Return the confidence of each shadow model on each record, shape (n, n_shadows)."""
+    from sklearn.base import clone
+
+    columns = []
+    for shadow in range(seen.shape[1]):
+        part = pool.take(np.flatnonzero(seen[:, shadow]))
+        try:
+            estimator = clone(learner)
+            names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+            estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})
+            with warnings.catch_warnings():
+                # Shadow models are never released, so what they take from the data leaks nothing.
+                warnings.simplefilter("ignore", PrivacyLeakWarning)
+                estimator.fit(part.native, part.target)
+        except Exception as error:
+            raise UnansweredError(f"the learner could not fit a shadow model: {first_line(error)}") from error
+        told = answers(estimator, pool)
+        if told.probabilities is None:
+            raise UnsupportedModelError("the learner's models give no probabilities. Pass one with predict_proba.")
+        columns.append(told.confidence)
+        if progress is not None:
+            progress(shadow + 1, seen.shape[1])
+    return np.column_stack(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """Normal laws of each record's confidence, with and without it in the training set."""
+
+    mean_in: Floats
+    sd_in: Floats
+    mean_out: Floats
+    sd_out: Floats
+
+    def ratio(self, observed: Floats) -> Floats:
+        """Return the log of the likelihood ratio of membership."""
+        return _log_density(observed, self.mean_in, self.sd_in) - _log_density(observed, self.mean_out, self.sd_out)
+
+    def surprise(self, observed: Floats) -> Floats:
+        """Return how far, in standard deviations, a confidence lies above that of models without the record.
+
+        It orders records as the chance of a lower confidence does, and does not round to 1.
+        """
+        return np.asarray((observed - self.mean_out) / self.sd_out)
+
+
+def _log_density(x: Floats, mean: Floats, sd: Floats) -> Floats:
+    return np.asarray(-(((x - mean) / sd) ** 2) / 2 - np.log(sd) - math.log(2 * math.pi) / 2)
+
+
+def _fit(shadows: Floats, seen: npt.NDArray[np.bool_], *, pooled: bool) -> _Fits:
+    laws = []
+    for mask in (seen, ~seen):
+        count = mask.sum(axis=1)
+        mean = np.where(mask, shadows, 0.0).sum(axis=1) / count
+        squares = np.where(mask, (shadows - mean[:, None]) ** 2, 0.0).sum(axis=1)
+        spread = squares / (count - 1)
+        if pooled:
+            spread = np.full(len(spread), squares.sum() / (count - 1).sum())
+        laws += [mean, np.maximum(np.sqrt(spread), MIN_SD)]
+    return _Fits(*laws)

@@ -1,0 +1,406 @@
+"""The midpoint attack: a tree's thresholds give away the two training records between which each was placed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson
+from glassine.attacks.membership.matching import Match, ValuePair, pairs_at, placed_between
+from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
+from glassine.attacks.membership.splits import Split, splits_of
+from glassine.attacks.outcome import Outcome
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+
+__all__ = ["ChanceRate", "MidpointPair", "MidpointResult", "midpoint_attack"]
+
+N_TRIALS, MAX_TRIALS = 25, 5_000
+"""Thresholds tried at each node, and about how many in all, to learn how often pairs match by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MidpointPair:
+    """A threshold that is the midpoint of one pair of values among the candidates.
+
+    Attributes
+    ----------
+    tree : int
+        Which tree of an ensemble.
+    attribute : str
+        The attribute.
+    threshold : float
+        The threshold.
+    below, above : tuple of int
+        Candidates at the node that hold the lower and the upper value: at least one of each is a member.
+    """
+
+    tree: int
+    attribute: str
+    threshold: float
+    below: tuple[int, ...]
+    above: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChanceRate:
+    """How often pairs on an attribute match by chance, and what that means for those found.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    n_trials, n_matches : int
+        Thresholds placed between two neighbouring candidates, which are then left out, and those that just one other
+        pair of values matched.
+    n_thresholds, n_unique : int
+        Thresholds of the model on the attribute, and those that just one pair matches.
+    false_share : float
+        Expected share of chance matches among the latter.
+    accepted : bool
+        Whether pairs on this attribute count as evidence.
+    """
+
+    attribute: str
+    n_trials: int
+    n_matches: int
+    n_thresholds: int
+    n_unique: int
+    false_share: float
+    accepted: bool
+
+    @property
+    def rate(self) -> float:
+        """Share of the trials that matched; 1 where none could be made."""
+        return self.n_matches / self.n_trials if self.n_trials else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MidpointResult:
+    """What the thresholds of a model tell about the candidates.
+
+    Attributes
+    ----------
+    n_candidates : int
+        Number of candidates.
+    n_thresholds : int
+        Splits on numbers that a candidate reaches.
+    n_explained, n_unique : int
+        Those whose threshold is the midpoint of some pair, and of just one pair, of the candidates at the node.
+    accused : tuple of int
+        Rows of the candidates that are called members.
+    groups : tuple of tuple of int
+        Rows that share a value, at least one of which is called a member; none is accused by itself.
+    cleared : tuple of int
+        Rows that cannot be members; only where the candidates are said to be complete.
+    pairs : tuple of MidpointPair
+        The evidence.
+    chance : tuple of ChanceRate
+        The control, for each attribute.
+    expected_by_chance : float
+        Number of thresholds that just one pair would match if no candidate were a member.
+    present : Estimate
+        Share of the thresholds whose own pair is among the candidates, as the share that is explained tells.
+    complete : bool
+        Whether the candidates were said to hold every training record, and no threshold contradicts it.
+    precision, recall : Estimate or None
+        Share of the accused that are members, and of the members that are accused; None without the truth, or without
+        any accused or member.
+    """
+
+    n_candidates: int
+    n_thresholds: int
+    n_explained: int
+    n_unique: int
+    accused: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+    cleared: tuple[int, ...]
+    pairs: tuple[MidpointPair, ...]
+    chance: tuple[ChanceRate, ...]
+    expected_by_chance: float
+    present: Estimate
+    complete: bool
+    precision: Estimate | None
+    recall: Estimate | None
+
+    @property
+    def verdict(self) -> str:
+        """What the figures say, in sentences."""
+        said = [
+            f"{self.n_explained} of {self.n_thresholds} thresholds are midpoints of candidates' values, "
+            f"{self.n_unique} of just one pair, where {self.expected_by_chance:.1f} would match by chance.",
+            f"{len(self.accused)} of {self.n_candidates} candidates are called members.",
+        ]
+        if self.precision is not None:
+            said.append(f"Of these, the share of members is {self.precision}.")
+        if self.recall is not None:
+            said.append(f"Of all members, the share found is {self.recall}.")
+        refused = sum(rate.n_unique for rate in self.chance if not rate.accepted)
+        if refused and not self.complete:
+            said.append(f"{refused} sole matches may be chance and are not used.")
+        return " ".join(said)
+
+    def __repr__(self) -> str:
+        return f"<MidpointResult: {len(self.accused)} of {self.n_candidates} candidates accused>"
+
+
+def midpoint_attack(
+    model: Any,
+    candidates: Any,
+    *,
+    truth: Any = None,
+    complete: bool = False,
+    max_chance: float = 0.05,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> Outcome[MidpointResult]:
+    """Find training records by the thresholds of a tree or of an ensemble of trees.
+
+    scikit-learn rounds every value to single precision and places a threshold at half the lower plus half the upper of
+    two values that are neighbours among the node's training records. A pair of candidates at the node with just that
+    midpoint, bit for bit, is such a pair, unless it matches by chance. If no other pair matches, both are members; if
+    several candidates hold one of the values, at least one of them is.
+
+    Whole numbers and short decimals match by chance. The control places thresholds between neighbouring candidates,
+    leaves the two out, and counts how often other pairs match. From it and from the share of the model's thresholds
+    that are explained follows about how many of the model's pairs are among the candidates at all, at the lower bound
+    of an interval, and so which share of the sole matches is chance; attributes where it is too large are not used.
+
+    Parameters
+    ----------
+    model : fitted tree, forest or pipeline, DecisionTree, or a sequence of them
+        The published model or models. Extremely randomized trees, rule lists and private models have no midpoints.
+    candidates : data frame or array-like, shape (n, d)
+        Records that may be members.
+    truth : array-like of bool, shape (n,), optional
+        Who is a member, to measure precision and recall.
+    complete : bool, default=False
+        Whether the candidates are known to hold every training record. Then the pair of each threshold is among them,
+        a sole match is certain, chance plays no part, candidates between its two values are cleared, and what is known
+        of one threshold helps to read the others. It is dropped if a threshold has no match, and must not be said of a
+        model whose thresholds come from elsewhere, such as a public grid.
+    max_chance : float, default=0.05
+        Largest expected share of chance matches, see :class:`ChanceRate`, among the pairs on an attribute that count.
+        Not used if the candidates are complete.
+    confidence : float, default=0.95
+        Confidence of the intervals, in (0, 1).
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes the control repeatable.
+
+    Returns
+    -------
+    Measured of MidpointResult, NotApplicable or Failed
+        Not applicable to models without thresholds that are midpoints.
+
+    Raises
+    ------
+    InvalidDataError
+        If the candidates lack a column, or hold text where the tree needs numbers.
+    InvalidParameterError
+        If a parameter lies outside its range.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:100], rng.integers(0, 2, 100))
+    >>> found = midpoint_attack(tree, X, truth=[True] * 100 + [False] * 100, random_state=0).value
+    >>> found.precision.value, found.recall.value
+    (1.0, 0.55)
+    """
+    confidence, rng = check_confidence(confidence), generator(random_state)
+    if not 0 <= max_chance <= 1:
+        raise InvalidParameterError(f"max_chance must lie between 0 and 1, got {max_chance!r}. Use 0.05.")
+    native = read_matrix(candidates, "candidates")
+    records = Records(native, np.zeros(len(native)))
+    member = None if truth is None else _truth(truth, len(native))
+
+    def work() -> MidpointResult:
+        found = [Match.of(split) for split in splits_of(model, records)]
+        if not found:
+            raise UnsupportedModelError("the model has no threshold on a number that a candidate reaches.")
+        trials = _trials([match.split for match in found], rng)
+        present = _present(found, trials, confidence)
+        chance = _chance(found, trials, present.low, max_chance)
+        whole = complete and all(match.pairs for match in found)
+        if whole:
+            evidence, cleared = _deduce(found)
+        else:
+            usable = {rate.attribute for rate in chance if rate.accepted}
+            evidence = [match for match in found if len(match.pairs) == 1 and match.split.attribute in usable]
+            cleared = ()
+        return _result(found, evidence, cleared, chance, present, whole, member, len(native), confidence)
+
+    return attempt(work)
+
+
+def _truth(truth: Any, n: int) -> npt.NDArray[np.bool_]:
+    values = np.asarray(truth)
+    if values.shape != (n,) or not np.isin(values, (0, 1)).all():
+        raise InvalidDataError(f"truth must say True or False of each of {n} candidates, got the shape {values.shape}.")
+    return values.astype(bool)
+
+
+@dataclass(slots=True)
+class _Trials:
+    """How many thresholds were tried on an attribute, and how many matched one other pair, or any."""
+
+    tried: int = 0
+    one: int = 0
+    some: int = 0
+
+
+def _trials(splits: Sequence[Split], rng: np.random.Generator) -> dict[str, _Trials]:
+    """Return how often pairs match by chance: thresholds between neighbouring candidates that are then left out."""
+    each = max(1, min(N_TRIALS, MAX_TRIALS // len(splits)))
+    out: dict[str, _Trials] = defaultdict(_Trials)
+    for split in splits:
+        values, n_holders = np.unique(split.values, return_counts=True)
+        own = out[split.attribute]
+        if len(values) < 3:
+            continue
+        gaps = len(values) - 1
+        for i in rng.choice(gaps, min(each, gaps), replace=False):
+            threshold = float(placed_between(values[i : i + 1], values[i + 1 : i + 2])[0])
+            # One record of each value is left out; others may hold the same value by chance.
+            left = n_holders > 1
+            left[:i], left[i + 2 :] = True, True
+            n_pairs = len(pairs_at(values[left], threshold))
+            own.tried += 1
+            own.one += n_pairs == 1
+            own.some += n_pairs > 0
+    return dict(out)
+
+
+def _present(found: Sequence[Match], trials: dict[str, _Trials], confidence: float) -> Estimate:
+    """Return the share of the thresholds whose own pair is among the candidates.
+
+    A threshold is explained if its pair is there, or else by chance: share = present + (1 - present) * chance.
+    """
+    tried = sum(trial.tried for trial in trials.values())
+    chance = sum(trial.some for trial in trials.values()) / tried if tried else 1.0
+    explained = clopper_pearson(sum(bool(match.pairs) for match in found), len(found), confidence)
+    if chance >= 1:
+        method = "unknown: chance explains every threshold"
+        return Estimate(value=0.0, low=0.0, high=1.0, confidence=confidence, method=method)
+    value, low, high = (
+        min(max((share - chance) / (1 - chance), 0.0), 1.0)
+        for share in (explained.value, explained.low, explained.high)
+    )
+    method = "Clopper-Pearson of the share explained, chance taken off"
+    return Estimate(value=value, low=low, high=high, confidence=confidence, method=method)
+
+
+def _chance(
+    found: Sequence[Match], trials: dict[str, _Trials], present: float, max_chance: float
+) -> tuple[ChanceRate, ...]:
+    """Return for each attribute the share of sole matches that chance makes, if so many pairs are present."""
+    out = []
+    for name, trial in sorted(trials.items()):
+        own = [len(match.pairs) for match in found if match.split.attribute == name]
+        n_unique = own.count(1)
+        # One match more than was seen: few trials must not make chance look impossible.
+        rate = (trial.one + 1) / (trial.tried + 1)
+        share = min(1.0, len(own) * (1 - present) * rate / n_unique) if n_unique else 1.0
+        out.append(
+            ChanceRate(
+                attribute=name,
+                n_trials=trial.tried,
+                n_matches=trial.one,
+                n_thresholds=len(own),
+                n_unique=n_unique,
+                false_share=share,
+                accepted=present > 0 and share <= max_chance,
+            )
+        )
+    return tuple(out)
+
+
+def _deduce(found: Sequence[Match]) -> tuple[list[Match], tuple[int, ...]]:
+    """Return the thresholds with one possible pair, and who is cleared, if the candidates are complete.
+
+    No training record lies strictly between the two values of a threshold. So whoever lies within all pairs that are
+    still possible is no training record of that tree, and a pair with a known one in between is not the pair.
+    """
+    inside: dict[int, set[int]] = defaultdict(set)
+    outside: dict[int, set[int]] = defaultdict(set)
+    possible = [list(match.pairs) for match in found]
+    changed = True
+    while changed:
+        changed = False
+        for match, pairs in zip(found, possible, strict=True):
+            known, gone = inside[match.split.sample], outside[match.split.sample]
+            before = len(known) + len(gone) - len(pairs)
+            pairs[:] = [pair for pair in pairs if _is_possible(match, pair, known, gone)]
+            if pairs:
+                # Pairs of one midpoint are nested: the innermost has the largest lower value.
+                gone.update(match.between(max(pairs)).tolist())
+            if len(pairs) == 1:
+                for value in pairs[0]:
+                    alive = [row for row in match.holders(value).tolist() if row not in gone]
+                    known.update(alive if len(alive) == 1 else ())
+            changed |= len(known) + len(gone) - len(pairs) != before
+    evidence = [Match(match.split, pairs) for match, pairs in zip(found, possible, strict=True) if len(pairs) == 1]
+    alone = len({match.split.sample for match in found}) == 1
+    return evidence, tuple(sorted(outside[found[0].split.sample])) if alone else ()
+
+
+def _is_possible(match: Match, pair: ValuePair, known: set[int], gone: set[int]) -> bool:
+    held = all(not gone.issuperset(match.holders(value).tolist()) for value in pair)
+    return held and known.isdisjoint(match.between(pair).tolist())
+
+
+def _result(
+    found: Sequence[Match],
+    evidence: Sequence[Match],
+    cleared: tuple[int, ...],
+    chance: tuple[ChanceRate, ...],
+    present: Estimate,
+    complete: bool,
+    member: npt.NDArray[np.bool_] | None,
+    n: int,
+    confidence: float,
+) -> MidpointResult:
+    gone = set(cleared)
+    pairs, accused, groups = [], set(), set()
+    for match in evidence:
+        sides = [tuple(row for row in match.holders(value).tolist() if row not in gone) for value in match.pairs[0]]
+        pairs.append(
+            MidpointPair(
+                tree=match.split.tree,
+                attribute=match.split.attribute,
+                threshold=match.split.threshold,
+                below=sides[0],
+                above=sides[1],
+            )
+        )
+        for side in sides:
+            if len(side) == 1:
+                accused.add(side[0])
+            else:
+                groups.add(side)
+    rates = {rate.attribute: rate.rate for rate in chance}
+    rows = tuple(sorted(accused))
+    hits = 0 if member is None else int(member[list(rows)].sum()) if rows else 0
+    n_members = 0 if member is None else int(member.sum())
+    return MidpointResult(
+        n_candidates=n,
+        n_thresholds=len(found),
+        n_explained=sum(bool(match.pairs) for match in found),
+        n_unique=sum(len(match.pairs) == 1 for match in found),
+        accused=rows,
+        groups=tuple(sorted(group for group in groups if accused.isdisjoint(group))),
+        cleared=cleared,
+        pairs=tuple(pairs),
+        chance=chance,
+        expected_by_chance=float(sum(rates[match.split.attribute] for match in found)),
+        present=present,
+        complete=complete,
+        precision=clopper_pearson(hits, len(rows), confidence) if member is not None and rows else None,
+        recall=clopper_pearson(hits, n_members, confidence) if n_members else None,
+    )

@@ -1,0 +1,368 @@
+"""Records in any form, and what a model answers on them: all that a black-box attack sees."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.domain.inference import columns, eager
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.models import DecisionTree, RuleList
+from glassine.models.evidence import predict
+from glassine.models.probabilities import predict_proba
+
+__all__ = [
+    "CLIP",
+    "Answers",
+    "Records",
+    "UnansweredError",
+    "answers",
+    "attempt",
+    "check_count",
+    "first_line",
+    "generator",
+    "published",
+    "read_matrix",
+]
+
+CLIP = 1e-6
+"""Probabilities are held this far from 0 and 1 before a logarithm is taken."""
+
+
+T = TypeVar("T")
+
+
+class UnansweredError(RuntimeError):
+    """A model or a learner raised an error when it was asked; the attack has failed."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Records:
+    """Records and their classes.
+
+    Attributes
+    ----------
+    native : data frame or ndarray, shape (n, d)
+        The records, as a model takes them.
+    target : ndarray, shape (n,)
+        Their classes.
+    """
+
+    native: Any
+    target: npt.NDArray[Any]
+
+    @classmethod
+    def read(cls, X: Any, y: Any, what: str) -> Records:
+        """Read records and classes, given as an array or as the name of a column.
+
+        Raises
+        ------
+        InvalidDataError
+            If there is no record, the lengths differ, or a class is missing.
+        """
+        native = read_matrix(X, what)
+        if isinstance(y, str):
+            if isinstance(native, np.ndarray):
+                raise InvalidDataError(f"y of the {what} names a column, so X must be a data frame. Pass an array.")
+            frame = nw.from_native(native, eager_only=True)
+            if y not in frame.columns:
+                raise InvalidDataError(f"the {what} lack the target column {y!r}. Add or rename it.")
+            native, y = frame.drop(y).to_native(), frame[y].to_list()
+        target = _target(y, what)
+        if len(target) != len(native):
+            raise InvalidDataError(f"the {what} have {len(native)} records but {len(target)} classes. Align them.")
+        return cls(native, target)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns; None for an array."""
+        return None if isinstance(self.native, np.ndarray) else tuple(nw.from_native(self.native).columns)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return int(self.native.shape[1]) if isinstance(self.native, np.ndarray) else len(self.names or ())
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Records:
+        """Return some of the records."""
+        if isinstance(self.native, np.ndarray):
+            return Records(self.native[rows], self.target[rows])
+        frame = nw.from_native(self.native, eager_only=True)
+        return Records(frame[rows].to_native(), self.target[rows])
+
+    def like(self, other: Records) -> Records:
+        """Return the same records with the columns, and in the kind of frame, of others.
+
+        Raises
+        ------
+        InvalidDataError
+            If the columns differ.
+        """
+        if (self.names is None) != (other.names is None):
+            raise InvalidDataError("members and non-members must both be data frames or both be arrays. Convert one.")
+        if self.names is None or other.names is None:
+            if self.width != other.width:
+                raise InvalidDataError(f"members have {other.width} columns and non-members {self.width}. Align them.")
+            return self
+        odd = sorted(set(self.names) ^ set(other.names))
+        if odd:
+            raise InvalidDataError(f"only members or only non-members have the column {odd[0]!r}. Add or drop it.")
+        frame = nw.from_native(self.native, eager_only=True).select(list(other.names))
+        if frame.implementation != nw.from_native(other.native).implementation:
+            theirs = nw.from_native(other.native, eager_only=True)
+            native = frame.to_pandas() if theirs.implementation.is_pandas() else frame.to_polars()
+            return Records(native, self.target)
+        return Records(frame.to_native(), self.target)
+
+    def join(self, other: Records) -> Records:
+        """Return these records followed by others of the same columns."""
+        target = _joined(self.target, other.target)
+        if isinstance(self.native, np.ndarray):
+            return Records(np.concatenate([self.native, other.native]), target)
+        first, second = (nw.from_native(side.native, eager_only=True) for side in (self, other))
+        for name in first.columns:
+            kinds = first[name].dtype, second[name].dtype
+            if kinds[0] == kinds[1]:
+                continue
+            if not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds):
+                raise InvalidDataError(
+                    f"column {name!r} has the type {kinds[0]} for members and {kinds[1]} for non-members. Convert one."
+                )
+            first, second = (side.with_columns(nw.col(name).cast(nw.Float64)) for side in (first, second))
+        joined = nw.concat([first, second], how="vertical").to_native()
+        return Records(joined.reset_index(drop=True) if hasattr(joined, "reset_index") else joined, target)
+
+    def columns(self, names: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns by name; those of an array are named in order."""
+        if not isinstance(self.native, np.ndarray):
+            return columns(self.native)
+        if len(names) != self.width:
+            raise InvalidDataError(
+                f"the records have {self.width} columns without names, but the model has {len(names)} attributes. "
+                "Pass a data frame, or one column for each attribute in order."
+            )
+        return {name: self.native[:, i] for i, name in enumerate(names)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What a classifier answers on records.
+
+    Attributes
+    ----------
+    n_classes : int
+        Number of the model's classes.
+    truth : ndarray of int, shape (n,)
+        Index of each record's class; -1 for one that the model does not know.
+    predicted : ndarray of int, shape (n,)
+        Index of the predicted class.
+    probabilities : ndarray of float, shape (n, n_classes), or None
+        Probabilities of the classes, where the model gives them.
+    """
+
+    n_classes: int
+    truth: npt.NDArray[np.intp]
+    predicted: npt.NDArray[np.intp]
+    probabilities: npt.NDArray[np.float64] | None
+
+    @property
+    def correct(self) -> npt.NDArray[np.bool_]:
+        """Whether each record is classified correctly."""
+        return np.asarray((self.truth == self.predicted) & (self.truth >= 0))
+
+    @property
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """Logarithm of the odds of each record's class, its probability held within [1e-6, 1 - 1e-6]."""
+        probabilities = self.probabilities
+        if probabilities is None:
+            raise UnsupportedModelError("the model gives no probabilities. Use the gap attack.")
+        hot = np.flatnonzero(self.truth >= 0)
+        own, others = np.zeros(len(self.truth)), probabilities.copy()
+        own[hot] = probabilities[hot, self.truth[hot]]
+        # The sum over the other classes keeps the digits that 1 - own loses near 1.
+        others[hot, self.truth[hot]] = 0.0
+        rest = others.sum(axis=1)
+        return np.asarray(np.log(np.maximum(own, CLIP)) - np.log(np.maximum(rest, CLIP)))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Answers:
+        """Return the answers on some of the records."""
+        return replace(
+            self,
+            truth=self.truth[rows],
+            predicted=self.predicted[rows],
+            probabilities=None if self.probabilities is None else self.probabilities[rows],
+        )
+
+
+def answers(model: Any, records: Records) -> Answers:
+    """Return what a model answers on records.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is no classifier of one target, or has no ``predict``.
+    InvalidDataError
+        If no record is of a class that the model knows.
+    """
+    plain = published(model)
+    probabilities: npt.NDArray[np.float64] | None
+    if plain is not None:
+        if plain.classes is None:
+            raise UnsupportedModelError("the model predicts a number; these attacks are on classifiers.")
+        given = records.columns(plain.attributes)
+        classes: list[Any] = list(plain.classes)
+        predicted = _index(predict(plain, given), classes)
+        probabilities = predict_proba(plain, given)
+    else:
+        classes = _classes(model)
+        predicted, probabilities = _asked(model, records, classes)
+    if probabilities is not None:
+        if probabilities.shape != (len(records.target), len(classes)):
+            raise UnsupportedModelError(
+                f"predict_proba must give one column for each of {len(classes)} classes, got {probabilities.shape}."
+            )
+        if not np.isfinite(probabilities).all():
+            probabilities = None
+    truth = _index(records.target, classes)
+    if not (truth >= 0).any():
+        raise InvalidDataError(
+            f"no record is of a class of the model, {classes[:5]}; the first is of {records.target[0]!r}. "
+            "Give the classes as the model names them."
+        )
+    return Answers(n_classes=len(classes), truth=truth, predicted=predicted, probabilities=probabilities)
+
+
+def _asked(
+    model: Any, records: Records, classes: list[Any]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64] | None]:
+    """Return the predicted classes, and the probabilities if there are any; whatever a model raises is one error."""
+    try:
+        predicted = np.asarray(model.predict(records.native))
+        ask = getattr(model, "predict_proba", None)
+        probabilities = None if ask is None else np.asarray(ask(records.native), dtype=float)
+    except Exception as error:
+        raise UnansweredError(f"{type(model).__name__} did not answer: {first_line(error)}") from error
+    return _index(predicted.reshape(len(records.target)), classes), probabilities
+
+
+def attempt(work: Callable[[], T]) -> Outcome[T]:
+    """Return what a measurement gives, or why the model allows none; errors of the caller are raised."""
+    try:
+        return Measured(work())
+    except UnsupportedModelError as error:
+        return NotApplicable(str(error))
+    except UnansweredError as error:
+        return Failed(str(error))
+
+
+def first_line(error: Exception) -> str:
+    """Return an error's kind and the first line of its message."""
+    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+
+
+def published(model: Any) -> DecisionTree | RuleList | None:
+    """Return the model itself if it is a published tree or list, or one that can only be asked as such."""
+    if isinstance(model, DecisionTree | RuleList):
+        return model
+    if callable(getattr(model, "predict", None)) and hasattr(model, "classes_"):
+        return None
+    from glassine.models.formats import as_model
+
+    try:
+        return as_model(model)
+    except UnsupportedModelError:
+        kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise UnsupportedModelError(
+            f"these attacks need a published model, or a fitted classifier with predict and classes_; got {kind}."
+        ) from None
+
+
+def _classes(model: Any) -> list[Any]:
+    classes = np.asarray(model.classes_)
+    if classes.ndim != 1 or any(isinstance(name, np.ndarray) for name in classes):
+        raise UnsupportedModelError("the model predicts several targets at once; attack one at a time.")
+    return list(classes.tolist())
+
+
+def _index(values: npt.NDArray[Any], classes: list[Any]) -> npt.NDArray[np.intp]:
+    where = {name: i for i, name in enumerate(classes)}
+    return np.array([where.get(value, -1) for value in values.tolist()], dtype=np.intp)
+
+
+def read_matrix(X: Any, what: str) -> Any:
+    """Return records as a two-dimensional array, or as an eager frame of pandas or polars."""
+    if isinstance(X, np.ndarray | list | tuple):
+        matrix = np.asarray(X)
+        if matrix.dtype.kind in "US" and not isinstance(X, np.ndarray):
+            matrix = np.asarray(X, dtype=object)
+        if matrix.ndim != 2 or not len(matrix) or not matrix.shape[1]:
+            raise InvalidDataError(f"the {what} must be a table of at least one row, got the shape {matrix.shape}.")
+        return matrix
+    frame = eager(X)
+    if not frame.columns:
+        raise InvalidDataError(f"the {what} have no column. Check the file.")
+    if not any(isinstance(name, str) for name in frame.columns):
+        # scikit-learn takes such a frame for an array, too.
+        return frame.to_numpy()
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise InvalidDataError(f"some columns of the {what} are named by strings and others are not. Rename them.")
+    known = frame.implementation.is_pandas() or frame.implementation.is_polars()
+    return frame.to_native() if known else frame.to_polars()
+
+
+def _target(y: Any, what: str) -> npt.NDArray[Any]:
+    if y is None:
+        raise InvalidDataError(f"y of the {what} is None. Pass their classes.")
+    given = y.to_numpy() if hasattr(y, "to_numpy") else y
+    values = np.asarray(given)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidDataError(
+            f"y of the {what} must be one column, got the shape {values.shape}. Pass one class each."
+        )
+    if is_missing(values).any():
+        raise InvalidDataError(f"y of the {what} holds a missing value. Drop or label these records.")
+    return values
+
+
+def _joined(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return two arrays of classes as one; texts and numbers side by side stay what they are."""
+    if (first.dtype.kind in "US") != (second.dtype.kind in "US"):
+        out = np.empty(len(first) + len(second), dtype=object)
+        out[:] = [*first.tolist(), *second.tolist()]
+        return out
+    return np.concatenate([first, second])
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator of random numbers."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidParameterError(
+            f"random_state must be a whole number of at least 0, a numpy Generator or None, got {random_state!r}."
+        ) from None
+
+
+def check_count(name: str, value: Any, least: int) -> int:
+    """Return a parameter as an int after checking that it is a whole number of at least ``least``."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if isinstance(value, bool) or not count >= least:
+        raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return count

@@ -1,0 +1,227 @@
+"""From membership scores to a result: thresholds, intervals and the control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.intervals import Estimate, area_under_roc, clopper_pearson, newcombe
+from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift
+from glassine.attacks.membership.roc import roc_curve
+
+__all__ = ["Setting", "best_threshold", "crossfit", "judge_calls", "judge_scores"]
+
+LOW_RATES = (0.01, 0.001)
+N_FOLDS = 5
+N_PERMUTATIONS = 199
+CROSSFIT = (
+    f"the threshold that is best on the other folds of {N_FOLDS}: no record takes part in choosing the threshold by "
+    "which it is judged"
+)
+
+Scores = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What every attack on the same records shares.
+
+    Attributes
+    ----------
+    confidence : float
+        Confidence of the intervals.
+    rng : numpy.random.Generator
+        Source of splits and permutations.
+    shift : Shift or None
+        Whether members and holdout differ without the model.
+    """
+
+    confidence: float
+    rng: np.random.Generator
+    shift: Shift | None
+
+
+def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
+    """Return the threshold of the largest balanced accuracy on these very scores; the highest of several.
+
+    Examples
+    --------
+    >>> best = best_threshold(np.array([3.0, 2.0]), np.array([2.0, 1.0]))
+    >>> best.threshold, best.balanced_accuracy
+    (3.0, 0.75)
+    """
+    values = np.unique(np.concatenate([members, nonmembers]))[::-1]
+    found = 1 - np.searchsorted(np.sort(members), values, side="left") / len(members)
+    wrong = 1 - np.searchsorted(np.sort(nonmembers), values, side="left") / len(nonmembers)
+    advantage = found - wrong
+    top = int(advantage.argmax())
+    # Calling nobody a member has advantage 0.
+    threshold = float(values[top]) if advantage[top] > 0 else math.inf
+    gain = max(float(advantage[top]), 0.0)
+    return BestThreshold(threshold=threshold, balanced_accuracy=(1 + gain) / 2, advantage=gain)
+
+
+def crossfit(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the numbers of members and of non-members called members by cross-fitted thresholds."""
+    return _crossfit(*_coded(members, nonmembers), rng)
+
+
+def _coded(members: Scores, nonmembers: Scores) -> tuple[Codes, Codes]:
+    """Return the ranks of scores: thresholds need their order alone."""
+    codes = np.unique(np.concatenate([members, nonmembers]), return_inverse=True)[1]
+    return codes[: len(members)], codes[len(members) :]
+
+
+def _crossfit(members: Codes, nonmembers: Codes, rng: np.random.Generator) -> tuple[float, float]:
+    n_codes = int(max(members.max(), nonmembers.max())) + 1
+    tables = []
+    for side in (members, nonmembers):
+        folds = rng.permutation(np.arange(len(side)) % N_FOLDS)
+        tables.append(np.bincount(folds * n_codes + side, minlength=N_FOLDS * n_codes).reshape(N_FOLDS, n_codes))
+    calls = [0.0, 0.0]
+    for fold in range(N_FOLDS):
+        # Numbers of records of the other folds at or above each score.
+        rest = [np.cumsum((table.sum(axis=0) - table[fold])[::-1])[::-1] for table in tables]
+        if not (rest[0][0] and rest[1][0]):
+            continue
+        advantage = rest[0] / rest[0][0] - rest[1] / rest[1][0]
+        top = n_codes - 1 - int(advantage[::-1].argmax())
+        if advantage[top] > 0:
+            for i, table in enumerate(tables):
+                calls[i] += int(table[fold, top:].sum())
+    return calls[0], calls[1]
+
+
+def judge_calls(
+    attack: str,
+    members: npt.NDArray[np.bool_],
+    nonmembers: npt.NDArray[np.bool_],
+    setting: Setting,
+    *,
+    decision: str,
+    scores: tuple[Scores, Scores] | None = None,
+    gap: Estimate | None = None,
+    notes: tuple[str, ...] = (),
+) -> MembershipResult:
+    """Return the result of an attack whose decisions were fixed before it saw these records' membership.
+
+    Parameters
+    ----------
+    attack : str
+        Its name.
+    members, nonmembers : ndarray of bool, shapes (m,) and (n,)
+        Who is called a member.
+    setting : Setting
+        What is common to all attacks.
+    decision : str
+        How it decides.
+    scores : pair of ndarray, optional
+        Scores of members and non-members, for the ROC curve; by default the decisions themselves.
+    gap : Estimate, optional
+        Balanced accuracy of the gap attack.
+    notes : tuple of str
+        Sentences for the verdict.
+    """
+    calls = int(members.sum()), int(nonmembers.sum())
+    control = _exact_control(calls, len(members), len(nonmembers))
+    both = (members.astype(float), nonmembers.astype(float)) if scores is None else scores
+    best = None if scores is None else best_threshold(*scores)
+    return _result(attack, both, calls, setting, decision, control, gap, best, notes)
+
+
+def judge_scores(
+    attack: str,
+    members: Scores,
+    nonmembers: Scores,
+    setting: Setting,
+    *,
+    gap: Estimate | None,
+    notes: tuple[str, ...] = (),
+) -> MembershipResult:
+    """Return the result of an attack that scores each record without knowing its membership.
+
+    The threshold is cross-fitted; the one that is best in hindsight is given beside it. The control repeats the choice
+    of thresholds on permuted membership.
+    """
+    calls = crossfit(members, nonmembers, setting.rng)
+    advantage = calls[0] / len(members) - calls[1] / len(nonmembers)
+    control = _permuted_control(advantage, members, nonmembers, setting.rng)
+    best = best_threshold(members, nonmembers)
+    return _result(attack, (members, nonmembers), calls, setting, CROSSFIT, control, gap, best, notes)
+
+
+def _result(
+    attack: str,
+    scores: tuple[Scores, Scores],
+    calls: tuple[float, float],
+    setting: Setting,
+    decision: str,
+    control: Control,
+    gap: Estimate | None,
+    best: BestThreshold | None,
+    notes: tuple[str, ...],
+) -> MembershipResult:
+    members, nonmembers = scores
+    m, n, confidence = len(members), len(nonmembers), setting.confidence
+    advantage = newcombe(calls[0], m, calls[1], n, confidence)
+    roc = roc_curve(members, nonmembers)
+    return MembershipResult(
+        attack=attack,
+        n_members=m,
+        n_nonmembers=n,
+        balanced_accuracy=advantage.scaled(0.5, 0.5),
+        advantage=advantage,
+        tpr=clopper_pearson(calls[0], m, confidence),
+        fpr=clopper_pearson(calls[1], n, confidence),
+        decision=decision,
+        auc=area_under_roc(members, nonmembers, confidence),
+        roc=roc,
+        low_rates=tuple(roc.low_rate(rate, confidence) for rate in LOW_RATES),
+        best=best,
+        guess=0.5,
+        gap=gap,
+        control=control,
+        shift=setting.shift,
+        notes=notes,
+    )
+
+
+def _exact_control(calls: tuple[int, int], m: int, n: int) -> Control:
+    """Return the control of fixed decisions: how many fall on members is hypergeometric under permutation."""
+    from scipy.stats import hypergeom
+
+    total = sum(calls)
+    law = hypergeom(m + n, total, m)
+    high = int(law.ppf(0.95))
+    return Control(
+        advantage=0.0,
+        advantage_high=high / m - (total - high) / n,
+        p_value=float(min(1.0, law.sf(calls[0] - 1))),
+        n_permutations=None,
+        method="membership permuted, the decisions kept; counted exactly",
+    )
+
+
+def _permuted_control(advantage: float, members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Control:
+    found = np.array(list(_permuted(members, nonmembers, rng)))
+    reached = int((found >= advantage - 1e-12).sum())
+    return Control(
+        advantage=float(found.mean()),
+        advantage_high=float(np.quantile(found, 0.95)),
+        p_value=(1 + reached) / (1 + len(found)),
+        n_permutations=len(found),
+        method="membership permuted, the scores kept, the thresholds chosen anew",
+    )
+
+
+def _permuted(members: Scores, nonmembers: Scores, rng: np.random.Generator) -> Iterator[float]:
+    codes, m = np.concatenate(_coded(members, nonmembers)), len(members)
+    for _ in range(N_PERMUTATIONS):
+        mixed = rng.permutation(codes)
+        calls = _crossfit(mixed[:m], mixed[m:], rng)
+        yield calls[0] / m - calls[1] / (len(mixed) - m)

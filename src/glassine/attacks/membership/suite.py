@@ -1,0 +1,204 @@
+"""All membership attacks that apply to a model, in one call."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.attacks.membership.attack_model import black_box_attack
+from glassine.attacks.membership.gap import gap_attack
+from glassine.attacks.membership.intervals import check_confidence
+from glassine.attacks.membership.lira import lira
+from glassine.attacks.membership.loss import loss_attack
+from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
+from glassine.attacks.membership.outputs import Records, check_count, generator
+from glassine.attacks.membership.result import MembershipResult, Shift, plain
+from glassine.attacks.membership.shift import holdout_shift
+from glassine.attacks.outcome import Measured, Outcome
+from glassine.attacks.overfitting import Vulnerability, vulnerability
+from glassine.errors import InvalidParameterError
+
+__all__ = ["MembershipAttacks", "attack_membership"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipAttacks:
+    """What each membership attack on a model found.
+
+    Attributes
+    ----------
+    n_members, n_nonmembers : int
+        Numbers of records given.
+    confidence : float
+        Confidence of every interval.
+    shift : Outcome of Shift
+        Whether members and holdout differ without the model.
+    gap : Outcome of MembershipResult
+        Gap attack: a record that the model classifies correctly is called a member.
+    best_loss : Outcome of MembershipResult
+        Threshold on the model's loss.
+    black_box : Outcome of MembershipResult
+        Random forest on the model's outputs.
+    lira_online, lira_offline : Outcome of MembershipResult
+        Likelihood ratio with shadow models; both need a learner.
+    midpoint : Outcome of MidpointResult
+        Records that a tree's thresholds give away.
+    vulnerability : Outcome of Vulnerability
+        Distributional overfitting over leaves, rules or predictions.
+    """
+
+    n_members: int
+    n_nonmembers: int
+    confidence: float
+    shift: Outcome[Shift]
+    gap: Outcome[MembershipResult]
+    best_loss: Outcome[MembershipResult]
+    black_box: Outcome[MembershipResult]
+    lira_online: Outcome[MembershipResult]
+    lira_offline: Outcome[MembershipResult]
+    midpoint: Outcome[MidpointResult]
+    vulnerability: Outcome[Vulnerability]
+
+    @property
+    def results(self) -> tuple[MembershipResult, ...]:
+        """The results of the attacks that call each record a member or not."""
+        outcomes = (self.gap, self.best_loss, self.black_box, self.lira_online, self.lira_offline)
+        return tuple(outcome.value for outcome in outcomes if isinstance(outcome, Measured))
+
+    @property
+    def strongest(self) -> MembershipResult | None:
+        """The result of the largest lower bound on the advantage; None where nothing was measured.
+
+        It is the largest of several, so its own interval is a little too narrow.
+        """
+        return max(self.results, key=lambda result: result.advantage.low, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for JSON; each outcome has a status."""
+        return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+    def __repr__(self) -> str:
+        found = [result.attack for result in self.results if result.detected]
+        return f"<MembershipAttacks: {', '.join(found) if found else 'none'} detected members>"
+
+
+def attack_membership(
+    model: Any,
+    X_in: Any,
+    y_in: Any,
+    X_out: Any,
+    y_out: Any,
+    *,
+    learner: Any = None,
+    candidates: Any = None,
+    n_shadows: int = 32,
+    confidence: float = 0.95,
+    random_state: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MembershipAttacks:
+    """Run every membership attack that applies to a model.
+
+    Parameters
+    ----------
+    model : fitted classifier, DecisionTree or RuleList
+        The model under attack: anything with ``predict``, or what Glassine published.
+    X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
+        Training records, and records of the same population that were not used for training.
+    y_in, y_out : array-like of shapes (m,) and (n,), or str
+        Their classes, or the name of the column that holds them.
+    learner : estimator, optional
+        An unfitted scikit-learn estimator like the one that learnt the model; without it LiRA does not apply.
+    candidates : data frame or array-like, optional
+        The records among which the midpoint attack searches; by default members and non-members together.
+    n_shadows : int, default=32
+        Number of shadow models of each LiRA.
+    confidence : float, default=0.95
+        Confidence of every interval, in (0, 1).
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes splits, permutations and shadow models repeatable.
+    progress : callable, optional
+        Called with the number of steps done and of all steps.
+
+    Returns
+    -------
+    MembershipAttacks
+        An outcome for each attack.
+
+    Raises
+    ------
+    InvalidDataError
+        If the data lack a column or a class, are empty, or the two sets have different columns.
+    InvalidParameterError
+        If a parameter lies outside its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200])
+    >>> found = attack_membership(tree, X[:200], y[:200], X[200:], y[200:], random_state=0)
+    >>> found.gap.value.tpr.value, round(found.gap.value.advantage.value, 3)
+    (1.0, 0.535)
+    """
+    confidence = check_confidence(confidence)
+    check_count("n_shadows", n_shadows, 4)
+    if progress is not None and not callable(progress):
+        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
+    rng = generator(random_state)
+    sides = Records.read(X_in, y_in, "members"), Records.read(X_out, y_out, "non-members")
+    steps = _Steps(progress, 6 + (2 * n_shadows if learner is not None else 0))
+    inside, outside = sides[0], sides[1].like(sides[0])
+    data = (inside.native, inside.target, outside.native, outside.target)
+    shift = steps.of(holdout_shift(*data, random_state=rng))
+    common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
+    common["shift"] = shift.value if isinstance(shift, Measured) else None
+    gap = steps.of(gap_attack(model, *data, **common))
+    best_loss = steps.of(loss_attack(model, *data, **common))
+    black_box = steps.of(black_box_attack(model, *data, **common))
+    common |= {"learner": learner, "n_shadows": n_shadows, "progress": steps.inner()}
+    online = lira(model, *data, mode="online", **common)
+    offline = lira(model, *data, mode="offline", **common)
+    if candidates is None:
+        pool = inside.join(outside)
+        truth = [True] * len(inside.target) + [False] * len(outside.target)
+        found = midpoint_attack(model, pool.native, truth=truth, confidence=confidence, random_state=rng)
+    else:
+        found = midpoint_attack(model, candidates, confidence=confidence, random_state=rng)
+    return MembershipAttacks(
+        n_members=len(inside.target),
+        n_nonmembers=len(outside.target),
+        confidence=confidence,
+        shift=shift,
+        gap=gap,
+        best_loss=best_loss,
+        black_box=black_box,
+        lira_online=online,
+        lira_offline=offline,
+        midpoint=steps.of(found),
+        vulnerability=steps.of(vulnerability(model, *data, confidence=confidence, random_state=rng)),
+    )
+
+
+class _Steps:
+    """Counts the steps of the suite for whoever shows progress."""
+
+    def __init__(self, report: Callable[[int, int], None] | None, total: int) -> None:
+        self.report, self.total, self.done = report, total, 0
+
+    def _advance(self) -> None:
+        self.done = min(self.done + 1, self.total)
+        if self.report is not None:
+            self.report(self.done, self.total)
+
+    def of(self, outcome: Any) -> Any:
+        """Count one step, and hand the outcome on."""
+        self._advance()
+        return outcome
+
+    def inner(self) -> Callable[[int, int], None]:
+        """Return what counts each step of an attack that reports its own."""
+        return lambda done, total: self._advance()

@@ -1,0 +1,112 @@
+"""What membership attacks found, as findings show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from glassine.attacks.outcome import Count
+
+__all__ = ["AttackFinding", "MembershipFinding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackFinding:
+    """One membership attack; rates are rounded to three digits.
+
+    Attributes
+    ----------
+    attack : str
+        Its name.
+    status : str
+        ``measured``, ``not applicable`` or ``failed``; only a measured one has figures.
+    reason : str or None
+        Why there are no figures.
+    advantage, advantage_low, advantage_high : float or None
+        Share of members called members less that of non-members called so, with its interval.
+    balanced_accuracy, baseline_accuracy : float or None
+        Of the attack, and of its best naive baseline.
+    baseline : str or None
+        That baseline: guessing, or the gap attack.
+    auc : float or None
+        Area under the ROC curve.
+    tpr_at_percent, tpr_at_permille : float or None
+        Share of the members found where 1 %, and 0.1 %, of the non-members are accused.
+    permille_resolved : bool or None
+        Whether there are enough non-members to tell 0.1 % of them.
+    p_value : float or None
+        Chance of such an advantage where membership is permuted.
+    detected : bool or None
+        Whether it beats guessing beyond chance.
+    statement : str
+        What it says, in sentences; empty without figures.
+    """
+
+    attack: str
+    status: Literal["measured", "not applicable", "failed"]
+    reason: str | None = None
+    advantage: float | None = None
+    advantage_low: float | None = None
+    advantage_high: float | None = None
+    balanced_accuracy: float | None = None
+    baseline_accuracy: float | None = None
+    baseline: str | None = None
+    auc: float | None = None
+    tpr_at_percent: float | None = None
+    tpr_at_permille: float | None = None
+    permille_resolved: bool | None = None
+    p_value: float | None = None
+    detected: bool | None = None
+    statement: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipFinding:
+    """How well a reader tells who was in the training data.
+
+    Attributes
+    ----------
+    n_members, n_nonmembers : Count
+        Records of the training data and of the holdout.
+    confidence : float
+        Confidence of the intervals.
+    attacks : tuple of AttackFinding
+        What each attack found.
+    strongest : str or None
+        The attack of the largest lower bound on its advantage.
+    roc : tuple of (float, float)
+        Its ROC curve: false and true positive rates above 0, for logarithmic axes.
+    shifted : bool or None
+        Whether members and holdout differ already without the model, so that a difference may be theirs; None where it
+        was not tested.
+    shift : str
+        How that was tested, or why not.
+    vulnerability, vulnerability_low, vulnerability_high, vulnerability_by_chance : float or None
+        Distributional overfitting of Yaghini et al.: 0.5 where leaves or rules hold members and others alike, with its
+        interval and its mean where membership is permuted.
+    unmeasured_vulnerability : str
+        Why there is no vulnerability; empty if there is.
+    accused : Count or None
+        Members that thresholds give away as midpoints of two values; None where the attack does not apply.
+    accused_wrongly : Count or None
+        Non-members among those accused.
+    midpoints : str
+        What the midpoint attack found, or why it does not apply.
+    """
+
+    n_members: Count
+    n_nonmembers: Count
+    confidence: float
+    attacks: tuple[AttackFinding, ...]
+    strongest: str | None
+    roc: tuple[tuple[float, float], ...]
+    shifted: bool | None
+    shift: str
+    vulnerability: float | None
+    vulnerability_low: float | None
+    vulnerability_high: float | None
+    vulnerability_by_chance: float | None
+    unmeasured_vulnerability: str
+    accused: Count | None
+    accused_wrongly: Count | None
+    midpoints: str

@@ -1,0 +1,378 @@
+"""Gap, loss and black-box attacks, and the test for a shifted holdout."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import binomtest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import glassine
+from glassine import Failed, Measured, NotApplicable, RuleList, as_model
+from glassine.attacks import black_box_attack, gap_attack, holdout_shift, loss_attack
+from glassine.attacks.membership.result import MembershipResult, Shift
+from glassine.errors import InvalidDataError, InvalidParameterError
+
+Data = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+ATTACKS = [gap_attack, loss_attack, black_box_attack]
+
+
+def measured(outcome: object) -> Any:
+    assert isinstance(outcome, Measured), outcome
+    return outcome.value
+
+
+@pytest.fixture(scope="module")
+def cancer() -> Data:
+    X, y = load_breast_cancer(return_X_y=True)
+    X_in, X_out, y_in, y_out = train_test_split(X, y, test_size=0.3, random_state=0)
+    return X_in, y_in, X_out, y_out
+
+
+def noise(n: int, seed: int) -> Data:
+    """Return records whose classes have nothing to do with them, half of them members."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(2 * n, 4)), rng.integers(0, 2, 2 * n)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def test_the_gap_attack_on_breast_cancer_records(cancer: Data) -> None:
+    tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
+    found: MembershipResult = measured(gap_attack(tree, *cancer))
+    assert found.tpr.value == 1.0
+    assert round(found.fpr.value, 3) == 0.912
+    assert round(found.advantage.value, 3) == 0.088
+    assert (found.n_members, found.n_nonmembers) == (398, 171)
+    assert found.detected
+    assert not found.below_baseline
+    assert found.best is None
+    assert found.gap is None
+
+
+def test_the_best_loss_on_breast_cancer_records(cancer: Data) -> None:
+    tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
+    found: MembershipResult = measured(loss_attack(tree, *cancer, random_state=0))
+    assert found.best is not None
+    assert round(found.best.balanced_accuracy, 3) == 0.544
+    assert found.balanced_accuracy.value <= found.best.balanced_accuracy + 1e-12
+    assert found.gap is not None
+    assert round(found.gap.value, 3) == 0.544
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_published_model_is_attacked_as_the_fitted_one(cancer: Data, attack: Any) -> None:
+    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*cancer[:2])
+    results = [measured(attack(model, *cancer, random_state=0)) for model in (fitted, as_model(fitted))]
+    assert results[0].to_dict() == results[1].to_dict()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_overfit_tree_is_caught(attack: Any) -> None:
+    data = noise(200, 0)
+    found: MembershipResult = measured(attack(DecisionTreeClassifier().fit(*data[:2]), *data, random_state=0))
+    assert found.detected
+    assert found.advantage.low > 0.3
+    assert found.control.p_value <= 0.005
+    assert "tells members from non-members" in found.verdict
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_model_of_other_data_gives_nothing_away(attack: Any) -> None:
+    # Over many models of other records: the interval of the advantage holds 0, and the control rejects, as claimed.
+    runs = 100 if attack is gap_attack else 40
+    covered = rejected = 0
+    options = {"n_estimators": 20} if attack is black_box_attack else {}
+    for seed in range(runs):
+        other = noise(60, 1000 + seed)
+        tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*other[:2])
+        data = noise(60, seed)
+        found: MembershipResult = measured(attack(tree, *data, random_state=seed, confidence=0.9, **options))
+        covered += found.advantage.low <= 0 <= found.advantage.high
+        rejected += found.control.p_value <= 0.1
+    assert binomtest(covered, runs, 0.88, alternative="less").pvalue > 1e-4, covered
+    assert binomtest(rejected, runs, 0.1, alternative="greater").pvalue > 1e-4, rejected
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_shuffled_membership_leaves_nothing_to_find(attack: Any) -> None:
+    X_in, y_in, X_out, y_out = noise(400, 0)
+    tree = DecisionTreeClassifier().fit(X_in, y_in)
+    X, y = np.vstack([X_in, X_out]), np.concatenate([y_in, y_out])
+    order = np.random.default_rng(1).permutation(len(y))
+    half = len(y) // 2
+    mixed = X[order[:half]], y[order[:half]], X[order[half:]], y[order[half:]]
+    found: MembershipResult = measured(attack(tree, *mixed, random_state=0, confidence=0.999))
+    assert found.advantage.low <= 0 <= found.advantage.high
+    assert abs(found.advantage.value) < 0.12
+    assert abs(found.control.advantage) < 0.01
+    assert not found.detected
+
+
+def test_an_attack_below_its_baseline_says_so(cancer: Data) -> None:
+    # Two classes of one leaf each are all that the black-box attack can see, and half the records train it.
+    tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
+    results: list[MembershipResult] = [measured(attack(tree, *cancer, random_state=0)) for attack in ATTACKS]
+    for found in results:
+        if found.balanced_accuracy.value < max(0.5, 0.0 if found.gap is None else found.gap.value):
+            assert "less than its naive baseline" in found.verdict
+        else:
+            assert "baseline" not in found.verdict
+    worse = measured(gap_attack(as_model(tree), cancer[2], cancer[3], cancer[0], cancer[1]))
+    assert worse.below_baseline
+    assert "less than its naive baseline, guessing, with 0.500" in worse.verdict
+
+
+def test_a_shifted_holdout_is_not_taken_for_leakage() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 2))
+    X[600:] += 0.8
+    # Classes are harder to tell in the holdout, so an honest model errs more there.
+    y = (X[:, 0] + rng.normal(size=900) * np.where(np.arange(900) < 600, 0.1, 2.0) > 0).astype(int)
+    model = DecisionTreeClassifier(max_depth=1).fit(X[:300], y[:300])
+    data = X[300:600], y[300:600], X[600:], y[600:]
+    shift: Shift = measured(holdout_shift(*data, random_state=0))
+    assert shift.shifted
+    assert shift.auc > 0.7
+    found: MembershipResult = measured(gap_attack(model, *data, shift=shift))
+    assert found.detected  # none of these records was used for training
+    assert "differ already without the model" in found.verdict
+    same: Shift = measured(holdout_shift(X[:300], y[:300], X[300:600], y[300:600], random_state=0))
+    assert not same.shifted
+
+
+def test_a_shift_of_the_classes_alone_is_seen() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.concatenate([rng.random(300) < 0.8, rng.random(300) < 0.4]).astype(int)
+    assert measured(holdout_shift(X[:300], y[:300], X[300:], y[300:], random_state=0)).shifted
+
+
+def test_the_test_of_shift_keeps_its_level() -> None:
+    runs = 60
+    p_values = []
+    for seed in range(runs):
+        data = noise(40, seed)
+        p_values.append(measured(holdout_shift(*data, random_state=seed)).p_value)
+    assert binomtest(sum(p <= 0.1 for p in p_values), runs, 0.1, alternative="greater").pvalue > 1e-4
+
+
+def test_shift_reads_texts_gaps_and_infinite_numbers() -> None:
+    frame = pl.DataFrame(
+        {"a": ["x", None, "y", "x"] * 10, "b": [1.0, None, float("inf"), 2.0] * 10, "y": ["n", "p"] * 20}
+    )
+    found = measured(holdout_shift(frame, "y", frame, "y", random_state=0))
+    assert not found.shifted
+    other = frame.with_columns(a=pl.lit("z"))
+    assert measured(holdout_shift(frame, "y", other, "y", random_state=0)).shifted
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_frames_of_any_library_and_text_classes(attack: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    names = ["a", "b", "c", "d"]
+    frame = pd.DataFrame(X, columns=names).assign(kind=np.array(["one", "two", "three"])[y])
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    first, second = frame[:90], frame[90:]
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(first[names], first["kind"])
+    expected = measured(attack(tree, first, "kind", second, "kind", random_state=0)).to_dict()
+    given = pl.from_pandas(first), pl.from_pandas(second)
+    turned = given[1].select(["kind", *reversed(names)])
+    for model in (tree, as_model(tree)):
+        for sides in [given, (given[0], turned), (given[0].to_arrow(), given[1].lazy()), (given[0], second)]:
+            assert measured(attack(model, sides[0], "kind", sides[1], "kind", random_state=0)).to_dict() == expected
+    bare = DecisionTreeClassifier(max_depth=3, random_state=0).fit(first[names].to_numpy(), first["kind"])
+    arrays = first[names].to_numpy(), first["kind"].tolist(), second[names].to_numpy().tolist(), second["kind"]
+    assert measured(attack(bare, *arrays, random_state=0)).to_dict() == expected
+
+
+def test_pipelines_and_models_without_probabilities(cancer: Data) -> None:
+    model = make_pipeline(StandardScaler(), LinearSVC(random_state=0)).fit(*cancer[:2])
+    assert measured(gap_attack(model, *cancer)).n_members == 398
+    assert measured(black_box_attack(model, *cancer, random_state=0)).n_members == 199
+    outcome = loss_attack(model, *cancer)
+    assert isinstance(outcome, NotApplicable)
+    assert "no probabilities" in outcome.reason
+
+
+def test_a_list_that_does_not_publish_its_counts_has_no_loss() -> None:
+    rules = RuleList.from_text("if [a] then [true]\nelse [false]")
+    X, y = np.array([[1], [0]] * 10), np.array([1, 0] * 10)
+    assert isinstance(loss_attack(rules, X, y, X, y), NotApplicable)
+    assert measured(gap_attack(rules, X, y, X, y)).tpr.value == 1.0
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_regressions_are_not_applicable(cancer: Data, attack: Any) -> None:
+    for model in (DecisionTreeRegressor(max_depth=2), LinearRegression()):
+        assert isinstance(attack(model.fit(*cancer[:2]), *cancer), NotApplicable)
+
+
+@pytest.mark.parametrize("model", [None, "tree.pkl", DecisionTreeClassifier, RandomForestClassifier()])
+def test_what_is_no_fitted_classifier_is_not_applicable(cancer: Data, model: object) -> None:
+    outcome = gap_attack(model, *cancer)
+    assert isinstance(outcome, NotApplicable)
+    assert "a fitted classifier with predict and classes_" in outcome.reason
+
+
+def test_columns_without_names_are_an_array(cancer: Data) -> None:
+    tree = DecisionTreeClassifier(random_state=0).fit(*cancer[:2])
+    frames = pd.DataFrame(cancer[0]), cancer[1], pd.DataFrame(cancer[2]), cancer[3]
+    assert gap_attack(tree, *frames) == gap_attack(tree, *cancer)
+    mixed = frames[0].rename(columns={0: "a"})
+    with pytest.raises(InvalidDataError, match="named by strings and others are not"):
+        gap_attack(tree, mixed, cancer[1], mixed, cancer[1])
+
+
+class Broken:
+    """A model that raises."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X: object) -> None:
+        raise RuntimeError("out of order\nand more")
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_model_that_raises_fails_the_attack(cancer: Data, attack: Any) -> None:
+    outcome = attack(Broken(), *cancer)
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == "Broken did not answer: RuntimeError: out of order"
+
+
+def test_a_class_that_the_model_does_not_know_counts_as_wrong() -> None:
+    X = np.arange(20.0)[:, None]
+    tree = DecisionTreeClassifier().fit(X[:10], [0] * 5 + [1] * 5)
+    found = measured(gap_attack(tree, X[:10], [0] * 5 + [1] * 5, X[10:], [2] * 9 + [1]))
+    assert (found.tpr.value, found.fpr.value) == (1.0, 0.1)
+    assert (
+        measured(loss_attack(tree, X[:10], [0] * 5 + [1] * 5, X[10:], [2] * 9 + [1], random_state=0)).best is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (([[1.0]], [0], [], []), "at least one row"),
+        (([[1.0]], [0], [1.0], [0]), "at least one row"),
+        (([[1.0]], [0, 1], [[1.0]], [0]), "1 records but 2 classes"),
+        (([[1.0]], [0], [[1.0, 2.0]], [0]), "members have 1 columns and non-members 2"),
+        (([[1.0]], [None], [[1.0]], [0]), "missing value"),
+        (([[1.0]], [float("nan")], [[1.0]], [0]), "missing value"),
+        (([[1.0]], None, [[1.0]], [0]), "is None"),
+        (([[1.0]], "y", [[1.0]], [0]), "must be a data frame"),
+        ((pl.DataFrame({"a": [1]}), "y", pl.DataFrame({"a": [1]}), "y"), "lack the target column 'y'"),
+        ((pl.DataFrame({"a": [1]}), [0], pl.DataFrame({"b": [1]}), [0]), "only non-members have the column"),
+        ((pl.DataFrame({"a": [1]}), [0], [[1.0]], [0]), "both be data frames or both be arrays"),
+        (("members.csv", [0], [[1.0]], [0]), "must be a data frame"),
+        (([[1.0]], [[0, 1]], [[1.0]], [0]), "must be one column"),
+    ],
+)
+@pytest.mark.parametrize("attack", [*ATTACKS, lambda model, *data: holdout_shift(*data)])
+def test_bad_data_is_refused(attack: Any, data: Any, message: str) -> None:
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InvalidDataError, match=message):
+        attack(tree, *data)
+
+
+def test_classes_of_another_type_are_refused() -> None:
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InvalidDataError, match="no record is of a class of the model"):
+        gap_attack(tree, [[0.0], [1.0]], ["0", "1"], [[0.0]], ["0"])
+
+
+def test_bad_parameters_are_refused() -> None:
+    data = noise(20, 0)
+    tree = DecisionTreeClassifier().fit(*data[:2])
+    with pytest.raises(InvalidParameterError, match="confidence"):
+        gap_attack(tree, *data, confidence=float("nan"))
+    with pytest.raises(InvalidParameterError, match="train_share"):
+        black_box_attack(tree, *data, train_share=1.0)
+    with pytest.raises(InvalidParameterError, match="random_state"):
+        loss_attack(tree, *data, random_state=-1)
+
+
+def test_one_record_a_side() -> None:
+    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    data = [[0.0]], [0], [[1.0]], [0]
+    found = measured(gap_attack(tree, *data))
+    assert found.advantage.value == 1.0
+    assert not found.detected
+    assert measured(loss_attack(tree, *data, random_state=0)).n_members == 1
+    assert isinstance(black_box_attack(tree, *data), NotApplicable)
+    assert isinstance(holdout_shift(*data), NotApplicable)
+
+
+def test_results_are_plain_json_and_repeatable(cancer: Data) -> None:
+    forest = RandomForestClassifier(20, random_state=0).fit(*cancer[:2])
+    first, second = (measured(loss_attack(forest, *cancer, random_state=3)) for _ in range(2))
+    assert first == second
+    told = json.loads(json.dumps(first.to_dict(), allow_nan=False))
+    assert told["baseline"][0] in ("guessing", "the gap attack")
+    assert told["roc_log_log"][-1] == [1.0, 1.0]
+    assert told["roc"]["thresholds"][0] is None
+    assert "advantage" in repr(first)
+
+
+def test_names_are_public() -> None:
+    assert callable(glassine.attacks.gap_attack)
+    with pytest.raises(AttributeError, match="no attribute 'mind_reading'"):
+        _ = glassine.attacks.mind_reading
+    assert "lira" in dir(glassine.attacks)
+
+
+def test_records_of_two_sides_are_joined_or_refused() -> None:
+    whole = pl.DataFrame({"a": [1, 2] * 10, "y": ["n", "p"] * 10})
+    real = whole.with_columns(pl.col("a").cast(pl.Float64))
+    assert not measured(holdout_shift(whole, "y", real, "y", random_state=0)).shifted
+    with pytest.raises(InvalidDataError, match="has the type"):
+        holdout_shift(whole, "y", whole.with_columns(a=pl.lit("1")), "y")
+    # Classes of the holdout are texts where those of the members are numbers: a difference, not an error.
+    assert measured(holdout_shift(whole.drop("y"), [0, 1] * 10, whole.drop("y"), ["0", "2"] * 10)).n_members == 20
+
+
+class Crooked:
+    """A model whose probabilities do not fit its classes."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.zeros(len(X), dtype=int)
+
+    def predict_proba(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.ones((len(X), 3))
+
+
+def test_answers_that_do_not_fit_are_not_applicable(cancer: Data) -> None:
+    outcome = gap_attack(Crooked(), *cancer)
+    assert isinstance(outcome, NotApplicable)
+    assert "one column for each of 2 classes" in outcome.reason
+    two = DecisionTreeClassifier(max_depth=1).fit(cancer[0], np.column_stack([cancer[1], cancer[1]]))
+    assert isinstance(gap_attack(two, *cancer), NotApplicable)
+
+
+def test_an_array_of_another_width_than_the_published_model_is_refused(cancer: Data) -> None:
+    tree = as_model(DecisionTreeClassifier(max_depth=1).fit(*cancer[:2]))
+    with pytest.raises(InvalidDataError, match="columns without names"):
+        gap_attack(tree, cancer[0][:, :3], cancer[1], cancer[2][:, :3], cancer[3])
+    names = pl.DataFrame(cancer[0][:, :3], schema=["a", "b", "c"])
+    with pytest.raises(InvalidDataError, match="lack the column"):
+        gap_attack(tree, names, cancer[1], names, cancer[1])
+
+
+def test_frames_without_columns_are_refused() -> None:
+    empty = pd.DataFrame(index=range(3))
+    with pytest.raises(InvalidDataError, match="have no column"):
+        holdout_shift(empty, [0] * 3, empty, [0] * 3)
