@@ -22,6 +22,7 @@ from glassine.describing import (
     LONGEST,
     describe_domain,
     describe_guarantee,
+    describe_membership,
     describe_model,
     describe_noisy_parts,
     describe_parts,
@@ -29,7 +30,7 @@ from glassine.describing import (
 )
 from glassine.domain import Binary, Category, Domain
 from glassine.domain.inference import columns as read_columns
-from glassine.domain.inference import violations
+from glassine.domain.inference import eager, violations
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
     CountingLimitError,
@@ -40,9 +41,11 @@ from glassine.errors import (
     UndefinedMeasureError,
 )
 from glassine.findings import (
+    NO_HOLDOUT,
     AttributeFinding,
     Check,
     Findings,
+    MembershipFinding,
     ReconstructionFinding,
     SubgroupFinding,
 )
@@ -51,6 +54,7 @@ from glassine.judging import (
     answered_checks,
     check_bits,
     check_guarantee,
+    check_membership,
     check_purity,
     check_sizes,
     check_values,
@@ -73,6 +77,8 @@ def audit(
     domain: Domain | None = None,
     *,
     data: Any = None,
+    target: str | None = None,
+    holdout: Any = None,
     sensitive: str | None = None,
     policy: Policy | None = None,
     show_small_counts: bool = False,
@@ -93,6 +99,10 @@ def audit(
         given, it is inferred from them and marked so.
     data : data frame, optional
         The training records, shape (n, at least the tested attributes).
+    target : str, optional
+        The column of the data and the holdout that the model predicts; membership attacks need it.
+    holdout : data frame, optional
+        Records of the same population that were not used for training, for membership attacks.
     sensitive : str, optional
         An attribute of the domain, or a column of the data, to look at more closely.
     policy : Policy, optional
@@ -116,7 +126,7 @@ def audit(
     InvalidModelError
         If the model tests an attribute or a value that the domain lacks.
     InvalidDataError
-        If the data are empty, lack a column or do not hold ``sensitive``.
+        If the data or the holdout are empty, lack a column or do not hold ``sensitive``.
 
     Examples
     --------
@@ -146,6 +156,8 @@ def audit(
         max_steps=max_steps,
         domain=domain,
         data=data,
+        target=target,
+        holdout=holdout,
         sensitive=sensitive,
         policy=policy or Policy(),
         show_small_counts=show_small_counts,
@@ -162,6 +174,8 @@ class _Audit:
         model: DecisionTree | RuleList,
         domain: Domain | None,
         data: Any,
+        target: str | None,
+        holdout: Any,
         sensitive: str | None,
         policy: Policy,
         show_small_counts: bool,
@@ -172,6 +186,7 @@ class _Audit:
         self.model, self.policy, self.sensitive, self.progress = model, policy, sensitive, progress
         self.shown = Suppression(0 if show_small_counts else policy.suppress_below)
         self.notes, self.domain, self.frame = notes, domain, data
+        self.target, self.holdout = target, holdout
         self.columns: dict[str, npt.NDArray[Any]] | None = None if data is None else read_columns(data)
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
         if sensitive is not None:
@@ -209,9 +224,10 @@ class _Audit:
         rows = self._exposed_rows(learned)
         self.progress("matching with the data")
         alignment = self._alignment()
+        membership = self._membership()
         checks = (
             *check_guarantee(self.policy, self.guarantee),
-            *self._model_checks(learned, reconstruction, labels, values, strangers),
+            *self._model_checks(learned, reconstruction, labels, values, strangers, membership),
         )
         if self.noise is None:
             parts = describe_parts(self.model, self.policy, self.shown, learned, self.sizes)
@@ -236,6 +252,7 @@ class _Audit:
             advice=advise(checks, self.policy, self.domain, self.model, self.guarantee),
             version=__version__,
             guarantee=self.guarantee,
+            membership=membership,
         )
 
     def _model_checks(
@@ -245,6 +262,7 @@ class _Audit:
         labels: Outcome[LabelDisclosure],
         values: ValueLeakage,
         strangers: bool,
+        membership: Outcome[MembershipFinding],
     ) -> list[Check]:
         """Judge the rules by an accepted guarantee, else by the model's counts, regions and thresholds."""
         if self.guarantee is not None and self.accepted:
@@ -254,6 +272,7 @@ class _Audit:
             *check_purity(self.model, self.policy, self.shown, labels, self.noise),
             *check_bits(self.policy, learned, self.sizes, getattr(reconstruction, "reason", ""), self._inferred()),
             *check_values(self.policy, values, self._inferred(numbers=True), strangers),
+            *check_membership(self.policy, membership),
         ]
 
     # What a reader can rebuild
@@ -453,6 +472,26 @@ class _Audit:
         except CountingLimitError as error:
             return Failed(str(error))
 
+    # Who was in the data
+
+    def _membership(self) -> Outcome[MembershipFinding]:
+        """Attack membership, with the attributes that the model knows and a fixed seed: an audit can be repeated."""
+        if self.holdout is None:
+            return NO_HOLDOUT
+        if self.frame is None or self.target is None:
+            return NotApplicable(
+                "membership attacks need the data, the holdout and the name of the target (`--target`)."
+            )
+        if self.model.classes is None:
+            return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
+        # Its classifiers take a second to import.
+        from glassine.attacks.membership.suite import attack_membership
+
+        self.progress("attacking membership")
+        members, others = _on_shared(self.frame, self.holdout, (*self.model.attributes, self.target))
+        found = attack_membership(self.model, members, self.target, others, self.target, random_state=0)
+        return Measured(describe_membership(found, self.shown))
+
     # What the findings show
 
     def _shown_notes(self) -> tuple[str, ...]:
@@ -482,3 +521,13 @@ def _inferred(
     notes.append(text)
     warnings.warn(text, PrivacyLeakWarning, stacklevel=3)
     return Domain.infer(pl.DataFrame(frame, strict=False))
+
+
+def _on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Any, Any]:
+    """Return both frames with those of the named columns that both have: identifiers say nothing of membership."""
+    frames = [eager(frame) for frame in (data, holdout)]
+    kept = [name for name in names if all(name in frame.columns for frame in frames)]
+    if names[-1] not in kept:
+        raise InvalidDataError(f"the target {names[-1]!r} must be a column of the data and of the holdout. Add it.")
+    members, others = (frame.select(kept).to_native() for frame in frames)
+    return members, others

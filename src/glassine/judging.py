@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from glassine.attacks.outcome import Failed, NotApplicable, Outcome
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.domain import Domain
-from glassine.findings import Check, GuaranteeFinding, Verdict
+from glassine.findings import Check, GuaranteeFinding, MembershipFinding, Verdict
 from glassine.models import DecisionTree, RuleList
 from glassine.policy import Policy
 from glassine.suppression import Suppression
@@ -19,6 +19,7 @@ __all__ = [
     "answered_checks",
     "check_bits",
     "check_guarantee",
+    "check_membership",
     "check_purity",
     "check_sizes",
     "check_values",
@@ -83,6 +84,7 @@ def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakag
     """Judge every rule on the model by an accepted guarantee: its counts, thresholds and regions are one release."""
     covered = "Answered by the guarantee, which bounds what the model tells about any one person"
     bits = found.bits_per_record or 0.0
+    told = next((bound.value for bound in found.bounds if bound.name == "membership advantage"), 1.0)
     moved = f"At most, by the guarantee: a reader's odds about one record move by a factor of at most 2^{bits:.3g}."
     answers: list[tuple[str, float | None, float | None, str]] = [
         ("smallest_leaf", policy.smallest_leaf, None, f"{covered}, however few a part captured."),
@@ -92,12 +94,17 @@ def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakag
     ]
     if values.n_midpoints is not None:
         answers.append(("midpoints", policy.midpoints, values.n_midpoints, f"{covered}, by thresholds, too."))
+    ceiling = math.ceil(told * 1000) / 1000
+    answers.append(
+        ("largest_advantage", policy.largest_advantage, ceiling, "At most, by the guarantee, of any attack.")
+    )
+    worst = {"largest_bits_per_record": bits, "largest_advantage": told}
     return [
         Check(
             rule=rule,
             limit=limit,
             measured=measured,
-            status=_status(rule == "largest_bits_per_record" and bits > limit),
+            status=_status(worst.get(rule, 0.0) > limit),
             meaning=meaning,
             basis="guarantee",
         )
@@ -259,6 +266,37 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
     return checks
 
 
+def check_membership(policy: Policy, membership: Outcome[MembershipFinding]) -> list[Check]:
+    """Judge ``largest_advantage`` by the attacks' confidence bounds; chance or a shifted holdout leaves it unknown."""
+    limit, rule = policy.largest_advantage, "largest_advantage"
+    if limit is None:
+        return []
+    if not isinstance(membership, Measured):
+        meaning = f"Whether a reader can tell who was in the data was not measured: {membership.reason}"
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
+    found = membership.value
+    bounds = [
+        (attack.advantage_low, attack.advantage, attack.advantage_high)
+        for attack in found.attacks
+        if attack.advantage_low is not None and attack.advantage is not None and attack.advantage_high is not None
+    ]
+    if not bounds:
+        meaning = "No membership attack could be made."
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
+    measured = max(advantage for _, advantage, _ in bounds)
+    low, high = max(low for low, _, _ in bounds), max(high for _, _, high in bounds)
+    status: Status = "unknown"
+    meaning = f"The attacks leave open whether it is larger: it may be up to {high:.3g}. Give more records."
+    if low > limit:
+        status, meaning = "broken", f"An attack tells members from others better than allowed: by at least {low:.3g}."
+    elif high <= limit:
+        status, meaning = "kept", f"No attack that was made tells members from others by more than {high:.3g}."
+    if found.shifted and status == "broken":
+        status = "unknown"
+        meaning = "Members and holdout differ already without the model: take a holdout of the same population."
+    return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
+
+
 def _covered(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> bool:
     """Return whether the rule on public cut points already decides about midpoints, or is as unknown as they are."""
     limit, off = policy.thresholds_off_grid, values.n_off_grid
@@ -300,11 +338,17 @@ def advise(
         out.append("Learn a shallower model: every condition on a path tells more about those who took it.")
     if broken & {"thresholds_off_grid", "midpoints"}:
         out.append("Round thresholds to public cut points (`glassine scrub`; `--target` measures what it costs).")
+    if "largest_advantage" in broken:
+        out.append(
+            "Learn a smaller model, or a private one (`glassine fit`): members stand out by how well it fits them."
+        )
     about = _about_guarantee(broken, unknown, policy, found)
     out += about
     if "smallest_leaf" in unknown and not about:
         out.append("Give the training records (`--data`), so that the leaves can be counted.")
-    if unknown - {"smallest_leaf", *CLAIMS} and domain is None:
+    if "largest_advantage" in unknown and not about:
+        out.append("Give more records that were not used for training, of the same population (`--holdout`).")
+    if unknown - {"smallest_leaf", "largest_advantage", *CLAIMS} and domain is None:
         out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
     elif domain is not None and domain.inferred:
         out.append("Replace the inferred bounds and categories of the domain by public ones.")

@@ -35,6 +35,9 @@ class Policy:
         Most thresholds that are no public cut point of the domain.
     midpoints : int or None, default=0
         Most thresholds that are the midpoint of two training values; judged when the data are given.
+    largest_advantage : float or None, default=None
+        Largest advantage that a membership attack may have: the share of the members that it accuses, less that of
+        other people. Judged by confidence bounds, and needs a holdout; off unless it is set.
     max_epsilon : float or None, default=1
         Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and ``max_delta``
         answers the rules above in place of the model's counts and thresholds; None lets no guarantee do so.
@@ -62,6 +65,7 @@ class Policy:
     largest_bits_per_record: float | None = 10.0
     thresholds_off_grid: int | None = 0
     midpoints: int | None = 0
+    largest_advantage: float | None = None
     max_epsilon: float | None = 1.0
     max_delta: float | None = 1e-6
     accept_guarantee: bool = False
@@ -74,7 +78,8 @@ class Policy:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**15:
                 raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {value!r}.")
-        for name, top in (("purest_leaf", 1.0), ("largest_bits_per_record", 1e6), ("max_epsilon", 1e6)):
+        tops = {"purest_leaf": 1.0, "largest_bits_per_record": 1e6, "largest_advantage": 1.0, "max_epsilon": 1e6}
+        for name, top in tops.items():
             value = getattr(self, name)
             if value is None:
                 continue

@@ -10,6 +10,7 @@ from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.attacks.values import ValueLeakage
 from glassine.findings import (
+    AttackFinding,
     AttributeFinding,
     Bound,
     Check,
@@ -17,6 +18,7 @@ from glassine.findings import (
     DomainSummary,
     Findings,
     GuaranteeFinding,
+    MembershipFinding,
     ModelSummary,
     Part,
     ReconstructionFinding,
@@ -116,6 +118,46 @@ CHECKS = (
 )
 
 
+GAP = AttackFinding(
+    attack="gap attack",
+    status="measured",
+    advantage=0.088,
+    advantage_low=0.031,
+    advantage_high=0.152,
+    balanced_accuracy=0.544,
+    baseline_accuracy=0.5,
+    baseline="guessing",
+    auc=0.544,
+    tpr_at_percent=0.011,
+    tpr_at_permille=0.001,
+    permille_resolved=False,
+    p_value=0.001,
+    detected=True,
+    statement="The gap attack tells members from non-members.",
+)
+MEMBERSHIP = MembershipFinding(
+    n_members=400,
+    n_nonmembers="<10",
+    confidence=0.95,
+    attacks=(
+        GAP,
+        AttackFinding(attack="online likelihood-ratio attack", status="not applicable", reason="no learner."),
+    ),
+    strongest="gap attack",
+    roc=((0.01, 0.02), (0.1, 0.2), (1.0, 1.0)),
+    shifted=False,
+    shift="A classifier cannot tell them apart.",
+    vulnerability=0.53,
+    vulnerability_low=0.51,
+    vulnerability_high=0.56,
+    vulnerability_by_chance=0.52,
+    unmeasured_vulnerability="",
+    accused=60,
+    accused_wrongly=0,
+    midpoints="30 of 40 thresholds are the midpoint of just one pair of records.",
+)
+
+
 def findings(**given: Any) -> Findings:
     """Make findings of a tree of four leaves; ``given`` replaces fields."""
     base = Findings(
@@ -145,6 +187,7 @@ def findings(**given: Any) -> Findings:
         alignment=Measured(
             ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
         ),
+        membership=Measured(MEMBERSHIP),
         sensitive=None,
         parts=(
             part(1, counts=(30, 10)),
@@ -202,6 +245,7 @@ def private_findings(**given: Any) -> Findings:
         subgroups=missing,
         exposed_rows=missing,
         alignment=missing,
+        membership=missing,
         parts=tuple(part(i, 4 * i, counts=(i, 3 * i), purity=None, bits_learned=None) for i in range(1, 5)),
         notes=(),
         advice=(),
@@ -222,6 +266,7 @@ def unknown_findings() -> Findings:
         subgroups=missing,
         exposed_rows=missing,
         alignment=missing,
+        membership=missing,
         parts=tuple(part(i, None, purity=None, bits_learned=None, prediction=None) for i in range(1, 5)),
         notes=(),
         advice=(),

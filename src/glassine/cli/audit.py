@@ -11,6 +11,7 @@ import typer
 from glassine.cli.options import (
     DataOption,
     DomainOption,
+    HoldoutOption,
     JsonOption,
     ModelArgument,
     PolicyOption,
@@ -29,6 +30,8 @@ def audit_command(
     model: ModelArgument,
     domain: DomainOption = None,
     data: DataOption = None,
+    target: Annotated[str | None, typer.Option("--target", help="Column that the model predicts.")] = None,
+    holdout: HoldoutOption = None,
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="Attribute to look at more closely.")] = None,
     policy: PolicyOption = None,
     output: Annotated[
@@ -42,23 +45,28 @@ def audit_command(
     """Audit a published model. Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input."""
     from glassine.auditing import audit
 
-    check_outputs([output], [model, domain, data, policy])
+    check_outputs([output], [model, domain, data, holdout, policy])
+    if holdout is not None and (data is None or target is None):
+        raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
     limits = policy_of(policy)
     known = read_domain(domain)
-    frame = None if data is None else read_frame(data, known)
+    frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
     read = load(model, known, trust_pickle)
     with stages() as progress:
         findings = audit(
             read,
             domain=known,
             data=frame,
+            target=target,
+            holdout=others,
             sensitive=sensitive,
             policy=limits,
             show_small_counts=show_small_counts,
             max_steps=max_steps,
             progress=progress,
         )
-    findings = replace(findings, inputs=input_files(model=model, domain=domain, data=data, policy=policy))
+    inputs = input_files(model=model, domain=domain, data=data, holdout=holdout, policy=policy)
+    findings = replace(findings, inputs=inputs)
     if output is not None:
         write_report(findings, output, title=model.name)
     print_value(findings.to_dict() if as_json else text_of(findings, output), as_json)

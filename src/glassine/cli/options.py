@@ -10,6 +10,7 @@ import typer
 __all__ = [
     "DataOption",
     "DomainOption",
+    "HoldoutOption",
     "JsonOption",
     "LedgerArgument",
     "ModelArgument",
@@ -24,6 +25,10 @@ DomainOption: TypeAlias = Annotated[
     Path | None, typer.Option("--domain", help="Domain, JSON: the public bounds and categories.")
 ]
 DataOption: TypeAlias = Annotated[Path | None, typer.Option("--data", help="Training records, CSV or Parquet.")]
+HoldoutOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--holdout", help="Records of the same population that were not used for training, CSV or Parquet."),
+]
 PolicyOption: TypeAlias = Annotated[Path | None, typer.Option("--policy", help="Policy, TOML: the limits to judge by.")]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TrustOption: TypeAlias = Annotated[

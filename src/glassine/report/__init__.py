@@ -4,8 +4,17 @@ Findings become a :class:`Summary`, plain values that hold every word and figure
 it out.
 """
 
+from glassine.report.attack import render_attack_html, render_attack_text
 from glassine.report.html import render_html
 from glassine.report.summary import Summary, summarize
 from glassine.report.terminal import render_rich, render_text
 
-__all__ = ["Summary", "render_html", "render_rich", "render_text", "summarize"]
+__all__ = [
+    "Summary",
+    "render_attack_html",
+    "render_attack_text",
+    "render_html",
+    "render_rich",
+    "render_text",
+    "summarize",
+]

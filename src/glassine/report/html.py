@@ -11,13 +11,15 @@ from markupsafe import Markup
 from glassine.findings import Findings
 from glassine.report import wording
 from glassine.report.charts import draw_curve, draw_tree
+from glassine.report.roc import draw_roc
 from glassine.report.summary import summarize
 
-__all__ = ["render_html"]
+__all__ = ["environment", "render_html"]
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of the pages."""
     environment = Environment(
         loader=PackageLoader("glassine.report"),
         autoescape=True,
@@ -96,10 +98,11 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
     """
     summary = summarize(findings, title=title)
     drawing, reading = draw_tree(summary.tree, summary.parts)
-    page = _environment().get_template("report.html")
+    page = environment().get_template("report.html")
     return page.render(
         s=summary,
         curve=draw_curve(summary.curve, summary.scale),
         drawing=drawing,
         drawing_note=reading,
+        roc=draw_roc(summary.membership.curve, summary.membership.strongest) if summary.membership else "",
     )

@@ -100,6 +100,13 @@ WORDS = {
         lambda limit: f"at most {limit:g} bits",
         _bits,
     ),
+    "largest_advantage": _Words(
+        "Advantage of a membership attack",
+        "Nobody is told to have been in the data",
+        "members that an attack tells from others",
+        lambda limit: f"at most {limit:g}",
+        _plain_number,
+    ),
     "max_epsilon": _Words(
         "Epsilon of the guarantee",
         "The guarantee is strong enough",

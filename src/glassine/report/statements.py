@@ -14,6 +14,7 @@ from glassine.report import wording
 from glassine.report.exposure import share_unit
 
 __all__ = [
+    "QUESTIONS",
     "Fact",
     "MeasureRow",
     "alignment_sentence",
@@ -69,6 +70,7 @@ QUESTIONS = {
     "subgroups": ("Subgroups", "Is more learned about some groups of people than about others?"),
     "exposed_rows": ("Most exposed records", "About which rows of the data is most learned?"),
     "alignment": ("Comparison with the data", "How close do rebuilt records come to the real ones?"),
+    "membership": ("Membership", "Can a reader tell who was in the data?"),
 }
 
 SHORT = {"labels": "outcomes", "values": "exact values"}

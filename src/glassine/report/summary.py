@@ -10,10 +10,12 @@ from glassine.findings import SCHEMA, Findings, InputFile, ReconstructionFinding
 from glassine.report import wording
 from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars
 from glassine.report.guarantee import GuaranteeRow, guarantee_figures, guarantee_row
+from glassine.report.membership import MembershipView, membership_view
 from glassine.report.outline import Step, outline
 from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
 from glassine.report.rules import CheckRow, check_rows, verdict_sentence
 from glassine.report.statements import (
+    QUESTIONS,
     Fact,
     MeasureRow,
     alignment_sentence,
@@ -82,6 +84,8 @@ class Summary:
         What labels and values give away.
     label_sentence, value_sentence : str
         The same in a sentence.
+    membership : MembershipView or None
+        What membership attacks found; None where none was made.
     attributes, subgroups, other_subgroups : tuple of Bar
         Bits learned; the other subgroups are folded away.
     n_attributes_omitted, n_subgroups_omitted : int
@@ -131,6 +135,7 @@ class Summary:
     value_facts: tuple[Fact, ...]
     label_sentence: str
     value_sentence: str
+    membership: MembershipView | None
     attributes: tuple[Bar, ...]
     subgroups: tuple[Bar, ...]
     other_subgroups: tuple[Bar, ...]
@@ -203,6 +208,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         value_facts=value_facts(findings),
         label_sentence=label_sentence(findings),
         value_sentence=value_sentence(findings),
+        membership=membership_view(findings.membership.value) if isinstance(findings.membership, Measured) else None,
         attributes=attributes,
         subgroups=subgroups,
         other_subgroups=other_subgroups,
@@ -332,7 +338,7 @@ def _domain(findings: Findings) -> str:
 
 def _reasons(findings: Findings) -> dict[str, str]:
     out = {}
-    for name in ("reconstruction", "labels", "values", "subgroups", "exposed_rows", "alignment"):
+    for name in QUESTIONS:
         outcome = getattr(findings, name)
         if not isinstance(outcome, Measured):
             verb = "Failed" if isinstance(outcome, Failed) else "Not measured"

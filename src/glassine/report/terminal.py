@@ -73,7 +73,15 @@ def _lines(summary: Summary) -> list[str]:
         lines += _wrap(f"[{check.status}] {check.short}: {check.measured} (limit: {check.limit})", hang="    ")
     if not summary.checks:
         lines.append("  The policy holds no rule.")
-    told = [summary.rebuilt, summary.narrowed, summary.label_sentence, summary.value_sentence, _attributes(summary)]
+    who = "" if summary.membership is None else summary.membership.sentence
+    told = [
+        summary.rebuilt,
+        summary.narrowed,
+        summary.label_sentence,
+        summary.value_sentence,
+        who,
+        _attributes(summary),
+    ]
     lines += ["", "What a reader learns"] if any(told) else []
     for sentence in told:
         lines += _wrap(sentence, hang="    ") if sentence else []

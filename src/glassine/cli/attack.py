@@ -1,0 +1,128 @@
+"""``glassine attack``: tell the training records of a published model from others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassine.cli.options import DomainOption, JsonOption, ModelArgument, SmallOption, TrustOption
+from glassine.cli.progress import progress as shown_progress
+from glassine.cli.reading import input_files, load, read_domain, read_frame
+from glassine.cli.writing import check_outputs, print_value
+from glassine.errors import GlassineError
+
+if TYPE_CHECKING:
+    from glassine.attacks.membership.suite import MembershipAttacks
+    from glassine.findings import InputFile, MembershipFinding
+
+__all__ = ["attack_command"]
+
+SCHEMA = "glassine.attack/1"
+
+
+def attack_command(
+    model: ModelArgument,
+    data: Annotated[Path, typer.Option("--data", help="The training records, CSV or Parquet.")],
+    holdout: Annotated[
+        Path,
+        typer.Option("--holdout", help="Records of the same population that were not used for training."),
+    ],
+    target: Annotated[str, typer.Option("--target", help="Column that the model predicts.")],
+    domain: DomainOption = None,
+    shadows: Annotated[
+        int, typer.Option("--shadows", help="Shadow models of the likelihood-ratio attack; 0 leaves it out.")
+    ] = 0,
+    max_advantage: Annotated[
+        float | None,
+        typer.Option("--max-advantage", help="Exit with 1 where an attack is better than this, 2 where that is open."),
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of splits, permutations and shadow models.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
+    ] = None,
+    as_json: JsonOption = False,
+    trust_pickle: TrustOption = False,
+    show_small_counts: SmallOption = False,
+) -> None:
+    """Attack a published model: tell its training records from others.
+
+    Exit status: 0 when the attacks were made; with --max-advantage 1 above it, 2 could not tell; 2 for bad input.
+    """
+    from glassine.attacks.membership.shadow_learner import shadow_learner
+    from glassine.attacks.membership.suite import attack_membership
+    from glassine.describing import describe_membership
+    from glassine.judging import check_membership, decide
+    from glassine.policy import Policy
+    from glassine.suppression import Suppression
+
+    check_outputs([output], [model, domain, data, holdout])
+    if shadows < 0:
+        raise GlassineError(f"--shadows must be at least 0, got {shadows}. 16 or more give steady figures.")
+    if seed < 0:
+        raise GlassineError(f"--seed must be at least 0, got {seed}.")
+    # A wrong limit must be told before the attacks are made.
+    policy = Policy(largest_advantage=max_advantage)
+    known = read_domain(domain)
+    read = load(model, known, trust_pickle)
+    if read.classes is None:
+        raise GlassineError("membership attacks are made on classifiers; this model predicts a number.")
+    members, others = (_sides(path, known, read.attributes, target) for path in (data, holdout))
+    with shown_progress(quiet=as_json) as display:
+        display.stage("attacking")
+        found = attack_membership(
+            read,
+            members,
+            target,
+            others,
+            target,
+            learner=shadow_learner(read, members) if shadows else None,
+            n_shadows=shadows or 16,
+            confidence=confidence,
+            random_state=seed,
+            progress=display,
+        )
+    finding = describe_membership(found, Suppression(0 if show_small_counts else policy.suppress_below))
+    inputs = input_files(model=model, domain=domain, data=data, holdout=holdout)
+    _write(found, finding, inputs, output, as_json, model.name)
+    if max_advantage is not None:
+        from glassine.attacks.outcome import Measured
+        from glassine.findings import EXIT_STATUS
+
+        checks = check_membership(policy, Measured(finding))
+        typer.echo(f"Limit {max_advantage:g}: {checks[0].status}. {checks[0].meaning}", err=True)
+        raise typer.Exit(EXIT_STATUS[decide(checks)])
+
+
+def _sides(path: Path, domain: Any, attributes: tuple[str, ...], target: str) -> Any:
+    """Return the columns that the model knows, and the target: identifiers say nothing of membership."""
+    frame = read_frame(path, domain)
+    if target not in frame.columns:
+        raise GlassineError(f"{path} lacks the target column {target!r}. Add it, or name another with --target.")
+    return frame.select([name for name in frame.columns if name in attributes or name == target])
+
+
+def _write(
+    found: MembershipAttacks,
+    finding: MembershipFinding,
+    inputs: tuple[InputFile, ...],
+    output: Path | None,
+    as_json: bool,
+    name: str,
+) -> None:
+    from glassine import __version__
+    from glassine.files import write_json, write_text
+    from glassine.report import render_attack_html, render_attack_text
+
+    files = [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs]
+    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **found.to_dict()}
+    text = render_attack_text(finding)
+    if output is not None and output.suffix == ".json":
+        write_json(plain, output)
+    elif output is not None and output.suffix == ".txt":
+        write_text(text, output)
+    elif output is not None:
+        write_text(render_attack_html(finding, title=f"Membership attacks on {name}", inputs=inputs), output)
+    print_value(plain if as_json else text + (f"\nReport: {output}\n" if output else ""), as_json)

@@ -1,0 +1,149 @@
+"""Membership attacks in words: who can be told to have been in the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glassine.attacks.outcome import Count
+from glassine.findings import AttackFinding, MembershipFinding
+from glassine.report import wording
+from glassine.report.statements import Fact
+
+__all__ = ["AttackRow", "MembershipView", "membership_view"]
+
+STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
+FOUND, NOT_FOUND = "found members", "found none beyond chance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackRow:
+    """One attack in words.
+
+    Attributes
+    ----------
+    name, advantage, accuracy, at_percent, meaning : str
+        The attack and its figures; empty where it was not made.
+    state : str
+        ``found members``, ``found none beyond chance``, ``not measured`` or ``failed``.
+    """
+
+    name: str
+    advantage: str
+    accuracy: str
+    at_percent: str
+    meaning: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipView:
+    """Membership in words.
+
+    Attributes
+    ----------
+    sentence : str
+        What the attacks found, in a sentence or two.
+    rows : tuple of AttackRow
+        Each attack.
+    facts : tuple of Fact
+        The holdout, midpoints, vulnerability.
+    curve : tuple of (float, float)
+        The ROC curve of the strongest attack.
+    strongest : str
+        Its name.
+    """
+
+    sentence: str
+    rows: tuple[AttackRow, ...]
+    facts: tuple[Fact, ...]
+    curve: tuple[tuple[float, float], ...]
+    strongest: str
+
+
+def membership_view(found: MembershipFinding) -> MembershipView:
+    """Return what membership attacks found, in words."""
+    return MembershipView(
+        sentence=_sentence(found),
+        rows=tuple(_row(attack) for attack in found.attacks),
+        facts=(_holdout(found), _midpoints(found), _vulnerability(found)),
+        curve=found.roc,
+        strongest=found.strongest or "",
+    )
+
+
+def _sentence(found: MembershipFinding) -> str:
+    made = [attack for attack in found.attacks if attack.status == "measured"]
+    if not made:
+        return "No attack that calls each record a member or not could be made."
+    best = next((attack for attack in made if attack.attack == found.strongest), made[0])
+    beyond = [attack for attack in made if attack.detected]
+    if not beyond:
+        high = max(attack.advantage_high or 0.0 for attack in made)
+        told = (
+            f"None of the {wording.plural(len(made), 'attack')} made tells members from others beyond chance; "
+            f"the advantage may still be up to {high:.3f}. Another attack may find more."
+        )
+    else:
+        told = (
+            f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
+            f"{_points(best.advantage)} more of the members than of other people."
+        )
+    if found.shifted:
+        told += " But members and holdout differ already without the model, so the difference may be theirs."
+    return told
+
+
+def _points(advantage: float | None) -> str:
+    return f"{100 * (advantage or 0.0):.1f} percentage points"
+
+
+def _row(attack: AttackFinding) -> AttackRow:
+    name = wording.clean(attack.attack)
+    name = name[:1].upper() + name[1:]
+    if attack.status != "measured":
+        reason = wording.clean(attack.reason or "")
+        reason = reason[:1].upper() + reason[1:]
+        return AttackRow(
+            name=name, advantage="", accuracy="", at_percent="", meaning=reason, state=STATES[attack.status]
+        )
+    return AttackRow(
+        name=name,
+        advantage=f"{attack.advantage:.3f} ({attack.advantage_low:.3f} to {attack.advantage_high:.3f})",
+        accuracy=f"{attack.balanced_accuracy:.3f} ({attack.baseline} {attack.baseline_accuracy:.3f})",
+        at_percent=wording.percent(attack.tpr_at_percent or 0.0, digits=1),
+        meaning=wording.clean(attack.statement),
+        state=FOUND if attack.detected else NOT_FOUND,
+    )
+
+
+def _holdout(found: MembershipFinding) -> Fact:
+    value = {True: "differ", False: "no difference seen", None: "not tested"}[found.shifted]
+    sizes = f"{_records(found.n_members)} in the data, {_records(found.n_nonmembers)} in the holdout."
+    return Fact(
+        name="Members and holdout without the model", value=value, meaning=f"{wording.clean(found.shift)} {sizes}"
+    )
+
+
+def _midpoints(found: MembershipFinding) -> Fact:
+    value = "not known" if found.accused is None else f"{_records(found.accused)} accused"
+    if found.accused and found.accused_wrongly is not None:
+        wrong = "none" if found.accused_wrongly == 0 else found.accused_wrongly
+        value += f", {wrong} wrongly"
+    return Fact(name="Named by a threshold's midpoint", value=value, meaning=wording.clean(found.midpoints))
+
+
+def _vulnerability(found: MembershipFinding) -> Fact:
+    name = "Vulnerability (distributional overfitting)"
+    if found.vulnerability is None:
+        return Fact(name=name, value="not known", meaning=wording.clean(found.unmeasured_vulnerability))
+    return Fact(
+        name=name,
+        value=f"{found.vulnerability:.3f}",
+        meaning=f"0.5 where each part holds members and others alike; {found.vulnerability_by_chance:.3f} is what "
+        f"chance alone gives so many records. {found.confidence:.0%} interval "
+        f"{found.vulnerability_low:.3f} to {found.vulnerability_high:.3f}.",
+    )
+
+
+def _records(count: Count) -> str:
+    return f"{count} records" if isinstance(count, str) else wording.plural(count, "record")

@@ -1,0 +1,117 @@
+"""Membership attacks in an audit: what is measured, judged and shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import Domain, Policy, Real, audit
+from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.errors import InvalidDataError, InvalidPolicyError
+from glassine.findings import schema
+from glassine.judging import check_membership
+from tests.report.builders import GAP, MEMBERSHIP
+
+
+DOMAIN = Domain({"a": Real(-10, 10), "b": Real(-10, 10)})
+
+
+def frames(seed: int = 0, n: int = 300) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Members and others of one population: two numbers, a noisy class, an identifier that separates the two."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2 * n, 2))
+    y = (X[:, 0] + rng.normal(size=2 * n) > 0).astype(int)
+    frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "id": np.arange(2 * n)})
+    return frame[:n], frame[n:]
+
+
+def grown(members: pl.DataFrame, **given: Any) -> DecisionTreeClassifier:
+    """Grow a tree of the members; without limits it knows each of them."""
+    tree = DecisionTreeClassifier(random_state=0, **given)
+    return tree.fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
+
+
+def test_an_overfitted_tree_gives_its_members_away() -> None:
+    members, others = frames()
+    found = audit(
+        grown(members), DOMAIN, data=members, target="y", holdout=others, policy=Policy(largest_advantage=0.1)
+    )
+    assert isinstance(found.membership, Measured)
+    membership = found.membership.value
+    gap = membership.attacks[0]
+    assert gap.detected
+    assert gap.advantage is not None
+    assert gap.advantage > 0.2
+    # The identifier would tell members apart without the model: it is no attribute of it.
+    assert membership.shifted is False
+    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["broken"]
+    assert found.verdict == "outside policy"
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    jsonschema.validate(plain, schema())
+
+
+def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
+    members, others = frames()
+    found = audit(
+        grown(members, max_depth=1),
+        DOMAIN,
+        data=members,
+        target="y",
+        holdout=others,
+        policy=Policy(largest_advantage=0.05),
+    )
+    (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
+    assert check.status == "unknown"
+    assert any("--holdout" in advice for advice in found.advice)
+
+
+def test_without_a_holdout_membership_is_unknown_and_not_safe() -> None:
+    members, _ = frames()
+    found = audit(grown(members), DOMAIN, data=members, policy=Policy(largest_advantage=0.5))
+    assert isinstance(found.membership, NotApplicable)
+    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["unknown"]
+    assert all(check.rule != "largest_advantage" for check in audit(grown(members), DOMAIN).checks)
+
+
+def test_a_target_that_a_frame_lacks_is_refused() -> None:
+    members, others = frames()
+    with pytest.raises(InvalidDataError, match="target 'y' must be a column"):
+        audit(grown(members), DOMAIN, data=members, target="y", holdout=others.drop("y"))
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, 1.5, float("nan"), True, "0.1"])
+def test_an_impossible_limit_is_refused(limit: Any) -> None:
+    with pytest.raises(InvalidPolicyError, match="largest_advantage"):
+        Policy(largest_advantage=limit)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shifted", "status"),
+    [
+        (0.06, 0.2, False, "broken"),
+        (0.06, 0.2, None, "broken"),
+        (0.06, 0.2, True, "unknown"),
+        (0.01, 0.05, False, "kept"),
+        (0.01, 0.05, True, "kept"),
+        (0.01, 0.06, False, "unknown"),
+    ],
+)
+def test_confidence_bounds_judge(low: float, high: float, shifted: bool | None, status: str) -> None:
+    attack = replace(GAP, advantage=(low + high) / 2, advantage_low=low, advantage_high=high)
+    finding = replace(MEMBERSHIP, attacks=(attack, MEMBERSHIP.attacks[1]), shifted=shifted)
+    (check,) = check_membership(Policy(largest_advantage=0.05), Measured(finding))
+    assert check.status == status
+
+
+def test_the_strongest_attack_decides() -> None:
+    weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
+    finding = replace(MEMBERSHIP, attacks=(weak, GAP))
+    (check,) = check_membership(Policy(largest_advantage=0.02), Measured(finding))
+    assert (check.status, check.measured) == ("broken", 0.088)

@@ -1,0 +1,143 @@
+"""``glassine attack``, and the attacks of ``glassine audit``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassine import as_model, write_model
+from tests.auditing.test_membership import DOMAIN, frames, grown
+from tests.cli.running import Run
+
+COMMAND = ("attack", "tree.json", "--data", "members.csv", "--holdout", "others.csv", "--target", "y")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Make a folder of a tree, its training records and a holdout."""
+    members, others = frames()
+    write_model(as_model(grown(members)), tmp_path / "tree.json")
+    members.write_csv(tmp_path / "members.csv")
+    others.write_csv(tmp_path / "others.csv")
+    DOMAIN.to_json(tmp_path / "domain.json")
+    return tmp_path
+
+
+def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
+    done = run(*COMMAND, "-o", "attack.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "[found members] Gap attack" in done.out
+    assert "Report: attack.html" in done.out
+    page = (folder / "attack.html").read_text()
+    assert "Members found against others accused" in page
+    assert "members.csv" in page
+
+
+def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
+    first = run(*COMMAND, "--json", cwd=folder)
+    plain = json.loads(first.out)
+    assert plain["schema"] == "glassine.attack/1"
+    assert plain["gap"]["status"] == "measured"
+    assert plain["lira_online"]["status"] == "not applicable"
+    assert plain["gap"]["value"]["tpr"]["value"] == 1.0
+    assert [file["role"] for file in plain["inputs"]] == ["model", "data", "holdout"]
+    assert json.loads(run(*COMMAND, "--json", cwd=folder).out) == plain
+
+
+def test_shadow_models_are_of_the_models_size(folder: Path, run: Run) -> None:
+    plain = json.loads(run(*COMMAND, "--json", "--shadows", "8", cwd=folder).out)
+    assert plain["lira_online"]["status"] == "measured"
+    assert plain["lira_online"]["value"]["advantage"]["value"] > 0.1
+
+
+@pytest.mark.parametrize(("limit", "status"), [("0.05", 1), ("0.99", 0), ("0.4", 2)])
+def test_a_limit_makes_the_exit_status(folder: Path, run: Run, limit: str, status: int) -> None:
+    done = run(*COMMAND, "--max-advantage", limit, cwd=folder)
+    assert done.status == status, done.err
+    assert f"Limit {limit}:" in done.err
+
+
+def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
+    arguments = ("--data", "members.csv", "--holdout", "others.csv", "--target", "y", "--json")
+    done = run("audit", "tree.json", "--domain", "domain.json", *arguments, cwd=folder)
+    plain = json.loads(done.out)
+    assert plain["membership"]["status"] == "measured"
+    assert plain["membership"]["attacks"][0]["detected"] is True
+    assert [file["role"] for file in plain["inputs"]] == ["model", "domain", "data", "holdout"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (("--shadows", "-1"), "--shadows must be at least 0"),
+        (("--shadows", "2"), "n_shadows"),
+        (("--seed", "-1"), "--seed must be at least 0"),
+        (("--confidence", "1.5"), "confidence must lie strictly between 0 and 1"),
+        (("--confidence", "nan"), "confidence must lie strictly between 0 and 1"),
+        (("--max-advantage", "2"), "largest_advantage"),
+        (("--max-advantage", "nan"), "largest_advantage"),
+        (("--target", "income"), "lacks the target column 'income'"),
+        (("-o", "others.csv"), "is read or written already"),
+        (("--holdout", "nowhere.csv"), "cannot read"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(folder: Path, run: Run, extra: tuple[str, ...], said: str) -> None:
+    before = sorted(folder.iterdir())
+    done = run(*COMMAND, *extra, cwd=folder)
+    assert done.status == 2
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_holdout_without_the_tested_column_is_refused(folder: Path, run: Run) -> None:
+    _, others = frames()
+    others.drop("a").write_csv(folder / "others.csv")
+    done = run(*COMMAND, cwd=folder)
+    assert done.status == 2
+    assert "'a'" in done.err
+
+
+def test_an_empty_holdout_is_refused(folder: Path, run: Run) -> None:
+    _, others = frames()
+    others.head(0).write_csv(folder / "others.csv")
+    assert run(*COMMAND, cwd=folder).status == 2
+
+
+def test_a_regression_tree_has_no_classes_to_attack(folder: Path, run: Run) -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    members, _ = frames()
+    tree = DecisionTreeRegressor(random_state=0, max_depth=2)
+    tree.fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
+    write_model(as_model(tree), folder / "tree.json")
+    done = run(*COMMAND, cwd=folder)
+    assert done.status == 2
+    assert "classifiers" in done.err
+
+
+def test_audit_needs_the_target_for_a_holdout(folder: Path, run: Run) -> None:
+    done = run("audit", "tree.json", "--data", "members.csv", "--holdout", "others.csv", cwd=folder)
+    assert done.status == 2
+    assert "--target" in done.err
+
+
+def test_classes_of_text_and_categories_of_text_are_attacked(tmp_path: Path, run: Run) -> None:
+    members, others = (
+        frame.select(
+            pl.col("a"),
+            pl.when(pl.col("b") > 0).then(pl.lit("high")).otherwise(pl.lit("low")).alias("level"),
+            pl.when(pl.col("y") == 1).then(pl.lit("yes")).otherwise(pl.lit("no")).alias("y"),
+        )
+        for frame in frames()
+    )
+    (tmp_path / "rules.txt").write_text(
+        "if [level = high] then [yes] ([40 ; 60] examples)\nelse [no] ([90 ; 10] examples)\n"
+    )
+    members.write_csv(tmp_path / "members.csv")
+    others.write_csv(tmp_path / "others.csv")
+    done = run("attack", "rules.txt", *COMMAND[2:], "--json", cwd=tmp_path)
+    assert done.status in (0, 2), done.err

@@ -1,0 +1,114 @@
+"""The editor page as text: what it holds, what it does not, and that nothing in a model can break out of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from glassine.editing import monotone
+from glassine.errors import InvalidParameterError
+from glassine.models import AdditiveModel, CategoryBins, Term
+from glassine.models.formats.json import from_dict
+from glassine.report.editor_page import render_editor
+from tests.models.additive_models import additive_models, income_model, simple_model
+
+
+def data_of(page: str) -> Any:
+    """Return what the page's script reads."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def written(page: str) -> str:
+    """Return the JSON that the page would export without an edit."""
+    data = data_of(page)
+    text = data["pieces"][0]
+    for term, piece in zip(data["terms"], data["pieces"][1:], strict=False):
+        shape = (*term["shape"], term["outputs"]) if term["outputs"] > 1 else tuple(term["shape"])
+        text += json.dumps(np.array(term["scores"]).reshape(shape).tolist()) + piece
+    return str(text + json.dumps(data["edits"]) + data["pieces"][-1])
+
+
+@settings(max_examples=50)
+@given(additive_models())
+def test_the_pieces_make_up_the_model(model: AdditiveModel) -> None:
+    assert from_dict(json.loads(written(render_editor(model)))) == model
+
+
+def test_the_log_travels_along() -> None:
+    model = monotone(income_model(), "age", reason="lore")
+    assert from_dict(json.loads(written(render_editor(model)))) == model
+
+
+class Elements(HTMLParser):
+    """Collects elements and what they refer to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.references: list[str] = []
+        self.handlers: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.names.append(tag)
+        self.references += [value or "" for key, value in attrs if key in ("src", "href", "action", "data", "srcset")]
+        self.handlers += [key for key, _ in attrs if key.startswith("on")]
+
+
+def test_the_page_loads_nothing_and_is_small() -> None:
+    page = render_editor(simple_model([1.0, 2.0, 3.0]))
+    assert len(page.encode()) < 100_000
+    parser = Elements()
+    parser.feed(page)
+    assert parser.references == ["#plot"]
+    assert parser.handlers == []
+    assert parser.names.count("script") == 2
+    assert not {"link", "img", "iframe", "object", "embed", "form", "base"} & set(parser.names)
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|importScripts|eval|innerHTML|document\.write)\b", page)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</script><script>boom()</script>", "<!--", "]]>", "\u2028", "scores and edits go here", "&lt;", "{{ 7 * 7 }}"],
+)
+def test_texts_cannot_break_out(text: str) -> None:
+    term = Term(bins=(CategoryBins(text, ((text + "!",),)),), scores=np.array([1.0, 2.0]), name=text)
+    model = AdditiveModel(
+        attributes=(text,),
+        terms=(term,),
+        intercept=(0.0,),
+        link="logit",
+        classes=("no", text),
+        target=text,
+        source=text,
+    )
+    page = render_editor(model)
+    parser = Elements()
+    parser.feed(page)
+    assert parser.names.count("script") == 2
+    assert from_dict(json.loads(written(page))) == model
+    assert data_of(page)["terms"][0]["name"] == text
+
+
+def test_the_page_says_what_is_claimed() -> None:
+    assert "epsilon 1, delta 1e-06 (add-or-remove-one)" in render_editor(income_model())
+    assert "claims no differential privacy" in render_editor(simple_model([1.0, 2.0, 3.0]))
+    assert "noise of the released score, 95%" in render_editor(income_model(), coverage=0.95)
+    assert "<title>Editor: Ours</title>" in render_editor(income_model(), title="Ours")
+    with pytest.raises(InvalidParameterError, match="coverage"):
+        render_editor(income_model(), coverage=1.0)
+
+
+def test_a_model_without_terms_has_a_page() -> None:
+    model = AdditiveModel(attributes=("x",), terms=(), intercept=(0.5,), link="identity")
+    assert from_dict(json.loads(written(render_editor(model)))) == model

@@ -1,0 +1,86 @@
+"""Membership attacks in words, as a chart and as a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+from glassine.attacks.outcome import Measured
+from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
+from glassine.report.membership import membership_view
+from glassine.report.roc import draw_roc
+from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings
+
+
+def test_the_sentence_names_the_strongest_attack() -> None:
+    view = membership_view(MEMBERSHIP)
+    assert view.sentence == (
+        "A reader can tell members from others: the gap attack accuses 8.8 percentage points more of the members than "
+        "of other people."
+    )
+    assert [row.state for row in view.rows] == ["found members", "not measured"]
+    assert view.rows[0].advantage == "0.088 (0.031 to 0.152)"
+
+
+def test_a_shifted_holdout_takes_the_finding_back() -> None:
+    assert "the difference may be theirs" in membership_view(replace(MEMBERSHIP, shifted=True)).sentence
+
+
+def test_an_attack_that_finds_nothing_is_not_called_safe() -> None:
+    quiet = replace(GAP, detected=False, advantage=0.01, advantage_low=-0.02, advantage_high=0.04)
+    view = membership_view(replace(MEMBERSHIP, attacks=(quiet,)))
+    assert "may still be up to 0.040" in view.sentence
+    assert view.rows[0].state == "found none beyond chance"
+    assert "safe" not in view.sentence
+
+
+def test_without_any_attack_nothing_is_claimed() -> None:
+    view = membership_view(replace(MEMBERSHIP, attacks=(), strongest=None, roc=()))
+    assert view.sentence == "No attack that calls each record a member or not could be made."
+    assert draw_roc(view.curve, view.strongest) == ""
+
+
+def test_wrongly_accused_are_told_beside_the_accused() -> None:
+    facts = {fact.name: fact.value for fact in membership_view(MEMBERSHIP).facts}
+    assert facts["Named by a threshold's midpoint"] == "60 records accused, none wrongly"
+    few = membership_view(replace(MEMBERSHIP, accused_wrongly="<10")).facts[1].value
+    assert few == "60 records accused, <10 wrongly"
+    unknown = membership_view(replace(MEMBERSHIP, accused=None, vulnerability=None, shifted=None))
+    assert [fact.value for fact in unknown.facts] == ["not tested", "not known", "not known"]
+
+
+def test_the_chart_puts_guessing_on_the_diagonal() -> None:
+    chart = ElementTree.fromstring(draw_roc([(0.01, 0.01), (0.1, 0.1), (1.0, 1.0)], "gap attack"))  # noqa: S314 - ours
+    path = next(node for node in chart.iter() if node.get("class") == "line" and node.tag.endswith("path"))
+    guess = next(node for node in chart.iter() if node.get("class") == "guess")
+    first, *_, last = [tuple(map(float, point.split())) for point in (path.get("d") or "")[1:].split("L")]
+    assert first == (float(guess.get("x1") or 0), float(guess.get("y1") or 0))
+    assert last == (float(guess.get("x2") or 0), float(guess.get("y2") or 0))
+
+
+def test_the_report_shows_the_attacks() -> None:
+    made = findings()
+    page = render_html(made)
+    assert 'id="members-h"' in page
+    assert "0.088 (0.031 to 0.152)" in page
+    assert "Members found against others accused" in page
+    assert "accuses 8.8 percentage points" in " ".join(render_text(made).split())
+
+
+def test_hostile_names_are_escaped_on_the_page_of_attacks() -> None:
+    for text in (text for text in HOSTILE if "<" in text):
+        hostile = replace(MEMBERSHIP, shift=text, midpoints=text, attacks=(replace(GAP, statement=text, attack=text),))
+        page = render_attack_html(hostile, title=text, described=text)
+        assert text not in page
+        assert "<script" not in page
+        assert text not in render_html(findings(membership=Measured(hostile)))
+
+
+def test_the_text_fits_the_terminal() -> None:
+    text = render_attack_text(MEMBERSHIP)
+    assert max(map(len, text.splitlines())) <= 88
+    assert "[found members] Gap attack: 0.088 (0.031 to 0.152)" in text
+
+
+def test_membership_counts_as_a_question_of_the_audit() -> None:
+    assert summarize(findings()).all_measured
