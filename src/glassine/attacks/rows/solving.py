@@ -1,0 +1,251 @@
+"""The systems of row reconstruction, solved by OR-Tools' CP-SAT."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.rows.boxes import TimeOutError
+from glassine.attacks.rows.problem import ContradictionError, Problem, Total
+
+__all__ = ["MissingSolverError", "Solution", "solve"]
+
+Numbers: TypeAlias = npt.NDArray[np.intp]
+
+STEPS_PER_BIT = 1000
+SINGLE_STEPS = 32
+
+
+class MissingSolverError(Exception):
+    """OR-Tools is not installed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """Numbers of records for each option.
+
+    Attributes
+    ----------
+    numbers : ndarray of int
+        The chosen data set.
+    certain : ndarray of int or None
+        For each option the number of records that it has in every data set that meets the counts; None if not proved.
+    most_likely : bool
+        Whether it is proved that no data set that meets the counts is likelier.
+    """
+
+    numbers: Numbers
+    certain: Numbers | None
+    most_likely: bool
+
+
+def _cp_model() -> Any:
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError:
+        raise MissingSolverError from None
+    return cp_model
+
+
+class _Search:
+    """The CP-SAT model of a problem; its first variables are the options' numbers of records."""
+
+    def __init__(self, problem: Problem, *, workers: int, seed: int, deadline: float) -> None:
+        self.cp, self.problem = _cp_model(), problem
+        self.workers, self.seed, self.deadline = workers, seed, deadline
+        self.model = self.cp.CpModel()
+        self.variables = [self.model.new_int_var(0, int(top), "") for top in problem.upper]
+        self.gaining: list[tuple[Any, Total]] = []
+        places = np.array([*self.variables, None], dtype=object)[:-1]
+        for total in problem.totals:
+            self._check_time()
+            picked = places[total.options].tolist()
+            if not picked:
+                if total.low > 0:
+                    raise ContradictionError("a leaf holds records, but the other trees and the domain allow none.")
+                continue
+            if total.weights is None:
+                held = self.cp.LinearExpr.sum(picked)
+            else:
+                held = self.cp.LinearExpr.weighted_sum(picked, total.weights.tolist())
+            if total.gains:
+                count = self.model.new_int_var(total.low, total.high, "")
+                self.model.add(held == count)
+                self.gaining.append((count, total))
+            else:
+                self.model.add_linear_constraint(held, total.low, total.high)
+
+    def _check_time(self) -> None:
+        if time.monotonic() > self.deadline:
+            raise TimeOutError
+
+    def run(self, model: Any, seconds: float) -> tuple[Numbers, bool] | None:
+        """Return a solution and whether it is proved the best; None if there is none."""
+        if not seconds > 0:
+            raise TimeOutError
+        solver = self.cp.CpSolver()
+        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.num_workers = self.workers
+        solver.parameters.random_seed = self.seed
+        status = solver.solve(model)
+        if status == self.cp.INFEASIBLE:
+            return None
+        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
+            raise TimeOutError
+        numbers = np.array([solver.value(variable) for variable in self.variables], dtype=np.intp)
+        return numbers, status == self.cp.OPTIMAL
+
+    def left(self) -> float:
+        """Seconds left."""
+        return self.deadline - time.monotonic()
+
+    def maximize_likelihood(self) -> None:
+        """Make the model look for what is likeliest when all data sets are equally likely beforehand.
+
+        Where counts are exact, every data set that meets them is as likely as another: the likeliest numbers of records
+        are those of most data sets. Of n records in no order, n_b of them in box b, there are n! times the product of
+        ``size(b)^n_b / n_b!``, whose logarithm is concave in each n_b. Numbered records are drawn instead, as far as
+        the counts let them. Where records were drawn unseen, the likelihood of the draws decides.
+        """
+        gains: list[Any] = []
+        weights: list[int] = []
+        for count, total in self.gaining:
+            self._check_time()
+            self._add_steps(count, total.low, list(total.gains), gains, weights)
+        if self.problem.ordered:
+            # The likeliest place of each record is the largest: all together would be a data set like no other. With
+            # Gumbel noise the best choice of a record is a draw, here kept to those that meet the counts.
+            noise = np.random.default_rng(self.seed).gumbel(size=len(self.variables)) / np.log(2)
+            gains = list(self.variables)
+            weights = np.rint(STEPS_PER_BIT * (self.problem.bits + noise)).astype(int).tolist()
+        elif not self.gaining:
+            for variable, top, bits in zip(self.variables, self.problem.upper, self.problem.bits, strict=True):
+                if top > 1:
+                    steps = [float(bits - np.log2(k)) for k in range(1, int(top) + 1)]
+                    self._add_steps(variable, 0, steps, gains, weights)
+                else:
+                    gains.append(variable)
+                    weights.append(round(STEPS_PER_BIT * bits))
+        self.model.maximize(self.cp.LinearExpr.weighted_sum(gains, weights))
+
+    def _add_steps(self, held: Any, low: int, steps: list[float], gains: list[Any], weights: list[int]) -> None:
+        """Add a concave gain: unit by unit at first, then in pieces that grow by an eighth."""
+        units = []
+        start = 0
+        while start < len(steps):
+            width = min(1 if start < SINGLE_STEPS else start // 8, len(steps) - start)
+            units.append(self.model.new_int_var(0, width, ""))
+            gains.append(units[-1])
+            weights.append(round(STEPS_PER_BIT * sum(steps[start : start + width]) / width))
+            start += width
+        self.model.add(held == low + self.cp.LinearExpr.sum(units))
+
+
+class _Certainty:
+    """What every solution has: the smallest number of records of each option over all solutions.
+
+    Each round demands a solution that has fewer records than known so far somewhere. When there is none, the numbers
+    known are those of every solution.
+    """
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
+        self._model = search.model.clone()
+
+    def shrink(self, least: Numbers, seconds: float) -> Numbers | None:
+        """Return a solution below ``least`` somewhere, or None if there is none."""
+        search, model = self._search, self._model
+        below = []
+        model.clear_hints()
+        for option in np.flatnonzero(least):
+            number = model.get_int_var_from_proto_index(int(option))
+            fewer = model.new_bool_var("")
+            model.add(number < int(least[option])).only_enforce_if(fewer)
+            model.add_hint(number, int(least[option]) - 1)
+            below.append(fewer)
+        model.add_bool_or(below)
+        found = search.run(model, seconds)
+        return None if found is None else found[0]
+
+
+def solve(
+    problem: Problem,
+    *,
+    workers: int,
+    seed: int,
+    deadline: float,
+    proofs_until: float,
+    progress: Callable[[str], None],
+) -> Solution:
+    """Return a data set that meets every count, as likely as can be proved in time.
+
+    Once there is one, the search for a likelier one and the proofs end at ``proofs_until``.
+
+    Raises
+    ------
+    ContradictionError
+        If it is proved that there is none.
+    TimeOutError
+        If none was found in time, or, where records were drawn unseen, none was proved the most likely.
+    MissingSolverError
+        If OR-Tools is not installed.
+    """
+    progress("building the constraints")
+    search = _Search(problem, workers=workers, seed=seed, deadline=deadline)
+    certainty = _Certainty(search)
+    if any(total.gains for total in problem.totals):
+        # The counts alone hardly bound the rows here: without the likeliest data set there is nothing to show.
+        progress("looking for the most likely data set")
+        search.maximize_likelihood()
+        found = search.run(search.model, search.left())
+        if found is None:
+            raise ContradictionError("no data set of the domain meets all counts.")
+        if not found[1]:
+            raise TimeOutError
+        search.deadline = proofs_until
+        return Solution(numbers=found[0], certain=_prove(certainty, search, found[0], progress), most_likely=True)
+    progress("looking for a data set")
+    found = search.run(search.model, search.left())
+    if found is None:
+        raise ContradictionError("no data set of the domain meets all counts.")
+    first = found[0]
+    search.deadline = proofs_until
+    progress("looking for another one")
+    try:
+        other = certainty.shrink(first, search.left())
+    except TimeOutError:
+        return Solution(numbers=first, certain=None, most_likely=False)
+    if other is None:
+        return Solution(numbers=first, certain=first, most_likely=True)
+    progress("looking for the most likely data set")
+    chosen, best = first, False
+    try:
+        search.maximize_likelihood()
+        for variable, number in zip(search.variables, first.tolist(), strict=True):
+            search.model.add_hint(variable, number)
+        found = search.run(search.model, search.left() / 2)
+        chosen, best = found or (first, False)
+        best &= not problem.ordered
+    except TimeOutError:
+        pass
+    least = np.minimum(np.minimum(first, other), chosen)
+    return Solution(numbers=chosen, certain=_prove(certainty, search, least, progress), most_likely=best)
+
+
+def _prove(certainty: _Certainty, search: _Search, least: Numbers, progress: Callable[[str], None]) -> Numbers | None:
+    """Return the numbers of records that every solution has, or None if the time does not suffice."""
+    while least.any():
+        progress(f"proving records certain: at most {int(least.sum())}")
+        try:
+            other = certainty.shrink(least, search.left())
+        except TimeOutError:
+            return None
+        if other is None:
+            return least
+        least = np.minimum(least, other)
+    return least
