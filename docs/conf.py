@@ -24,6 +24,9 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_custom_sections = ["Guarantee", "Assumptions", "Edge cases"]
 
+# Names in lists of attributes are looked up, too, and several classes share some.
+suppress_warnings = ["ref.python"]
+
 # Glassine's own names must resolve. Other libraries' names, and the prose in a parameter's type, have no target here,
 # because the build fetches no inventory from the network.
 nitpick_ignore_regex = [(r"py:.*", r"(?!glassine\.).*")]

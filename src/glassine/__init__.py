@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         OneOf,
         Real,
     )
+    from glassine.editing import Editor
     from glassine.errors import GlassineError, PrivacyLeakWarning
     from glassine.findings import Findings
     from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
@@ -33,24 +34,42 @@ if TYPE_CHECKING:
     from glassine.learners.optimal_tree import OptimalTreeClassifier
     from glassine.learners.sizing import suggested_depth
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-    from glassine.models.formats import as_model, load_model, to_python, to_sklearn, to_sql, to_text, write_model
+    from glassine.models.additive import AdditiveModel, Term
+    from glassine.models.bins import CategoryBins, NumericBins
+    from glassine.models.edits import Edit
+    from glassine.models.formats import (
+        as_model,
+        load_additive,
+        load_model,
+        to_python,
+        to_sklearn,
+        to_sql,
+        to_text,
+        write_model,
+    )
+    from glassine.models.shapes import explain_global
     from glassine.policy import Policy
     from glassine.privacy.certificate import Certificate
     from glassine.privacy.ledger import Ledger
     from glassine.report import render_html, render_text
+    from glassine.report.editor_page import render_editor
     from glassine.scrubbing import ScrubResult, scrub
 
 _HOME = {
+    "AdditiveModel": "glassine.models.additive",
     "AtMostOne": "glassine.domain",
     "Between": "glassine.domain",
     "Binary": "glassine.domain",
     "Branch": "glassine.models",
     "Category": "glassine.domain",
+    "CategoryBins": "glassine.models.bins",
     "Certificate": "glassine.privacy.certificate",
     "Combinations": "glassine.domain",
     "CountTable": "glassine.counting",
     "DecisionTree": "glassine.models",
     "Domain": "glassine.domain",
+    "Edit": "glassine.models.edits",
+    "Editor": "glassine.editing",
     "Evidence": "glassine.models",
     "ExactlyOne": "glassine.domain",
     "Failed": "glassine.attacks.outcome",
@@ -64,6 +83,7 @@ _HOME = {
     "Measured": "glassine.attacks.outcome",
     "Node": "glassine.models",
     "NotApplicable": "glassine.attacks.outcome",
+    "NumericBins": "glassine.models.bins",
     "OneOf": "glassine.domain",
     "OptimalRuleListClassifier": "glassine.learners.optimal_rule_list",
     "OptimalTreeClassifier": "glassine.learners.optimal_tree",
@@ -76,10 +96,14 @@ _HOME = {
     "Rule": "glassine.models",
     "RuleList": "glassine.models",
     "ScrubResult": "glassine.scrubbing",
+    "Term": "glassine.models.additive",
     "as_model": "glassine.models.formats",
     "audit": "glassine.auditing",
+    "explain_global": "glassine.models.shapes",
+    "load_additive": "glassine.models.formats",
     "load_model": "glassine.models.formats",
     "reconstruct": "glassine.attacks.reconstruction",
+    "render_editor": "glassine.report.editor_page",
     "render_html": "glassine.report",
     "render_text": "glassine.report",
     "scrub": "glassine.scrubbing",
@@ -92,16 +116,20 @@ _HOME = {
 }
 
 __all__ = [
+    "AdditiveModel",
     "AtMostOne",
     "Between",
     "Binary",
     "Branch",
     "Category",
+    "CategoryBins",
     "Certificate",
     "Combinations",
     "CountTable",
     "DecisionTree",
     "Domain",
+    "Edit",
+    "Editor",
     "Evidence",
     "ExactlyOne",
     "Failed",
@@ -115,6 +143,7 @@ __all__ = [
     "Measured",
     "Node",
     "NotApplicable",
+    "NumericBins",
     "OneOf",
     "OptimalRuleListClassifier",
     "OptimalTreeClassifier",
@@ -127,11 +156,15 @@ __all__ = [
     "Rule",
     "RuleList",
     "ScrubResult",
+    "Term",
     "__version__",
     "as_model",
     "audit",
+    "explain_global",
+    "load_additive",
     "load_model",
     "reconstruct",
+    "render_editor",
     "render_html",
     "render_text",
     "scrub",

@@ -12,13 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from glassine import __version__
+from glassine.cli.attack import attack_command
 from glassine.cli.audit import audit_command, scrub_command
 from glassine.cli.domains import check_command, infer_command
+from glassine.cli.edit import edit_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_command
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.options import JsonOption
 from glassine.cli.progress import stages
+from glassine.cli.reconstruct import reconstruct_command
 from glassine.cli.writing import print_value
 from glassine.errors import GlassineError
 
@@ -60,9 +63,12 @@ def demo_command(
 
 
 app.command("audit")(audit_command)
+app.command("attack")(attack_command)
+app.command("reconstruct")(reconstruct_command)
 app.command("scrub")(scrub_command)
 app.command("fit")(fit_command)
 app.command("export")(export_command)
+app.command("edit")(edit_command)
 domain_app.command("infer")(infer_command)
 domain_app.command("check")(check_command)
 app.add_typer(domain_app, name="domain")

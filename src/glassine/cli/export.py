@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TrustOption
-from glassine.cli.reading import load, read_domain
+from glassine.cli.reading import read_domain
 from glassine.cli.writing import check_outputs, print_value
-from glassine.errors import GlassineError, UnreadableFileError
+from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
 from glassine.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
-    from glassine.models import DecisionTree, RuleList
+    from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 __all__ = ["export_command"]
 
@@ -49,7 +49,7 @@ def export_command(
         raise GlassineError("a scikit-learn pipeline is written to a file. Give -o with a name in .skops or .pkl.")
     check_outputs([output], [model, domain])
     known = read_domain(domain)
-    read = load(model, known, trust_pickle)
+    read = _load(model, known, trust_pickle)
     if to == "sklearn" and output is not None:
         write_bytes(_pipeline(read, known, output), output)
         print_value({"to": to, "file": str(output)} if as_json else f"Pipeline: {output}", as_json)
@@ -63,7 +63,13 @@ def export_command(
         print_value(text if output is None else f"Written: {output}", False)
 
 
-def _text(model: DecisionTree | RuleList, domain: Domain | None, to: str, given: dict[str, Any]) -> str:
+def _load(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList | AdditiveModel:
+    from glassine.models.formats import load_any
+
+    return load_any(path, domain, trust_pickle=trust_pickle)
+
+
+def _text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, to: str, given: dict[str, Any]) -> str:
     from glassine.models.formats import to_python, to_sql, to_text
 
     if to == "sql":
@@ -71,10 +77,13 @@ def _text(model: DecisionTree | RuleList, domain: Domain | None, to: str, given:
     return to_python(model) if to == "python" else to_text(model, domain)
 
 
-def _pipeline(model: DecisionTree | RuleList, domain: Domain | None, output: Path) -> bytes:
+def _pipeline(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, output: Path) -> bytes:
     """Return the fitted pipeline as the bytes of a skops or pickle file."""
+    from glassine.models import AdditiveModel
     from glassine.models.formats import to_sklearn
 
+    if isinstance(model, AdditiveModel):
+        raise UnsupportedModelError("an additive model is no scikit-learn pipeline. Write it as SQL, Python or text.")
     pipeline = to_sklearn(model, domain)
     if output.suffix in PICKLES:
         return pickle.dumps(pipeline)

@@ -1,5 +1,8 @@
 """Published models as plain values: what a reader of the model sees."""
 
+from glassine.models.additive import AdditiveModel, Term
+from glassine.models.bins import CategoryBins, NumericBins
+from glassine.models.edits import Edit
 from glassine.models.evidence import Cell, Evidence, Model, predict
 from glassine.models.guarantee import Guarantee
 from glassine.models.probabilities import cell_probabilities, predict_proba
@@ -7,15 +10,20 @@ from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = [
+    "AdditiveModel",
     "Branch",
+    "CategoryBins",
     "Cell",
     "DecisionTree",
+    "Edit",
     "Evidence",
     "Guarantee",
     "Model",
     "Node",
+    "NumericBins",
     "Rule",
     "RuleList",
+    "Term",
     "cell_probabilities",
     "predict",
     "predict_proba",

@@ -54,7 +54,7 @@ def black_box_attack(
     random_state : int, numpy.random.Generator or None, default=None
         Makes the split and the forest repeatable.
     shift : Shift, optional
-        Of :func:`~glassine.attacks.membership.shift.holdout_shift`, for the verdict.
+        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def black_box_attack(
     Raises
     ------
     InvalidDataError, InvalidParameterError
-        As for :func:`~glassine.attacks.membership.gap.gap_attack`.
+        As for :func:`~glassine.attacks.gap_attack`.
 
     References
     ----------

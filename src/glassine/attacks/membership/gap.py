@@ -43,7 +43,7 @@ def gap_attack(
     random_state : int, numpy.random.Generator or None, default=None
         Not used; all membership attacks take it.
     shift : Shift, optional
-        Of :func:`~glassine.attacks.membership.shift.holdout_shift`, for the verdict.
+        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
 
     Returns
     -------

@@ -80,7 +80,7 @@ def lira(
     random_state : int, numpy.random.Generator or None, default=None
         Makes the shadow models and folds repeatable.
     shift : Shift, optional
-        Of :func:`~glassine.attacks.membership.shift.holdout_shift`, for the verdict.
+        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
     progress : callable, optional
         Called with the number of shadow models done and of all.
 

@@ -45,7 +45,7 @@ def loss_attack(
     random_state : int, numpy.random.Generator or None, default=None
         Makes folds and permutations repeatable.
     shift : Shift, optional
-        Of :func:`~glassine.attacks.membership.shift.holdout_shift`, for the verdict.
+        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def loss_attack(
     Raises
     ------
     InvalidDataError, InvalidParameterError
-        As for :func:`~glassine.attacks.membership.gap.gap_attack`.
+        As for :func:`~glassine.attacks.gap_attack`.
 
     References
     ----------

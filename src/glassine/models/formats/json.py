@@ -9,18 +9,26 @@ import os
 from typing import Any
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import is_scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.files import write_json
+from glassine.files import write_json, write_text
+from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
-from glassine.models.guarantee import Guarantee
+from glassine.models.formats.additive_json import KIND, additive_dict, layout, read_additive
+from glassine.models.formats.json_parts import (
+    finite_number,
+    flag,
+    guarantee_dict,
+    listed,
+    read_guarantee,
+    scalars,
+    take,
+)
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = ["SCHEMA", "fingerprint", "from_dict", "to_dict", "write_model"]
 
 SCHEMA = "glassine.model/1"
-LARGEST = 10**300
 
 
 def _literal(literal: Literal) -> dict[str, Any]:
@@ -47,18 +55,10 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {**out, "weighted": True} if evidence.weighted else out
 
 
-def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
-    return {
-        "epsilon": guarantee.epsilon,
-        "delta": guarantee.delta,
-        "neighboring": guarantee.neighboring,
-        "count_scale": guarantee.count_scale,
-        "caveats": list(guarantee.caveats),
-    }
-
-
-def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
+def to_dict(model: DecisionTree | RuleList | AdditiveModel) -> dict[str, Any]:
     """Return a model as plain JSON values."""
+    if isinstance(model, AdditiveModel):
+        return additive_dict(model, SCHEMA)
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": "decision-tree" if isinstance(model, DecisionTree) else "rule-list",
@@ -68,7 +68,7 @@ def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
         "approximate": model.approximate,
     }
     if model.guarantee is not None:
-        head["guarantee"] = _guarantee(model.guarantee)
+        head["guarantee"] = guarantee_dict(model.guarantee)
     if isinstance(model, DecisionTree):
         nodes = [
             {
@@ -82,63 +82,21 @@ def to_dict(model: DecisionTree | RuleList) -> dict[str, Any]:
     return {**head, "rules": rules}
 
 
-def _take(entry: Any, what: str, allowed: tuple[str, ...], required: tuple[str, ...] = ()) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise InvalidModelError(f"{what} must be an object, got {type(entry).__name__}.")
-    for key in entry:
-        if key not in allowed:
-            raise InvalidModelError(f"{what} has an unknown key {key!r}. Known: {', '.join(allowed)}.")
-    for key in required:
-        if key not in entry:
-            raise InvalidModelError(f"{what} lacks the key {key!r}.")
-    return entry
-
-
-def _number(value: Any, what: str, default: float) -> float:
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        shown = repr(value) if isinstance(value, str | bool | float) else "one beyond 1e300"
-        raise InvalidModelError(f"{what} must be a finite number, got {shown}.")
-    return float(value)
-
-
-def _flag(entry: dict[str, Any], key: str, what: str) -> bool:
-    value = entry.get(key, False)
-    if not isinstance(value, bool):
-        raise InvalidModelError(f"{what}: {key!r} must be true or false, got {value!r}.")
-    return value
-
-
-def _list(entry: dict[str, Any], key: str, what: str) -> list[Any]:
-    value = entry.get(key, [])
-    if not isinstance(value, list):
-        raise InvalidModelError(f"{what}: {key!r} must be a list, got {value!r}.")
-    return value
-
-
-def _scalars(values: list[Any], what: str) -> tuple[Any, ...]:
-    for value in values:
-        if not is_scalar(value):
-            raise InvalidModelError(f"{what} must hold strings, finite numbers or Booleans, got {value!r}.")
-    return tuple(values)
-
-
 def _read_literal(entry: Any, what: str) -> Literal:
     keys = ("attribute", "values", "above", "at_most", "negated", "missing")
-    entry = _take(entry, what, keys, ("attribute",))
+    entry = take(entry, what, keys, ("attribute",))
     name = entry["attribute"]
     if not isinstance(name, str):
         raise InvalidModelError(f"{what}: an attribute is named by a string, got {name!r}.")
-    negated, missing = _flag(entry, "negated", what), _flag(entry, "missing", what)
+    negated, missing = flag(entry, "negated", what), flag(entry, "missing", what)
     if "values" in entry:
         if "above" in entry or "at_most" in entry:
             raise InvalidModelError(f"{what} has values and bounds. Give one of them.")
-        return OneOf(name, _scalars(_list(entry, "values", what), what), negated=negated, missing=missing)
+        return OneOf(name, scalars(listed(entry, "values", what), what), negated=negated, missing=missing)
     if "above" not in entry and "at_most" not in entry:
         raise InvalidModelError(f"{what} has neither values nor bounds.")
-    lo = _number(entry.get("above"), f"{what}: 'above'", -math.inf)
-    hi = _number(entry.get("at_most"), f"{what}: 'at_most'", math.inf)
+    lo = finite_number(entry.get("above"), f"{what}: 'above'", -math.inf)
+    hi = finite_number(entry.get("at_most"), f"{what}: 'at_most'", math.inf)
     return Between(name, lo, hi, negated=negated, missing=missing)
 
 
@@ -146,20 +104,20 @@ EVIDENCE = ("counts", "total", "label", "error_rate", "value", "weighted")
 
 
 def _read_evidence(entry: dict[str, Any], what: str) -> Evidence:
-    counts = tuple(_list(entry, "counts", what)) if entry.get("counts") is not None else None
+    counts = tuple(listed(entry, "counts", what)) if entry.get("counts") is not None else None
     for key in ("error_rate", "value"):
         if entry.get(key) is not None:
-            _number(entry[key], f"{what}: {key!r}", 0)
+            finite_number(entry[key], f"{what}: {key!r}", 0)
     if isinstance(entry.get("label"), bool):
         raise InvalidModelError(f"{what}: a label must be the index of a class, got {entry['label']!r}.")
     try:
         rest = {key: entry.get(key) for key in EVIDENCE[1:-1]}
-        return Evidence(counts=counts, **rest, weighted=_flag(entry, "weighted", what))
+        return Evidence(counts=counts, **rest, weighted=flag(entry, "weighted", what))
     except InvalidModelError as error:
         raise InvalidModelError(f"{what}: {error}") from None
 
 
-def from_dict(data: Any) -> DecisionTree | RuleList:
+def from_dict(data: Any) -> DecisionTree | RuleList | AdditiveModel:
     """Return the model that plain JSON values describe.
 
     Raises
@@ -174,76 +132,60 @@ def from_dict(data: Any) -> DecisionTree | RuleList:
     if data["schema"] != SCHEMA:
         raise InvalidModelError(f"this version reads models of schema {SCHEMA!r}, got {data['schema']!r}.")
     kind = data.get("kind")
+    if kind == KIND:
+        return read_additive(data)
     if kind not in ("decision-tree", "rule-list"):
-        raise InvalidModelError(f"a model's kind must be 'decision-tree' or 'rule-list', got {kind!r}.")
+        raise InvalidModelError(f"a model's kind must be 'decision-tree', 'rule-list' or {KIND!r}, got {kind!r}.")
     parts = "nodes" if kind == "decision-tree" else "rules"
-    _take(data, "the model", (*head, parts), ("attributes", parts))
-    names = _list(data, "attributes", "the model")
+    take(data, "the model", (*head, parts), ("attributes", parts))
+    names = listed(data, "attributes", "the model")
     if not all(isinstance(name, str) for name in names):
         raise InvalidModelError("the model's attributes must be strings.")
     if not isinstance(data.get("source", ""), str):
         raise InvalidModelError(f"the model's source must be a string, got {data['source']!r}.")
     classes = None
     if data.get("classes") is not None:
-        classes = _scalars(_list(data, "classes", "the model"), "the model's classes")
+        classes = scalars(listed(data, "classes", "the model"), "the model's classes")
     common: dict[str, Any] = {
         "attributes": tuple(names),
         "classes": classes,
         "source": data.get("source", ""),
-        "approximate": _flag(data, "approximate", "the model"),
-        "guarantee": _read_guarantee(data.get("guarantee")),
+        "approximate": flag(data, "approximate", "the model"),
+        "guarantee": read_guarantee(data.get("guarantee")),
     }
-    entries = _list(data, parts, "the model")
+    entries = listed(data, parts, "the model")
     if kind == "rule-list":
         return RuleList(tuple(_read_rule(e, f"rule {i}") for i, e in enumerate(entries, start=1)), **common)
     return DecisionTree(tuple(_read_node(e, f"node {i}") for i, e in enumerate(entries)), **common)
 
 
-def _read_guarantee(entry: Any) -> Guarantee | None:
-    if entry is None:
-        return None
-    what = "the model's guarantee"
-    keys = ("epsilon", "delta", "neighboring", "count_scale", "caveats")
-    # A neighboring relation that goes without saying is how guarantees are misread.
-    entry = _take(entry, what, keys, ("epsilon", "neighboring"))
-    if "delta" in entry and entry["delta"] is None:
-        raise InvalidModelError(f"{what}: 'delta' must be a number, got null. Leave it out for 0.")
-    return Guarantee(
-        epsilon=entry["epsilon"],
-        delta=entry.get("delta", 0.0),
-        neighboring=entry["neighboring"],
-        count_scale=entry.get("count_scale"),
-        caveats=tuple(_list(entry, "caveats", what)),
-    )
-
-
 def _read_rule(entry: Any, what: str) -> Rule:
-    entry = _take(entry, what, ("if", *EVIDENCE), ("if",))
+    entry = take(entry, what, ("if", *EVIDENCE), ("if",))
     antecedent = tuple(
-        _read_literal(lit, f"{what}, condition {i}") for i, lit in enumerate(_list(entry, "if", what), 1)
+        _read_literal(lit, f"{what}, condition {i}") for i, lit in enumerate(listed(entry, "if", what), 1)
     )
     return Rule(antecedent=antecedent, evidence=_read_evidence(entry, what))
 
 
 def _read_node(entry: Any, what: str) -> Node:
-    entry = _take(entry, what, ("branches", *EVIDENCE))
+    entry = take(entry, what, ("branches", *EVIDENCE))
     branches = []
-    for i, branch in enumerate(_list(entry, "branches", what), start=1):
+    for i, branch in enumerate(listed(entry, "branches", what), start=1):
         where = f"{what}, branch {i}"
-        branch = _take(branch, where, ("if", "child"), ("if", "child"))
+        branch = take(branch, where, ("if", "child"), ("if", "child"))
         if isinstance(branch["child"], bool):
             raise InvalidModelError(f"{where}: a child must be the index of a node, got {branch['child']!r}.")
         branches.append(Branch(_read_literal(branch["if"], where), branch["child"]))
     return Node(branches=tuple(branches), evidence=_read_evidence(entry, what))
 
 
-def fingerprint(model: DecisionTree | RuleList) -> str:
+def fingerprint(model: DecisionTree | RuleList | AdditiveModel) -> str:
     """Return the SHA-256 of a model's JSON, in hexadecimal, whatever the layout of the file that holds it."""
     text = json.dumps(to_dict(model), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_model(model: DecisionTree | RuleList, path: str | os.PathLike[str]) -> None:
+def write_model(model: DecisionTree | RuleList | AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write a model to a JSON file, whole or not at all.
 
     Raises
@@ -252,6 +194,9 @@ def write_model(model: DecisionTree | RuleList, path: str | os.PathLike[str]) ->
         If it is not a model; fitted estimators become one by :func:`glassine.as_model`.
     """
     given: object = model
-    if not isinstance(given, DecisionTree | RuleList):
+    if not isinstance(given, DecisionTree | RuleList | AdditiveModel):
         raise UnsupportedModelError(f"got {type(given).__name__}, not a model. Write as_model(...) of it.")
-    write_json(to_dict(model), path)
+    if isinstance(model, AdditiveModel):
+        write_text(layout(to_dict(model)) + "\n", path)
+    else:
+        write_json(to_dict(model), path)

@@ -15,10 +15,12 @@ from typing import Any
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.files import parse_json, read_bytes
+from glassine.models.additive import AdditiveModel
 from glassine.models.formats.conditions import check_domain
 from glassine.models.formats.corels import is_corels, rules_from_corels, rules_from_corels_text
 from glassine.models.formats.export_text import tree_from_export_text
 from glassine.models.formats.imodels import is_imodels_list, rules_from_imodels
+from glassine.models.formats.interpret_ebm import additive_from_interpret, is_interpret_ebm, is_interpret_json
 from glassine.models.formats.json import SCHEMA, from_dict
 from glassine.models.formats.rule_text import parse_rules
 from glassine.models.formats.scikit import is_sklearn_tree, tree_from_sklearn
@@ -26,7 +28,7 @@ from glassine.models.formats.skops_file import read_skops
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["MAX_BYTES", "as_model", "load_model"]
+__all__ = ["MAX_BYTES", "as_any", "as_model", "load_additive", "load_any", "load_model"]
 
 MAX_BYTES = 200_000_000
 SUPPORTED = (
@@ -84,6 +86,32 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
     return model
 
 
+def as_any(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList | AdditiveModel:
+    """Return a fitted estimator or a model object of any kind as a plain value.
+
+    Parameters
+    ----------
+    obj : object
+        As for :func:`as_model`; or an additive model, a fitted estimator of Glassine with one, or an explainable
+        boosting machine of interpret.
+    domain : Domain, optional
+        As for :func:`as_model`; of an additive model it only tells how categories are spelled.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the object is none of these.
+    InvalidModelError
+        If the estimator is not fitted, or does not fit the domain.
+    """
+    released = getattr(obj, "model_", None)
+    if isinstance(obj, AdditiveModel):
+        return obj
+    if isinstance(released, AdditiveModel) and not isinstance(obj, type):
+        return released
+    return additive_from_interpret(obj, domain) if is_interpret_ebm(obj) else as_model(obj, domain)
+
+
 def load_model(
     path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False
 ) -> DecisionTree | RuleList:
@@ -108,18 +136,55 @@ def load_model(
     InvalidModelError
         If the model contradicts itself or does not fit the domain.
     """
-    name = os.fspath(path)
-    try:
-        model = _load(path, domain, trust_pickle)
-        check_domain(model, domain)
-    except UnreadableFileError:
-        raise
-    except GlassineError as error:
-        raise type(error)(f"{name}: {error}") from None
+    model = load_any(path, domain, trust_pickle=trust_pickle)
+    if isinstance(model, AdditiveModel):
+        raise UnsupportedModelError(f"{os.fspath(path)} is an {model}. Read it with load_additive.")
     return model
 
 
-def _load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList:
+def load_any(
+    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False
+) -> DecisionTree | RuleList | AdditiveModel:
+    """Read a model of any kind from a file, as :func:`load_model` and :func:`load_additive` do."""
+    try:
+        model = _load(path, domain, trust_pickle)
+        if not isinstance(model, AdditiveModel):
+            check_domain(model, domain)
+    except UnreadableFileError:
+        raise
+    except GlassineError as error:
+        raise type(error)(f"{os.fspath(path)}: {error}") from None
+    return model
+
+
+def load_additive(path: str | os.PathLike[str]) -> AdditiveModel:
+    """Read an additive model from Glassine's JSON, its log of edits included, or from the JSON of interpret.
+
+    Nothing in the file is trusted: bins, shapes and numbers are checked, and the edits must lead from the scores as
+    released to the scores of the file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file is missing, larger than 200 MB or damaged.
+    UnsupportedModelError
+        If it is a model of another kind, or none.
+    InvalidModelError
+        If the model contradicts itself.
+    """
+    model = load_any(path)
+    if not isinstance(model, AdditiveModel):
+        raise UnsupportedModelError(f"{os.fspath(path)} is a {model}, not an additive model. Read it with load_model.")
+    return model
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file that is not too large."""
     name = os.fspath(path)
     try:
         size = Path(path).stat().st_size
@@ -128,26 +193,36 @@ def _load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: boo
         raise UnreadableFileError(f"cannot read {name}: {reason}.", path=path) from None
     if size > MAX_BYTES:
         raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
-    data = read_bytes(path)
-    if not data.strip():
-        raise UnreadableFileError(f"{name} is empty. Give {FILES}.", path=path)
-    if data.startswith(b"PK"):
-        return _model_of(read_skops(_skops_archive(data, path), path), domain, path)
-    if _is_pickle(data):
-        return _model_of(_unpickled(data, path, trust_pickle), domain, path)
+    return read_bytes(path)
+
+
+def _text_of(data: bytes, path: str | os.PathLike[str]) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise UnreadableFileError(f"{name} is binary, and not a skops file. Give {FILES}.", path=path)
-    return _from_text(text, path, domain)
+        raise UnreadableFileError(f"{os.fspath(path)} is binary, and not a skops file. Give {FILES}.", path=path)
+    return text
 
 
-def _model_of(obj: Any, domain: Domain | None, path: str | os.PathLike[str]) -> DecisionTree | RuleList:
+def _load(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool
+) -> DecisionTree | RuleList | AdditiveModel:
+    data = _read(path)
+    if not data.strip():
+        raise UnreadableFileError(f"{os.fspath(path)} is empty. Give {FILES}.", path=path)
+    if data.startswith(b"PK"):
+        return _model_of(read_skops(_skops_archive(data, path), path), domain, path)
+    if _is_pickle(data):
+        return _model_of(_unpickled(data, path, trust_pickle), domain, path)
+    return _from_text(_text_of(data, path), path, domain)
+
+
+def _model_of(obj: Any, domain: Domain | None, path: str | os.PathLike[str]) -> DecisionTree | RuleList | AdditiveModel:
     """Return a stored object as a model; whatever its damaged parts raise becomes one error."""
     try:
-        return as_model(obj, domain)
+        return as_any(obj, domain)
     except GlassineError:
         raise
     except Exception as error:
@@ -199,7 +274,9 @@ def _unpickled(data: bytes, path: str | os.PathLike[str], trusted: bool) -> Any:
         raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None
 
 
-def _from_text(text: str, path: str | os.PathLike[str], domain: Domain | None) -> DecisionTree | RuleList:
+def _from_text(
+    text: str, path: str | os.PathLike[str], domain: Domain | None
+) -> DecisionTree | RuleList | AdditiveModel:
     start = text.lstrip()
     if start.startswith(("{", "[")):
         return _from_json(parse_json(text, path=path), domain)
@@ -214,9 +291,11 @@ def _from_text(text: str, path: str | os.PathLike[str], domain: Domain | None) -
     raise UnsupportedModelError(f"the file starts with {first[:60]!r}, which is no model. Give {FILES}.")
 
 
-def _from_json(data: Any, domain: Domain | None) -> DecisionTree | RuleList:
+def _from_json(data: Any, domain: Domain | None) -> DecisionTree | RuleList | AdditiveModel:
     if isinstance(data, dict) and "schema" not in data and is_corels(data):
         return rules_from_corels(data, domain)
+    if is_interpret_json(data):
+        return additive_from_interpret(data, domain)
     schema = data.get("schema") if isinstance(data, dict) else None
     kind = schema.split("/")[0] if isinstance(schema, str) else ""
     if kind.startswith("glassine.") and kind != SCHEMA.split("/")[0]:

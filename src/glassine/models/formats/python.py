@@ -5,15 +5,14 @@ from __future__ import annotations
 import builtins
 import keyword
 import math
-import numbers
-from collections.abc import Iterable
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
-from glassine.errors import UnsupportedModelError
+from glassine.models.additive import AdditiveModel
+from glassine.models.formats.additive_python import additive_python
 from glassine.models.formats.encodings import other_side
 from glassine.models.formats.paths import check_model, outcomes
+from glassine.models.formats.python_parts import source, tuple_source
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import Branch, DecisionTree
@@ -55,16 +54,17 @@ def predict_proba(record):
 '''
 
 
-def to_python(model: DecisionTree | RuleList) -> str:
+def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
     r"""Return a model as Python source with functions ``predict(record)`` and, for classes, ``predict_proba(record)``.
 
     A record is a dict of values by attribute, None or NaN where a value is missing; ``part(record)`` is the number of
-    its leaf or rule, from 0. The source imports nothing, runs on every Python 3, and holds no text of the model other
-    than as quoted strings of ASCII characters.
+    its leaf or rule, from 0. An additive model has ``scores(record)`` instead, the list of its scores. The source
+    imports nothing, runs on every Python 3, and holds no text of the model other than as quoted strings of ASCII
+    characters.
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
+    model : DecisionTree, RuleList or AdditiveModel
         The model.
 
     Returns
@@ -85,13 +85,17 @@ def to_python(model: DecisionTree | RuleList) -> str:
     >>> space["predict"]({"age": 30}), space["predict"]({"age": None})
     ('ill', 'well')
     """
+    if isinstance(model, AdditiveModel):
+        return additive_python(model)
     check_model(model)
     names = _Names(model)
-    tables = f"PREDICTIONS = {_tuple(outcomes(model))}\n"
+    tables = f"PREDICTIONS = {tuple_source(outcomes(model))}\n"
     proba = ""
     if model.classes is not None:
-        rows = ["None" if row is None else _tuple(row) for row in cell_probabilities(model)]
-        tables += f"CLASSES = {_tuple(model.classes)}\nSHARES = (\n{''.join(f'    {row},{NEW}' for row in rows)})\n"
+        rows = ["None" if row is None else tuple_source(row) for row in cell_probabilities(model)]
+        tables += (
+            f"CLASSES = {tuple_source(model.classes)}\nSHARES = (\n{''.join(f'    {row},{NEW}' for row in rows)})\n"
+        )
         proba = PROBA
     what = "A rule list" if isinstance(model, RuleList) else "A tree"
     head = HEAD.format(what=what, tables=tables, proba=proba)
@@ -122,7 +126,7 @@ class _Names:
     def opening(self) -> list[str]:
         """Return the lines that set the variables from a record."""
         return [
-            f"    {variable} = {'_number' if number else '_value'}(record[{_source(name)}])"
+            f"    {variable} = {'_number' if number else '_value'}(record[{source(name)}])"
             for (name, number), variable in self.variables.items()
         ]
 
@@ -141,7 +145,7 @@ class _Names:
 
 
 def _between(x: str, literal: Between) -> str | None:
-    lo, hi = (None if math.isinf(bound) else _source(bound) for bound in (literal.lo, literal.hi))
+    lo, hi = (None if math.isinf(bound) else source(bound) for bound in (literal.lo, literal.hi))
     if lo is None and hi is None:
         return None if literal.negated else f"{x} == {x}"
     if literal.negated:
@@ -153,35 +157,12 @@ def _between(x: str, literal: Between) -> str | None:
 def _listed(x: str, literal: OneOf) -> str | None:
     if not literal.values:
         return f"{x} is not None" if literal.negated else None
-    values = [_source(v) for v in literal.values]
+    values = [source(v) for v in literal.values]
     listed = f"{{{', '.join(values)}}}"
     if not literal.negated:
         return f"{x} == {values[0]}" if len(values) == 1 else f"{x} in {listed}"
     test = f"{x} != {values[0]}" if len(values) == 1 else f"{x} not in {listed}"
     return test if literal.missing else f"({x} is not None and {test})"
-
-
-def _source(value: object) -> str:
-    """Return the value as Python source of ASCII characters, by its plain type: no object's own ``repr`` is trusted."""
-    if value is None:
-        return "None"
-    if isinstance(value, str):
-        return ascii("".join(value))  # of a subclass, too, the characters
-    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
-        return "True" if value else "False"
-    if isinstance(value, numbers.Integral):
-        return int.__repr__(int(value))
-    if isinstance(value, numbers.Real):
-        plain = float(value)
-        if not math.isfinite(plain):
-            return f'float("{plain}")'
-        return str(int(plain)) if plain.is_integer() and abs(plain) < 1e15 else float.__repr__(plain)
-    raise UnsupportedModelError(f"Python source holds texts, numbers and Booleans, got {value!r}. Recode it.")
-
-
-def _tuple(values: Iterable[Scalar | None]) -> str:
-    sources = [_source(value) for value in values]
-    return f"({', '.join(sources)}{',' if len(sources) == 1 else ''})"
 
 
 def _list_body(model: RuleList, names: _Names) -> str:
@@ -230,5 +211,5 @@ def _split(branches: tuple[Branch, ...], margin: str, depth: int, names: _Names)
         out += [f"{margin}if {names.condition(branch.literal)}:", (branch.child, depth + 1)]
     if certain:
         return [*out, (branches[-1].child, depth)]
-    text = "ValueError(" + _source(f"the record satisfies no branch on {_source(last.attribute)}") + ")"
+    text = "ValueError(" + source(f"the record satisfies no branch on {source(last.attribute)}") + ")"
     return [*out, f"{margin}raise {text}"]

@@ -6,23 +6,20 @@ import math
 from collections.abc import Sequence
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError
+from glassine.models.additive import AdditiveModel
+from glassine.models.formats.additive_sql import additive_sql
 from glassine.models.formats.paths import check_model, compared_values, merged, outcomes, readable
+from glassine.models.formats.sql_parts import ALIAS, number, one_type, quoted, scalar, selected
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
 __all__ = ["to_sql"]
 
-ALIAS = "r"
-EXACT_DIGITS = 15
-"""Decimals of so many digits read as the same double in every engine; longer ones are written with an exponent."""
-LONGEST_WHOLE = 10**15
-
 
 def to_sql(
-    model: DecisionTree | RuleList,
+    model: DecisionTree | RuleList | AdditiveModel,
     table: str | Sequence[str] | None = None,
     *,
     prediction: str = "prediction",
@@ -31,11 +28,13 @@ def to_sql(
     r"""Return a model as standard SQL.
 
     A missing value is NULL. Turn NaN into NULL first: engines sort it above all numbers. A record that satisfies no
-    branch of a split, or falls where nothing is predicted, gets NULL.
+    branch of a split, or falls where nothing is predicted, gets NULL. The query of an additive model adds a column for
+    each score, ``<prediction>_score``, of several ``<prediction>_score_<class>``; the terms are added in the model's
+    order, so that an engine that computes in doubles gets its scores to the last digit.
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
+    model : DecisionTree, RuleList or AdditiveModel
         The model. Its attributes are the columns; 0/1 attributes must be numbers, not of type BOOLEAN.
     table : str or sequence of str, optional
         The table, or the parts of its qualified name. With it the result is a query that adds columns to the table's;
@@ -57,7 +56,8 @@ def to_sql(
     UnsupportedModelError
         If it is not a model, or an attribute or the classes mix texts with numbers, which no column holds.
     InvalidModelError
-        If a name cannot be written, or probabilities are asked for without a table or of a regression.
+        If a name cannot be written, or probabilities are asked for without a table or of a regression; without a table,
+        if an additive model has a score for each class.
 
     Examples
     --------
@@ -68,24 +68,27 @@ def to_sql(
       ELSE 'well'
     END
     """
-    check_model(model)
     if probabilities and table is None:
         raise InvalidModelError("probabilities stand in columns of their own, so they need a query. Give the table.")
+    if isinstance(model, AdditiveModel):
+        parts = [table] if isinstance(table, str) else table
+        return additive_sql(model, parts, prediction, probabilities)
+    check_model(model)
     writer = _Writer(model, "" if table is None else f"{ALIAS}.")
     values = outcomes(model)
-    _one_type([v for v in values if v is not None], "the classes")
-    case = writer.case([_result(v) for v in values])
+    one_type([v for v in values if v is not None], "the classes")
+    case = writer.case([selected(v) for v in values])
     if table is None:
         return case
-    columns = [f"{ALIAS}.*", f"{case} AS {_name(prediction)}"]
+    columns = [f"{ALIAS}.*", f"{case} AS {quoted(prediction)}"]
     if probabilities:
         known = cell_probabilities(model)
         for i, label in enumerate(model.classes or ()):
-            column = writer.case([_result(None if row is None else row[i]) for row in known])
-            columns.append(f"{column} AS {_name(f'probability_{label}')}")
+            column = writer.case([selected(None if row is None else row[i]) for row in known])
+            columns.append(f"{column} AS {quoted(f'probability_{label}')}")
     parts = [table] if isinstance(table, str) else list(table)
     listed = ",\n  ".join(columns)
-    return f"SELECT\n  {listed}\nFROM {'.'.join(map(_name, parts))} AS {ALIAS}"
+    return f"SELECT\n  {listed}\nFROM {'.'.join(map(quoted, parts))} AS {ALIAS}"
 
 
 class _Writer:
@@ -94,7 +97,7 @@ class _Writer:
     def __init__(self, model: DecisionTree | RuleList, prefix: str) -> None:
         self.model, self.prefix, self.margin = model, prefix, "  " if prefix else ""
         for name, values in compared_values(model).items():
-            _one_type(values, f"the values of {name!r}")
+            one_type(values, f"the values of {name!r}")
         readable([v for values in compared_values(model).values() for v in values if isinstance(v, str)], "the value")
 
     def case(self, results: Sequence[str]) -> str:
@@ -113,7 +116,7 @@ class _Writer:
 
     def condition(self, literal: Literal) -> str:
         """Return SQL that is true exactly where a literal holds, and false or NULL elsewhere."""
-        column = self.prefix + _name(literal.attribute)
+        column = self.prefix + quoted(literal.attribute)
         test = _between(column, literal) if isinstance(literal, Between) else None
         if not isinstance(literal, Between):
             test = _listed(column, literal)
@@ -126,7 +129,7 @@ class _Writer:
 
 def _listed(column: str, literal: OneOf) -> str | None:
     """Return the comparison of a present value with a list; None where none satisfies it."""
-    values = [_scalar(v) for v in literal.values]
+    values = [scalar(v) for v in literal.values]
     if not values:
         return f"{column} IS NOT NULL" if literal.negated else None
     if len(values) == 1:
@@ -139,52 +142,8 @@ def _between(column: str, literal: Between) -> str | None:
     below, above = literal.lo == -math.inf, literal.hi == math.inf
     if below and above:
         return None if literal.negated else f"{column} IS NOT NULL"
-    tests = [] if below else [f"{column} {'<=' if literal.negated else '>'} {_number(literal.lo)}"]
-    tests += [] if above else [f"{column} {'>' if literal.negated else '<='} {_number(literal.hi)}"]
+    tests = [] if below else [f"{column} {'<=' if literal.negated else '>'} {number(literal.lo)}"]
+    tests += [] if above else [f"{column} {'>' if literal.negated else '<='} {number(literal.hi)}"]
     if len(tests) == 2 and literal.negated:
         return f"({' OR '.join(tests)})"
     return " AND ".join(tests)
-
-
-def _name(name: str) -> str:
-    readable([name], "the name")
-    if not name:
-        raise InvalidModelError("a column or table needs a name of at least one character, got ''.")
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
-
-
-def _scalar(value: Scalar | None) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, str):
-        readable([value], "the value")
-        doubled = value.replace("'", "''")
-        return f"'{doubled}'"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    return _number(value)
-
-
-def _result(value: Scalar | None) -> str:
-    """Return a value to select: floats in a form that has the type of a double in every engine."""
-    text = _scalar(value)
-    return f"{text}e0" if isinstance(value, float) and "e" not in text else text
-
-
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        raise InvalidModelError(f"SQL has no literal for the number {value!r}. Use finite values.")
-    if value == int(value) and abs(value) < LONGEST_WHOLE:
-        return str(int(value))
-    text = repr(float(value))
-    digits = sum(char.isdigit() for char in text.lstrip("-0.").split("e")[0])
-    return text if "e" in text or digits <= EXACT_DIGITS else f"{text}e0"
-
-
-def _one_type(values: Sequence[Scalar], what: str) -> None:
-    kinds = {"text" if isinstance(v, str) else "Boolean" if isinstance(v, bool) else "number" for v in values}
-    if len(kinds) > 1:
-        raise UnsupportedModelError(
-            f"{what} are of kinds {' and '.join(sorted(kinds))}; a column of SQL holds one. Recode them."
-        )

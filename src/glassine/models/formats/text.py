@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
 from glassine.domain import Domain
 from glassine.domain.literals import number
+from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
+from glassine.models.formats.additive_text import additive_text, one_line
 from glassine.models.formats.paths import check_model
 from glassine.models.formats.rule_text import format_rules
 from glassine.models.rule_list import RuleList
@@ -16,15 +17,15 @@ from glassine.models.tree import DecisionTree
 
 __all__ = ["to_text"]
 
-BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
-
-def to_text(model: DecisionTree | RuleList, domain: Domain | None = None) -> str:
+def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None = None) -> str:
     r"""Return a model as text: a tree like ``sklearn.tree.export_text`` prints it, a rule list in the rule notation.
+
+    An additive model becomes the list of its scores, bin by bin, and the log of its edits.
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
+    model : DecisionTree, RuleList or AdditiveModel
         The model.
     domain : Domain, optional
         The public domain, which tells binary attributes of a rule list; as for
@@ -60,6 +61,8 @@ def to_text(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
     |--- age >  40.5
     |   |--- weights: [1, 5] class: well
     """
+    if isinstance(model, AdditiveModel):
+        return additive_text(model)
     check_model(model)
     if isinstance(model, RuleList):
         rules = tuple(replace(r, evidence=replace(r.evidence, label=r.evidence.prediction)) for r in model.rules)
@@ -73,7 +76,7 @@ def to_text(model: DecisionTree | RuleList, domain: Domain | None = None) -> str
             lines.append(f"{'|   ' * (depth - 1)}|--- {condition}")
         if not node.branches:
             lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
-        stack += [(b.child, depth + 1, _one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
+        stack += [(b.child, depth + 1, one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
     return "\n".join(lines) + "\n"
 
 
@@ -87,9 +90,4 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
         return "value: [?]" if evidence.value is None else f"value: [{number(evidence.value)}]"
     label = evidence.prediction
     weights = "" if evidence.counts is None else f"weights: [{', '.join(map(str, evidence.counts))}] "
-    return f"{weights}class: {'?' if label is None else _one_line(str(model.classes[label]))}"
-
-
-def _one_line(text: str) -> str:
-    """Return a text that cannot start a line of its own: with line breaks it is quoted as JSON quotes it."""
-    return json.dumps(text) if BREAKS.search(text) else text
+    return f"{weights}class: {'?' if label is None else one_line(str(model.classes[label]))}"

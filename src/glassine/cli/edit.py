@@ -1,0 +1,191 @@
+"""``glassine edit``: changes to a published additive model that spend no budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassine.cli.options import JsonOption
+from glassine.cli.writing import check_outputs, print_value
+from glassine.errors import GlassineError, InvalidParameterError
+from glassine.files import write_text
+
+if TYPE_CHECKING:
+    from glassine.models import AdditiveModel, Term
+
+__all__ = ["edit_command"]
+
+Texts = list[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What the options ask for."""
+
+    zero: Iterable[str]
+    set: Iterable[str]
+    flatten: Iterable[str]
+    smooth: Iterable[str]
+    monotone: Iterable[str]
+    strength: float
+    passes: int
+
+
+def edit_command(
+    model: Annotated[Path, typer.Argument(help="The additive model, Glassine's JSON.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the edited model.")] = None,
+    page: Annotated[Path | None, typer.Option("--page", help="Where to write an editor page, HTML.")] = None,
+    zero: Annotated[Texts, typer.Option("--zero", help="TERM: it adds nothing from now on.")] = None,
+    set_: Annotated[
+        Texts, typer.Option("--set", help="TERM:BIN=SCORE. A bin is its label or number; a range is FIRST..LAST.")
+    ] = None,
+    flatten: Annotated[Texts, typer.Option("--flatten", help="TERM or TERM:FIRST..LAST: one mean score.")] = None,
+    smooth: Annotated[Texts, typer.Option("--smooth", help="TERM or TERM:FIRST..LAST: towards neighbours.")] = None,
+    monotone: Annotated[
+        Texts, typer.Option("--monotone", help="TERM:increasing or TERM:FIRST..LAST:decreasing: in order.")
+    ] = None,
+    strength: Annotated[float, typer.Option("--strength", help="Smoothing: how far, above 0 up to 1.")] = 0.5,
+    passes: Annotated[int, typer.Option("--passes", help="Smoothing: how often.")] = 1,
+    label: Annotated[
+        str | None, typer.Option("--class", help="Edit the scores of this class only, of several.")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the log of each edit made.")] = "",
+    undo: Annotated[int, typer.Option("--undo", help="First take back so many edits.")] = 0,
+    revert: Annotated[bool, typer.Option("--revert", help="First take back every edit.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Edit an additive model: undo, then zero, set, flatten, smooth and put in order. No budget is spent."""
+    from glassine import editing
+    from glassine.models.formats import load_additive, write_model
+
+    if output is None and page is None and not log:
+        raise GlassineError("the edited model goes nowhere. Give -o, --page or --log.")
+    if revert and undo:
+        raise GlassineError("--revert takes back every edit, --undo some. Give one of them.")
+    check_outputs([output, page], [model])
+    read = load_additive(model)
+    editing.verify(read)
+    kept = editing.revert(read) if revert else editing.undo(read, undo)
+    asked = _Asked(
+        zero=zero or (),
+        set=set_ or (),
+        flatten=flatten or (),
+        smooth=smooth or (),
+        monotone=monotone or (),
+        strength=strength,
+        passes=passes,
+    )
+    edited = _edited(kept, asked, {"reason": reason, "output": _output(kept, label)})
+    if output is not None:
+        write_model(edited, output)
+    if page is not None:
+        _write_page(edited, page)
+    done = {"undone": len(read.edits) - len(kept.edits), "made": len(edited.edits) - len(kept.edits)}
+    written = {"file": None if output is None else str(output), "page": None if page is None else str(page)}
+    if as_json:
+        from glassine.models.formats.json import to_dict
+
+        print_value({**done, "edits": to_dict(edited)["edits"], **written}, True)
+        return
+    lines = ([str(edit) for edit in edited.edits] or ["no edit"]) if log else []
+    lines += [f"{name.capitalize()}: {path}" for name, path in written.items() if path is not None]
+    if done["undone"] or done["made"]:
+        lines.append(f"Edits taken back: {done['undone']}, made: {done['made']}. No budget is spent.")
+    print_value("\n".join(lines), False)
+
+
+def _write_page(model: AdditiveModel, page: Path) -> None:
+    from glassine.report.editor_page import render_editor
+
+    write_text(render_editor(model), page)
+
+
+def _edited(model: AdditiveModel, asked: _Asked, common: dict[str, Any]) -> AdditiveModel:
+    from glassine import editing
+
+    for text in asked.zero:
+        model = editing.zero(model, _term(model, text, "--zero")[0].name, **common)
+    for text in asked.set:
+        where, found, value = text.rpartition("=")
+        term, rest = _term(model, where if found else text, "--set")
+        if not found or not rest:
+            raise InvalidParameterError(f"--set needs TERM:BIN=SCORE, got {text!r}.")
+        model = editing.set_score(model, term.name, _bins(term, rest), _number(value, text), **common)
+    for text in asked.flatten:
+        term, rest = _term(model, text, "--flatten")
+        model = editing.flatten(model, term.name, _range(term, rest), **common)
+    given: dict[str, Any] = {"strength": asked.strength, "passes": asked.passes}
+    for text in asked.smooth:
+        term, rest = _term(model, text, "--smooth")
+        model = editing.smooth(model, term.name, _range(term, rest), **given, **common)
+    for text in asked.monotone:
+        where, _, direction = text.rpartition(":")
+        term, rest = _term(model, where, "--monotone")
+        model = editing.monotone(model, term.name, direction, _range(term, rest), **common)
+    return model
+
+
+def _output(model: AdditiveModel, label: str | None) -> int | None:
+    """Return the index of a class by its text."""
+    if label is None:
+        return None
+    names = [str(name) for name in model.classes or ()]
+    if model.n_outputs < 2 or label not in names:
+        scored = ", ".join(names) if model.n_outputs > 1 else "one score for all"
+        raise InvalidParameterError(f"--class must name a class that has a score of its own, got {label!r}: {scored}.")
+    return names.index(label)
+
+
+def _term(model: AdditiveModel, text: str, option: str) -> tuple[Term, str]:
+    """Return the term that a text begins with, and what stands behind the colon; the longest name wins."""
+    for term in sorted(model.terms, key=lambda term: -len(term.name)):
+        if text == term.name:
+            return term, ""
+        if text.startswith(f"{term.name}:"):
+            return term, text[len(term.name) + 1 :]
+    known = ", ".join(repr(term.name) for term in model.terms)
+    raise InvalidParameterError(f"{option} must begin with the name of a term, got {text!r}. Known: {known}.")
+
+
+def _bin(term: Term, axis: int, text: str) -> int | None:
+    """Return a bin by its label, else by its number; None if it is neither."""
+    labels = term.bins[axis].labels
+    if text in labels:
+        return labels.index(text)
+    return int(text) if text.isascii() and text.isdigit() and int(text) < len(labels) else None
+
+
+def _range(term: Term, text: str) -> Any:
+    return _bins(term, text) if text else None
+
+
+def _bins(term: Term, text: str) -> Any:
+    """Return the bin, range or cell that a text names."""
+    alone = _bin(term, 0, text) if len(term.bins) == 1 else None
+    if alone is not None:
+        return alone
+    mark, axis = ("..", 0) if len(term.bins) == 1 else (" & ", 1)
+    for first, last in _splits(text, mark):
+        pair = (_bin(term, 0, first), _bin(term, axis, last))
+        if None not in pair:
+            return pair
+    shape = "BIN or FIRST..LAST" if axis == 0 else "BIN & BIN"
+    some = "; ".join(repr(label) for bins in term.bins for label in bins.labels[:4])
+    raise InvalidParameterError(f"{term.name!r} has no {shape} {text!r}. Bins are named like {some}.")
+
+
+def _splits(text: str, mark: str) -> Iterable[tuple[str, str]]:
+    parts = text.split(mark)
+    return ((mark.join(parts[:i]), mark.join(parts[i:])) for i in range(1, len(parts)))
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidParameterError(f"--set needs a number behind the last '=', got {whole!r}.") from None

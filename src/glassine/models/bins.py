@@ -1,0 +1,212 @@
+"""Bins: how an additive model cuts the values of one attribute into cells."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.attributes import LARGEST, Scalar, is_name, is_scalar
+from glassine.domain.literals import number
+from glassine.errors import InvalidModelError
+
+__all__ = ["MISSING", "Bins", "CategoryBins", "NumericBins"]
+
+MISSING = "missing"
+"""Label of the last bin of numbers; of categories, where it also takes undeclared values, see ``labels``."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericBins:
+    """Intervals of a number, and one last bin for missing values.
+
+    Parameters
+    ----------
+    attribute : str
+        The attribute.
+    cuts : tuple of float
+        The k points between intervals, strictly increasing, each smaller than 1e300 in size. None for one interval.
+    closed : {"right", "left"}, default="right"
+        Which interval a value exactly on a cut belongs to: with ``"right"`` the lower one (``x <= cut``, as in
+        :class:`~glassine.Between` and scikit-learn), with ``"left"`` the upper one (``x < cut`` is below, as
+        in interpret).
+    bounds : (float, float), optional
+        Published range of the values. It serves drawing only: smaller values fall into the first interval and larger
+        ones into the last.
+
+    Attributes
+    ----------
+    n_bins : int
+        k + 2: the intervals, then the bin for missing values.
+
+    Raises
+    ------
+    InvalidModelError
+        If the cuts do not increase strictly, or a number is not finite.
+
+    Examples
+    --------
+    >>> bins = NumericBins("age", (30, 50))
+    >>> bins.labels
+    ('<= 30', '30 to 50', '> 50', 'missing')
+    >>> bins.index(np.array([30, 30.5, np.nan, np.inf])).tolist()
+    [0, 1, 3, 2]
+    """
+
+    attribute: str
+    cuts: tuple[float, ...] = ()
+    closed: str = "right"
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.attribute)
+        cuts = tuple(_finite(cut, f"a cut of {self.attribute!r}") for cut in _listed(self.cuts, "cuts"))
+        if not all(low < high for low, high in pairwise(cuts)):
+            raise InvalidModelError(f"the cuts of {self.attribute!r} must increase strictly. Sort them, drop repeats.")
+        object.__setattr__(self, "cuts", cuts)
+        if self.closed not in ("right", "left"):
+            raise InvalidModelError(
+                f"closed must be 'right' (x <= cut is below) or 'left' (x < cut is below), got {self.closed!r}."
+            )
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", checked_range(self.bounds, f"the bounds of {self.attribute!r}"))
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, the last one for missing values."""
+        return len(self.cuts) + 2
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Text for each bin."""
+        if not self.cuts:
+            return ("any value", MISSING)
+        below, above = ("<=", ">") if self.closed == "right" else ("<", ">=")
+        texts = [number(cut) for cut in self.cuts]
+        middle = (f"{low} to {high}" for low, high in pairwise(texts))
+        return (f"{below} {texts[0]}", *middle, f"{above} {texts[-1]}", MISSING)
+
+    def index(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """Return the bin of each number, NaN being missing; same shape."""
+        side: Any = "left" if self.closed == "right" else "right"
+        found = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), values, side=side)
+        return np.where(np.isnan(values), self.n_bins - 1, found)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryBins:
+    """Groups of declared values, and one last bin for values that are missing or not declared.
+
+    Parameters
+    ----------
+    attribute : str
+        The attribute.
+    groups : tuple of tuple of scalars
+        The values of each bin; no value twice. 1, 1.0 and True are one value, "1" is another.
+
+    Attributes
+    ----------
+    n_bins : int
+        Number of groups plus one.
+
+    Raises
+    ------
+    InvalidModelError
+        If there is no group, a group is empty, or a value stands twice.
+
+    Examples
+    --------
+    >>> bins = CategoryBins("job", (("clerk",), ("baker", "cook")))
+    >>> bins.labels
+    ('clerk', 'baker, cook', 'missing or other')
+    >>> bins.find(["cook", None, "pope"]).tolist()
+    [1, 2, 2]
+    """
+
+    attribute: str
+    groups: tuple[tuple[Scalar, ...], ...]
+
+    def __post_init__(self) -> None:
+        _check_name(self.attribute)
+        groups = tuple(_listed(group, "groups") for group in _listed(self.groups, "groups"))
+        if not groups or not all(groups):
+            raise InvalidModelError(f"{self.attribute!r} needs at least one group, and each group a value. Drop it.")
+        for value in chain.from_iterable(groups):
+            if not is_scalar(value):
+                raise InvalidModelError(
+                    f"the groups of {self.attribute!r} must hold strings, finite numbers or Booleans, got {value!r}."
+                )
+        object.__setattr__(self, "groups", groups)
+        if len(set(self.values)) < len(self.values):
+            twice = next(v for i, v in enumerate(self.values) if v in self.values[:i])
+            raise InvalidModelError(
+                f"the groups of {self.attribute!r} must not repeat a value, got {twice!r} twice; 1, 1.0 and True are "
+                "one value. Drop the repeat."
+            )
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """Every declared value, group by group."""
+        return tuple(chain.from_iterable(self.groups))
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, the last one for missing and undeclared values."""
+        return len(self.groups) + 1
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Text for each bin."""
+        return (*(", ".join(str(value) for value in group) for group in self.groups), f"{MISSING} or other")
+
+    def find(self, values: Iterable[Any]) -> npt.NDArray[np.intp]:
+        """Return the bin of each value, shape (n,)."""
+        where = {value: i for i, group in enumerate(self.groups) for value in group}
+        return np.fromiter((where.get(value, len(self.groups)) for value in values), dtype=np.intp)
+
+
+Bins: TypeAlias = NumericBins | CategoryBins
+
+
+def checked_range(given: object, what: str) -> tuple[float, float]:
+    """Return two finite numbers in order, or raise InvalidModelError."""
+    pair = _listed(given, what)
+    if len(pair) != 2:
+        raise InvalidModelError(f"{what} must be a lowest and a highest number, got {len(pair)} values.")
+    low, high = (_finite(value, what) for value in pair)
+    if not low <= high:
+        raise InvalidModelError(f"{what} must be in order, got {low} and {high}. Swap them.")
+    return low, high
+
+
+def _check_name(name: object) -> None:
+    if not is_name(name):
+        raise InvalidModelError(f"bins need the name of an attribute, a non-empty string, got {name!r}.")
+
+
+def _listed(given: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidModelError(f"{what} must be a list, got {given!r}.")
+    return tuple(given)
+
+
+def _finite(value: object, what: str) -> float:
+    plain = math.nan
+    if not isinstance(value, bool) and isinstance(value, numbers.Real):
+        try:
+            plain = float(value)
+        except OverflowError:
+            plain = math.inf
+    if not abs(plain) < LARGEST:
+        raise InvalidModelError(f"{what} must be a finite number below 1e300 in size, got {_shown(value)}.")
+    return plain + 0.0
+
+
+def _shown(value: object) -> str:
+    return "a larger one" if isinstance(value, int) and not isinstance(value, bool) else repr(value)

@@ -1,0 +1,305 @@
+"""What an additive model says of records: bins, scores, predictions and what each term adds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Category, Domain, Real
+from glassine.domain.attributes import LARGEST, Attribute, Scalar
+from glassine.domain.conforming import Columns, conform
+from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.models.additive import AdditiveModel, Term
+from glassine.models.bins import Bins, CategoryBins, NumericBins
+
+__all__ = [
+    "LocalExplanation",
+    "bin_indices",
+    "cell_labels",
+    "explain",
+    "predict",
+    "predict_proba",
+    "probabilities_of",
+    "read_records",
+    "scores",
+]
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+
+def read_records(model: AdditiveModel, data: Any) -> Columns | None:
+    """Return the attributes that a model reads as columns; None where it reads none.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    data : data frame, mapping of str to ndarray, or ndarray
+        The records: as for :func:`glassine.domain.conforming.conform`; an array has all of the model's attributes in
+        order. Missing and NaN are missing, infinite numbers are very large ones, an undeclared category is missing.
+
+    Raises
+    ------
+    InvalidDataError
+        If a column is absent, or its type cannot hold values of its attribute.
+    """
+    names = model.tested
+    if isinstance(data, np.ndarray):
+        if data.ndim != 2 or data.shape[1] != len(model.attributes):
+            raise InvalidDataError(
+                f"an array of records must have shape (n, {len(model.attributes)}), one column per attribute in "
+                f"order, got {data.shape}. Pass a data frame to name the columns."
+            )
+        data = dict(zip(model.attributes, data.T, strict=True))
+    if not names:
+        return None
+    return conform(data, Domain({name: _attribute(model, name) for name in names}))
+
+
+def _attribute(model: AdditiveModel, name: str) -> Attribute:
+    """Return what the bins of an attribute imply about it: any number, or one of the listed values."""
+    found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
+    values = dict.fromkeys(chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins)))
+    return Category(tuple(values), missing=True) if values else Real(-LARGEST, LARGEST, missing=True)
+
+
+def _n_records(data: Any) -> int:
+    if isinstance(data, dict):
+        data = next(iter(data.values()), ())
+    try:
+        return len(data)
+    except TypeError:
+        raise InvalidDataError(
+            f"the model reads no attribute, so data need a length, got {type(data).__name__}. Collect it."
+        ) from None
+
+
+def _bins_of(bins: Bins, columns: Columns) -> Indices:
+    if isinstance(bins, NumericBins):
+        return bins.index(columns.numbers[bins.attribute])
+    declared = columns.attributes[bins.attribute]
+    values = declared.values if isinstance(declared, Category) else ()
+    # The last entry, that of None, is the one at code -1.
+    found: Indices = bins.find((*values, None))[columns.codes[bins.attribute]]
+    return found
+
+
+def _indices(model: AdditiveModel, data: Any) -> tuple[int, Iterator[Indices]]:
+    """Return the number of records and, term by term, the flat index of each record's bin or cell."""
+    columns = read_records(model, data)
+    if columns is None:
+        return _n_records(data), iter(())
+    return columns.n_records, _walk(model, columns)
+
+
+def _walk(model: AdditiveModel, columns: Columns) -> Iterator[Indices]:
+    pairs = Counter(bins for term in model.terms for bins in term.bins)
+    known: dict[Bins, Indices] = {}
+    for term in model.terms:
+        parts = []
+        for bins in term.bins:
+            parts.append(known[bins] if bins in known else _bins_of(bins, columns))
+            if pairs[bins] > 1:
+                known[bins] = parts[-1]
+        yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
+
+
+def bin_indices(model: AdditiveModel, data: Any) -> tuple[Indices, ...]:
+    """Return for each term the bin of each record, shape (n,); of a pair, its cell in row-major order.
+
+    Parameters
+    ----------
+    model, data
+        As for :func:`scores`.
+
+    Examples
+    --------
+    >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
+    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.1,), link="logit", classes=(0, 1))
+    >>> bin_indices(model, {"age": np.array([40, 41, np.nan])})[0].tolist()
+    [0, 1, 2]
+    """
+    return tuple(_indices(model, data)[1])
+
+
+def scores(model: AdditiveModel, data: Any) -> Array:
+    """Return the score of each record: the intercept, then the scores of the terms added in order.
+
+    The additions are done in this order in double precision, here as in every export, so that all agree to the last
+    digit.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    data : data frame, mapping of str to ndarray, or ndarray
+        The records, as for :func:`read_records`.
+
+    Returns
+    -------
+    ndarray, shape (n, outputs)
+
+    Raises
+    ------
+    InvalidDataError
+        If a column is absent, or its type cannot hold values of its attribute.
+    """
+    n, found = _indices(model, data)
+    out: Array = np.tile(np.array(model.intercept), (n, 1))
+    for term, index in zip(model.terms, found, strict=True):
+        out += term.scores.reshape(-1, model.n_outputs)[index]
+    return out
+
+
+def predict(model: AdditiveModel, data: Any) -> npt.NDArray[Any]:
+    """Return the predicted class or value of each record, shape (n,).
+
+    Of two classes the second is predicted where its log-odds are positive; of more, the first of the largest scores. A
+    regression's score is clipped to its ``target_bounds``.
+
+    Parameters
+    ----------
+    model, data
+        As for :func:`scores`.
+    """
+    found = scores(model, data)
+    if model.classes is None:
+        return found[:, 0] if model.target_bounds is None else np.clip(found[:, 0], *model.target_bounds)
+    chosen = (found[:, 0] > 0).astype(np.intp) if model.link == "logit" else found.argmax(axis=1)
+    return np.asarray(_labels(model.classes)[chosen])
+
+
+def predict_proba(model: AdditiveModel, data: Any) -> Array:
+    """Return the probability of each class for each record, shape (n, classes).
+
+    Raises
+    ------
+    InvalidModelError
+        If the model is a regression.
+    """
+    return probabilities_of(model, scores(model, data))
+
+
+def probabilities_of(model: AdditiveModel, found: Array) -> Array:
+    """Return the probability of each class that scores stand for, shape (n, classes)."""
+    if model.classes is None:
+        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+    if model.link == "logit":
+        shrunk = np.exp(-np.abs(found[:, 0]))
+        rare, common = shrunk / (1 + shrunk), 1 / (1 + shrunk)
+        second = np.where(found[:, 0] > 0, common, rare)
+        return np.column_stack([np.where(found[:, 0] > 0, rare, common), second])
+    powers = np.exp(found - found.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _labels(classes: tuple[Scalar, ...]) -> npt.NDArray[Any]:
+    """Return the classes as an array of their own type, or of objects where they mix types."""
+    if len({type(label) for label in classes}) == 1:
+        return np.array(classes)
+    out = np.empty(len(classes), dtype=object)
+    out[:] = classes
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class LocalExplanation:
+    """What each term adds to the score of each record.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        Names of the terms, in the model's order.
+    intercept : ndarray, shape (outputs,)
+        Score before any term.
+    contributions : ndarray, shape (n, terms, outputs)
+        What each term adds.
+    scores : ndarray, shape (n, outputs)
+        The scores: the intercept and the contributions, added in order.
+    bins : ndarray of int, shape (n, terms)
+        The bin or cell of each record in each term.
+    labels : tuple of tuple of str
+        Text for each bin of each term.
+    """
+
+    terms: tuple[str, ...]
+    intercept: Array
+    contributions: Array
+    scores: Array
+    bins: Indices
+    labels: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def record(self, row: int, output: int = 0) -> tuple[tuple[str, str, float], ...]:
+        """Return what the terms add for one record, the largest first: name, text of the bin, contribution.
+
+        Parameters
+        ----------
+        row : int
+            The record.
+        output : int, default=0
+            The output, of several the index of the class.
+        """
+        added = self.contributions[row, :, output]
+        order = np.argsort(-np.abs(added), kind="stable").tolist()
+        return tuple((self.terms[k], self.labels[k][self.bins[row, k]], float(added[k])) for k in order)
+
+    def __repr__(self) -> str:
+        return f"<explanation of {len(self)} records by {len(self.terms)} terms>"
+
+    def _repr_html_(self) -> str:
+        from glassine.models.drawing import local_html
+
+        return local_html(self)
+
+
+def cell_labels(term: Term) -> tuple[str, ...]:
+    """Return a text for each bin of a term, or each cell of a pair in row-major order."""
+    if len(term.bins) == 1:
+        return term.bins[0].labels
+    return tuple(f"{left} & {right}" for left in term.bins[0].labels for right in term.bins[1].labels)
+
+
+def explain(model: AdditiveModel, data: Any) -> LocalExplanation:
+    """Return what each term adds to the score of each record.
+
+    Nothing is spent: it follows from the published model.
+
+    Parameters
+    ----------
+    model, data
+        As for :func:`scores`.
+
+    Examples
+    --------
+    >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
+    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.125,), link="logit", classes=(0, 1))
+    >>> local = explain(model, {"age": np.array([40, 41])})
+    >>> local.record(0), float(local.scores[0, 0])
+    ((('age', '<= 40', -0.5),), -0.375)
+    """
+    n, found = _indices(model, data)
+    bins = np.zeros((n, len(model.terms)), dtype=np.intp)
+    added = np.zeros((n, len(model.terms), model.n_outputs))
+    total: Array = np.tile(np.array(model.intercept), (n, 1))
+    for k, (term, index) in enumerate(zip(model.terms, found, strict=True)):
+        bins[:, k] = index
+        added[:, k] = term.scores.reshape(-1, model.n_outputs)[bins[:, k]]
+        total += added[:, k]
+    return LocalExplanation(
+        terms=tuple(term.name for term in model.terms),
+        intercept=np.array(model.intercept),
+        contributions=added,
+        scores=total,
+        bins=bins,
+        labels=tuple(cell_labels(term) for term in model.terms),
+    )

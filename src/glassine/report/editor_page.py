@@ -1,0 +1,171 @@
+"""The editor of an additive model as one self-contained page of HTML."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from glassine import __version__
+from glassine.editing.operations import FLOOR
+from glassine.models.additive import AdditiveModel, Term, released_terms
+from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.drawing import score_meaning
+from glassine.models.formats.additive_json import layout
+from glassine.models.formats.json import to_dict
+from glassine.models.shapes import COVERAGE, bands
+
+__all__ = ["render_editor"]
+
+MARK = "scores and edits go here"
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("glassine.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: float = COVERAGE) -> str:
+    """Return a page in which a person edits an additive model; it loads nothing from anywhere.
+
+    The page draws the shape functions with their noise bands, lets scores be dragged, smoothed, flattened, put in order
+    and taken back, shows what becomes of an example record, and gives out the model as JSON, its log of edits included.
+    It computes what :mod:`glassine.editing` computes, to the last digit. All that the page does not change leaves it as
+    it came, byte for byte.
+
+    **Guarantee**: none by itself; the page holds the published model and nothing else.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    title : str, optional
+        Title of the page; the target by default.
+    coverage : float, default=0.9
+        Coverage of each noise band, in (0, 1).
+
+    Returns
+    -------
+    str
+        The page, less than 300 kB without the model.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the coverage is out of range.
+    """
+    named = title or (f"Model of {model.target}" if model.target else "Additive model")
+    page = _environment().get_template("editor.html")
+    return page.render(
+        title=named,
+        described=f"{str(replace(model, edits=())).capitalize()}; {score_meaning(model)}.",
+        guarantee=_guarantee(model),
+        source=model.source,
+        coverage=f"{coverage:.0%}",
+        version=__version__,
+        data=_script_json(_view(model, coverage)),
+    )
+
+
+def _guarantee(model: AdditiveModel) -> str:
+    claimed = model.guarantee
+    if claimed is None:
+        return "The model claims no differential privacy."
+    delta = f", delta {claimed.delta:g}" if claimed.delta else ""
+    caveats = f" Caveats: {'; '.join(claimed.caveats)}." if claimed.caveats else ""
+    return (
+        f"The publisher claims differential privacy with epsilon {claimed.epsilon:g}{delta} ({claimed.neighboring}). "
+        f"Editing spends nothing of it, as long as you do not look at the training records again.{caveats}"
+    )
+
+
+def _view(model: AdditiveModel, coverage: float) -> dict[str, Any]:
+    """Return all that the page needs, as plain values."""
+    return {
+        "pieces": _pieces(model),
+        "edits": to_dict(model)["edits"],
+        "link": model.link,
+        "classes": None if model.classes is None else [str(label) for label in model.classes],
+        "intercept": list(model.intercept),
+        "targetBounds": model.target_bounds,
+        "floor": FLOOR,
+        "attributes": {name: _attribute(model, name) for name in model.tested},
+        "terms": [
+            _term(model, term, released, coverage)
+            for term, released in zip(model.terms, released_terms(model), strict=True)
+        ],
+    }
+
+
+def _pieces(model: AdditiveModel) -> list[str]:
+    """Return the model's JSON, cut where the scores of each term, in order, and the edits stand."""
+    plain = to_dict(model)
+    mark = MARK
+    while mark in json.dumps(plain, ensure_ascii=False):
+        mark += "!"
+    plain["terms"] = [{**term, "scores": mark} for term in plain["terms"]]
+    plain["edits"] = mark
+    return (layout(plain) + "\n").split(f'"{mark}"')
+
+
+def _term(model: AdditiveModel, term: Term, released: Term, coverage: float) -> dict[str, Any]:
+    low, high = bands(released, coverage) or (None, None)
+    return {
+        "name": term.name,
+        "shape": list(term.shape),
+        "outputs": term.n_outputs,
+        "bins": [_bins(model, bins) for bins in term.bins],
+        "scores": term.scores.reshape(-1).tolist(),
+        "released": released.scores.reshape(-1).tolist(),
+        "low": None if low is None else low.reshape(-1).tolist(),
+        "high": None if high is None else high.reshape(-1).tolist(),
+        "weights": None if term.weights is None else term.weights.reshape(-1).tolist(),
+    }
+
+
+def _bins(model: AdditiveModel, bins: Bins) -> dict[str, Any]:
+    out: dict[str, Any] = {"attribute": bins.attribute, "labels": list(bins.labels)}
+    if isinstance(bins, NumericBins):
+        return {**out, "cuts": list(bins.cuts), "closed": bins.closed}
+    known = _values(model, bins.attribute)
+    return {**out, "groupOf": bins.find(known).tolist()}
+
+
+def _values(model: AdditiveModel, name: str) -> list[Any]:
+    found = (bins for term in model.terms for bins in term.bins if bins.attribute == name)
+    return list(dict.fromkeys(value for bins in found if isinstance(bins, CategoryBins) for value in bins.values))
+
+
+def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
+    """Return how an example record's value is chosen, and the one that it starts with: the most frequent, if known."""
+    found = [(term, bins) for term in model.terms for bins in term.bins if bins.attribute == name]
+    term, bins = next(((t, b) for t, b in found if len(t.bins) == 1), found[0])
+    common = 0
+    if term.weights is not None and len(term.bins) == 1:
+        common = int(np.argmax(term.weights[:-1]))
+    if isinstance(bins, CategoryBins):
+        values = _values(model, name)
+        return {"values": [str(value) for value in values], "start": values.index(bins.groups[common][0])}
+    low, high = bins.bounds or (min((0.0, *bins.cuts)), max((0.0, *bins.cuts)))
+    ends = [low, *bins.cuts, high]
+    return {"values": None, "start": float(f"{(ends[common] / 2 + ends[common + 1] / 2):.3g}")}
+
+
+def _script_json(value: Any) -> Markup:
+    """Return plain values as JSON that can stand in a script element."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    # No character is left that HTML could read as more than text.
+    return Markup(text)  # noqa: S704

@@ -1,0 +1,140 @@
+"""Importances and noise bands, and their drawings."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from glassine.editing import set_score
+from glassine.errors import InvalidParameterError
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
+from glassine.models.drawing import draw_shape, local_html, model_html, ticks
+from glassine.models.scoring import explain
+from glassine.models.shapes import bands, explain_global, term_importance
+from tests.models.additive_models import additive_models, income_model, simple_model
+from tests.models.writing import HOSTILE
+
+
+def test_importance_is_the_mean_distance_from_the_mean() -> None:
+    term = simple_model([1.0, 2.0, 5.0, -3.0], weights=[10, 30, 50, 10]).terms[0]
+    scores = np.repeat([1.0, 2.0, 5.0, -3.0], [10, 30, 50, 10])
+    assert term_importance(term) == pytest.approx(np.abs(scores - scores.mean()).mean())
+
+
+def test_importance_with_noisy_or_no_weights() -> None:
+    floored = simple_model([1.0, 3.0, 9.0], weights=[1, 1, -50]).terms[0]
+    assert term_importance(floored) == 1.0
+    unknown = simple_model([1.0, 3.0, 9.0]).terms[0]
+    assert term_importance(unknown) == 1.0
+    assert term_importance(simple_model([1.0, 3.0, 9.0], weights=[-1, -1, 0]).terms[0]) == 1.0
+    assert term_importance(simple_model([1.0, 3.0, 9.0], weights=[1e300, 1e300, 0]).terms[0]) == 1.0
+    several = Term(bins=(NumericBins("x", (1,)),), scores=np.array([[1.0, 0.0], [3.0, 8.0], [9.0, 9.0]]))
+    assert term_importance(several) == 2.5
+
+
+def test_importances_order_the_shape_functions() -> None:
+    shapes = explain_global(income_model())
+    values = [shape.importance for shape in shapes]
+    assert values == sorted(values, reverse=True)
+    assert {shape.name for shape in shapes} == {term.name for term in income_model().terms}
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.99])
+def test_bands_cover_as_often_as_they_say(coverage: float) -> None:
+    random = np.random.default_rng(11)
+    truth, errors = random.normal(size=40_000), random.uniform(0.1, 3.0, size=40_000)
+    bins = NumericBins("x", tuple(float(k) for k in range(39_998)))
+    found = bands(Term(bins=(bins,), scores=truth + errors * random.normal(size=40_000), errors=errors), coverage)
+    assert found is not None
+    low, high = found
+    share = float(((low[:, 0] <= truth) & (truth <= high[:, 0])).mean())
+    # Five standard deviations of the share: bands of 0.9 or 1.1 times the width miss by more.
+    assert abs(share - coverage) < 5 * np.sqrt(coverage * (1 - coverage) / 40_000)
+
+
+def test_bands_belong_to_the_released_scores() -> None:
+    model = income_model()
+    before = {shape.name: shape for shape in explain_global(model)}["age"]
+    after = {shape.name: shape for shape in explain_global(set_score(model, "age", 0, 5.0))}["age"]
+    assert not before.edited
+    assert after.edited
+    assert after.low is not None
+    assert before.low is not None
+    assert np.array_equal(after.low, before.low)
+    assert np.array_equal(after.released, before.term.scores)
+    assert after.term.scores[0, 0] == 5.0
+
+
+def test_no_errors_no_bands() -> None:
+    shape = explain_global(simple_model([1.0, 2.0, 3.0]))[0]
+    assert shape.low is None
+    assert shape.high is None
+    assert "band" not in draw_shape(shape)
+
+
+@pytest.mark.parametrize("coverage", [0, 1, -1, float("nan")])
+def test_a_coverage_out_of_range_is_refused(coverage: float) -> None:
+    with pytest.raises(InvalidParameterError, match="coverage must lie"):
+        explain_global(income_model(), coverage)
+
+
+@given(additive_models())
+def test_every_drawing_is_well_formed(model: AdditiveModel) -> None:
+    for shape in explain_global(model):
+        for output in range(model.n_outputs):
+            svg = ElementTree.fromstring(draw_shape(shape, output=output))  # noqa: S314, our own output
+            numbers = re.findall(r"-?\d+\.?\d*", " ".join(e.get("d", "") for e in svg.iter()))
+            assert all(-1 <= float(n) <= 500 for n in numbers)
+            assert "nan" not in draw_shape(shape, output=output)
+    ElementTree.fromstring(f"<div>{model_html(model)}</div>".replace("&mdash;", "-"))  # noqa: S314
+
+
+def test_a_drawing_shows_what_there_is() -> None:
+    shape = {shape.name: shape for shape in explain_global(set_score(income_model(), "hours", 0, 2.0))}["hours"]
+    svg = draw_shape(shape)
+    for name in ("band", "released", "line", "weights"):
+        assert svg.count(f'class="{name}"') == 1
+    assert "&lt;= 20: +2" in svg
+    with pytest.raises(InvalidParameterError, match="output must lie"):
+        draw_shape(shape, output=1)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "<script>boom()</script>", "\x00\x08", '"onload="boom()'])
+def test_texts_are_escaped(text: str) -> None:
+    term = Term(bins=(CategoryBins(text, ((text + "!",),)),), scores=np.array([1.0, 2.0]), name=text)
+    model = AdditiveModel(
+        attributes=(text,), terms=(term,), intercept=(0.0,), link="logit", classes=("no", text), target=text
+    )
+    local = explain(model, {text: np.array([text + "!"], dtype=object)})
+    for made in (model_html(model), local_html(local), draw_shape(explain_global(model)[0])):
+        assert "<script" not in made
+        tree = ElementTree.fromstring(f"<div>{made}</div>".replace("&mdash;", "-"))  # noqa: S314, our own output
+        assert not [key for e in tree.iter() for key in e.attrib if key.startswith("on")]
+
+
+def test_thousands_of_bins_are_drawn() -> None:
+    model = simple_model(np.sin(np.arange(5002) / 300))
+    svg = draw_shape(explain_global(model)[0])
+    assert len(svg) < 200_000
+    assert svg.count("<text") < 40
+
+
+def test_notebooks_show_models_and_explanations() -> None:
+    model = income_model()
+    html = model._repr_html_()
+    assert html.count("<svg") == len(model.terms)
+    assert "log-odds that income is &gt;50K" in html
+    local = explain(model, {name: np.array(["x"] if name == "job" else [1.0]) for name in model.tested})
+    assert local._repr_html_().count("<tr>") == 1 + len(model.terms)
+    assert explain_global(model)[0]._repr_html_().startswith("<svg")
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1e-9), (-1e9, 3.0), (5.0, 5.0), (-1e300, 1e300)])
+def test_ticks_are_round_and_few(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 1 <= len(found) <= 5
+    assert all(low - 1e-9 * abs(low) <= tick <= high + 1e-9 * abs(high) for tick in found)
