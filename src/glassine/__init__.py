@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from glassine.findings import Findings
     from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
     from glassine.learners.exponential_tree import PrivateTreeClassifier
+    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
     from glassine.learners.sizing import suggested_depth
@@ -75,6 +76,7 @@ _HOME = {
     "Failed": "glassine.attacks.outcome",
     "Findings": "glassine.findings",
     "GlassineError": "glassine.errors",
+    "GreedyRuleListClassifier": "glassine.learners.greedy_rule_list",
     "Guarantee": "glassine.models",
     "Implies": "glassine.domain",
     "Integer": "glassine.domain",
@@ -135,6 +137,7 @@ __all__ = [
     "Failed",
     "Findings",
     "GlassineError",
+    "GreedyRuleListClassifier",
     "Guarantee",
     "Implies",
     "Integer",

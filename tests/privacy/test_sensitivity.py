@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import pytest
 
 from glassine.errors import GlassineError
 from glassine.privacy.sensitivity import (
     COUNTED_GINI,
+    COUNTED_LOSS,
     clipped_sum,
     gini_impurity,
+    gini_spread,
     histograms_l1,
     histograms_l2,
     quantile_score,
@@ -92,3 +94,55 @@ def test_impossible_parameters_are_refused() -> None:
     ):
         with pytest.raises(GlassineError):
             call()
+
+
+def weighted(cells: list[tuple[int, ...]]) -> Fraction:
+    n = sum(map(sum, cells))
+    return sum((sum(cell) * gini(cell) for cell in cells if sum(cell)), start=Fraction(0)) / max(1, n)
+
+
+@pytest.mark.parametrize(("classes", "most"), [(2, 6), (3, 4), (4, 3)])
+def test_changes_of_two_splits_lie_within_the_spread(classes: int, most: int) -> None:
+    # A record is in one of the four cells that two splits make together, and has a class.
+    universe = list(product(range(4), range(classes)))
+    worst: dict[int, Fraction] = {}
+
+    def impurities(counts: tuple[int, ...]) -> list[Fraction]:
+        table = [counts[cell * classes : (cell + 1) * classes] for cell in range(4)]
+
+        def joined(cells: tuple[int, int]) -> tuple[int, ...]:
+            return tuple(map(sum, zip(*(table[cell] for cell in cells), strict=True)))
+
+        return [weighted([joined((0, 1)), joined((2, 3))]), weighted([joined((0, 2)), joined((1, 3))])]
+
+    for n in range(1, most + 1):
+        for records in combinations_with_replacement(range(len(universe)), n):
+            counts = tuple(records.count(i) for i in range(len(universe)))
+            before = impurities(counts)
+            for added in range(len(universe)):
+                after = impurities(tuple(count + (i == added) for i, count in enumerate(counts)))
+                moved = [later - earlier for earlier, later in zip(before, after, strict=True)]
+                worst[n] = max(worst.get(n, Fraction(0)), abs(moved[0] - moved[1]))
+    assert all(worst[n] <= gini_spread(n, classes) for n in worst)
+    assert worst[1] == gini_spread(1, classes) == Fraction(1, 2)
+    assert all(gini_spread(n + 1, classes) <= gini_spread(n, classes) for n in range(1, 50))
+
+
+def test_the_spread_is_approached_by_many_records() -> None:
+    # One split separates a thousand records of either class; a record comes that this split and its class contradict,
+    # while the other split has a small pure part for it.
+    half = 1000
+    before = [weighted([(half, 0), (0, half)]), weighted([(9, 0), (half - 9, half)])]
+    after = [weighted([(half, 0), (1, half)]), weighted([(10, 0), (half - 9, half)])]
+    moved = [later - earlier for earlier, later in zip(before, after, strict=True)]
+    assert Fraction(99, 100) * gini_spread(2 * half, 2) < abs(moved[0] - moved[1]) <= gini_spread(2 * half, 2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_errors_plus_counted_gini_are_monotone_and_stay_below_three(classes: int) -> None:
+    def loss(counts: tuple[int, ...]) -> Fraction:
+        return sum(counts) - max(counts) + sum(counts) * gini(counts)
+
+    changes = [loss(after) - loss(before) for before, after in additions(12, classes)]
+    assert min(changes) >= 0
+    assert Fraction(24, 10) < max(changes) < COUNTED_LOSS

@@ -24,7 +24,9 @@ def fit_command(
     domain: Annotated[
         Path | None, typer.Option("--domain", help="Domain, JSON: what is public. It may declare the target.")
     ] = None,
-    model: Annotated[Literal["tree", "rule-list"], typer.Option("--model", help="What to learn.")] = "tree",
+    model: Annotated[
+        Literal["tree", "rule-list", "greedy-rule-list"], typer.Option("--model", help="What to learn.")
+    ] = "tree",
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Tree: most splits on a path; 3.")] = None,
     max_rules: Annotated[
         int | None, typer.Option("--max-rules", help="Rule list: most rules besides the default one; 5.")
@@ -48,6 +50,19 @@ def fit_command(
     ] = None,
     rule_weight: Annotated[
         float | None, typer.Option("--rule-weight", help="Rule list: prior weight of a rule; below 1 for short lists.")
+    ] = None,
+    mechanism: Annotated[
+        str | None, typer.Option("--mechanism", help="Greedy rule list: how a rule is chosen; counted-gini.")
+    ] = None,
+    accounting: Annotated[
+        Literal["strict", "published"] | None,
+        typer.Option("--accounting", help="Greedy rule list: strict, or the paper's, which does not hold."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option("--delta", help="Greedy rule list: delta, for the mechanisms that need one.")
+    ] = None,
+    min_support: Annotated[
+        float | None, typer.Option("--min-support", help="Greedy rule list: least share of the records; 0.05.")
     ] = None,
     classes: Annotated[str | None, typer.Option("--classes", help="The public classes, separated by commas.")] = None,
     infer_domain: Annotated[
@@ -109,6 +124,10 @@ def fit_command(
             "leaf_counts_share": leaf_counts_share,
             "split_weight": split_weight,
             "rule_weight": rule_weight,
+            "mechanism": mechanism,
+            "accounting": accounting,
+            "delta": delta,
+            "min_support": min_support,
             "ledger": ledger,
             "dataset": dataset,
             "random_state": seed,

@@ -27,7 +27,21 @@ if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.privacy.ledger import Entry, Ledger
 
-__all__ = ["Charge", "Files", "Order", "Outcome", "run"]
+__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "run"]
+
+GREEDY = "greedy-rule-list"
+
+PRIVATE_ALONE = (
+    "epsilon",
+    "delta",
+    "mechanism",
+    "accounting",
+    "leaf_counts_share",
+    "quantile_share",
+    "ledger",
+    "dataset",
+)
+"""Parameters of a greedy rule list that mean nothing without privacy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +92,8 @@ class Order:
     @property
     def kind(self) -> str:
         """What is learnt, in words."""
+        if self.model == GREEDY:
+            return f"a greedy rule list {'with' if self.private else 'without'} privacy"
         return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == 'tree' else 'rule list'}"
 
 
@@ -184,6 +200,8 @@ def run(order: Order, display: Display) -> Outcome:
     training = read_training(order.data, order.target, domain, order.classes)
     with charge.admitted():
         summing = "summing all models" + _tables(learner, domain, order.target, training.classes, options)
+        if order.model == GREEDY:
+            summing = "choosing rules"
         display.stage("preparing (the first fit compiles, once)", "counting the records", summing)
         estimator = learner(domain=domain, classes=training.classes, progress=display, **options)
         with warnings.catch_warnings():
@@ -224,9 +242,12 @@ def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, opti
 def _learner(order: Order) -> Any:
     from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
     from glassine.learners.exponential_tree import PrivateTreeClassifier
+    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
 
+    if order.model == GREEDY:
+        return GreedyRuleListClassifier
     if order.model == "tree":
         return PrivateTreeClassifier if order.private else OptimalTreeClassifier
     return PrivateRuleListClassifier if order.private else OptimalRuleListClassifier
@@ -235,9 +256,11 @@ def _learner(order: Order) -> Any:
 def _options(order: Order, learner: Any) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
     given = {name: value for name, value in order.options.items() if value is not None}
+    if order.model == GREEDY and order.private:
+        given.setdefault("mechanism", "counted-gini")
     parameters = inspect.signature(learner).parameters
     for name in given:
-        if name not in parameters:
+        if name not in parameters or (order.model == GREEDY and not order.private and name in PRIVATE_ALONE):
             option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
             raise InvalidParameterError(f"{option} does not apply to {order.kind}. Leave it out.")
     for name in ("memory_limit", "time_limit"):
@@ -245,7 +268,7 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
             raise InvalidParameterError(
                 f"--{name.replace('_', '-')} must be a positive number, got {given[name]!r}. Leave it out."
             )
-    if "epsilon" in parameters and "epsilon" not in given:
+    if order.private and "epsilon" not in given:
         raise InvalidParameterError("--epsilon is needed: the privacy budget that the fit spends, such as 0.1.")
     return given
 

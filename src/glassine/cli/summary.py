@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from glassine.cli.fitting import Outcome
+from glassine.cli.fitting import GREEDY, Outcome
 from glassine.cli.ledger import sentence
 
 __all__ = ["to_dict", "to_text"]
@@ -54,7 +54,8 @@ def _headline(outcome: Outcome) -> str:
     model = outcome.estimator.model_
     if outcome.order.private:
         return f"Private {model}, drawn at epsilon {outcome.estimator.certificate_.epsilon:g}."
-    return f"{str(model).capitalize()}, of fewest errors: not private."
+    how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
+    return f"{str(model).capitalize()}, {how}: not private."
 
 
 def _model_lines(outcome: Outcome) -> list[str]:
@@ -70,7 +71,7 @@ def _privacy(outcome: Outcome) -> list[str]:
     certificate, model = outcome.estimator.certificate_, outcome.estimator.model_
     if not outcome.order.private:
         return [
-            "No guarantee: the tree and its counts are those of the records. Audit the model before it is published."
+            "No guarantee: the model and its counts are those of the records. Audit the model before it is published."
         ]
     said = []
     if certificate.holds:
@@ -80,9 +81,13 @@ def _privacy(outcome: Outcome) -> list[str]:
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
     if model.guarantee is not None and model.guarantee.count_scale is not None:
+        classes = (
+            "The classes follow from the noisy counts."
+            if outcome.order.model == GREEDY
+            else "The classes were drawn before, at a larger part of epsilon, and stand where counts contradict them."
+        )
         said.append(
-            f"The counts carry noise of scale {model.guarantee.count_scale:g} records; those below 0 read 0. The "
-            "classes were drawn before, at a larger part of epsilon, and stand where counts contradict them."
+            f"The counts carry noise of scale {model.guarantee.count_scale:g} records; those below 0 read 0. {classes}"
         )
     quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
     if quantiles:

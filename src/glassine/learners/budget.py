@@ -102,7 +102,7 @@ def check_progress(progress: object) -> None:
         raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
 
 
-def charge(ledger: object, dataset: object, epsilon: Fraction, note: str) -> None:
+def charge(ledger: object, dataset: object, epsilon: Fraction, note: str, *, delta: Fraction = Fraction(0)) -> None:
     """Charge a fit to a ledger before anything is released.
 
     Raises
@@ -121,7 +121,7 @@ def charge(ledger: object, dataset: object, epsilon: Fraction, note: str) -> Non
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
         raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    book.charge(dataset, epsilon, note=note)
+    book.charge(dataset, epsilon, delta, note=note)
 
 
 def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:

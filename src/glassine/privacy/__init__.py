@@ -2,14 +2,17 @@
 
 from glassine.privacy.accounting import (
     CauchyNoise,
+    CountBound,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
+    GaussianMax,
     GaussianNoise,
     LaplaceNoise,
     NoisyMax,
     Parallel,
     Selection,
+    SmoothCauchyMax,
     SmoothCauchyNoise,
     Stated,
 )
@@ -21,10 +24,12 @@ __all__ = [
     "Account",
     "CauchyNoise",
     "Certificate",
+    "CountBound",
     "DiscreteGaussianNoise",
     "DiscreteLaplaceNoise",
     "Entry",
     "Event",
+    "GaussianMax",
     "GaussianNoise",
     "LaplaceNoise",
     "Ledger",
@@ -32,6 +37,7 @@ __all__ = [
     "Parallel",
     "Randomness",
     "Selection",
+    "SmoothCauchyMax",
     "SmoothCauchyNoise",
     "Stated",
 ]

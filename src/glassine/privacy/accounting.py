@@ -17,31 +17,39 @@ from glassine.privacy.conversions import (
 )
 from glassine.privacy.events import (
     CauchyNoise,
+    CountBound,
     DiscreteGaussianNoise,
     DiscreteLaplaceNoise,
     Event,
+    GaussianMax,
     GaussianNoise,
     LaplaceNoise,
     NoisyMax,
     Parallel,
     Release,
     Selection,
+    SmoothCauchyMax,
     SmoothCauchyNoise,
     Stated,
     refuse,
 )
+from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_per_value, tail_per_value
+from glassine.privacy.tails import discrete_laplace_tail
 
 __all__ = [
     "CauchyNoise",
     "Cost",
+    "CountBound",
     "DiscreteGaussianNoise",
     "DiscreteLaplaceNoise",
     "Event",
+    "GaussianMax",
     "GaussianNoise",
     "LaplaceNoise",
     "NoisyMax",
     "Parallel",
     "Selection",
+    "SmoothCauchyMax",
     "SmoothCauchyNoise",
     "Stated",
     "cost",
@@ -66,6 +74,8 @@ class Cost:
         Probability that the event states as lost.
     slack : float
         Epsilon that arithmetic may add.
+    valid : float
+        Largest epsilon at which the accounting by mu holds.
     """
 
     pure: float
@@ -73,6 +83,7 @@ class Cost:
     mu_squared: float
     delta: float = 0.0
     slack: float = 0.0
+    valid: float = math.inf
 
 
 def _pure(value: float, *, bounded_range: bool = False, delta: float = 0.0) -> Cost:
@@ -93,7 +104,29 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
     square = (event.l2_sensitivity / event.sigma) ** 2
     if square == 0:
         return Cost(pure=0.0, rho=0.0, mu_squared=0.0)
-    return Cost(pure=math.inf, rho=square / 2, mu_squared=square if isinstance(event, GaussianNoise) else math.inf)
+    if isinstance(event, GaussianNoise):
+        return Cost(pure=math.inf, rho=square / 2, mu_squared=square)
+    if not event.values:
+        return Cost(pure=math.inf, rho=square / 2, mu_squared=math.inf)
+    return Cost(
+        pure=math.inf,
+        rho=square / 2,
+        mu_squared=square,
+        delta=event.values * tail_per_value(),
+        slack=event.values * slack_per_value(event.sigma),
+        valid=LARGEST_EPSILON,
+    )
+
+
+def _gaussian_max(event: GaussianMax) -> Cost:
+    lost = event.candidates * delta_from_mu(event.spread / event.sigma, event.epsilon)
+    return _pure(event.epsilon, delta=min(1.0, lost))
+
+
+def _count_bound(event: CountBound) -> Cost:
+    return _pure(
+        0.0, delta=discrete_laplace_tail(event.threshold, ((event.scale, 1), (event.other_scale, event.others)))
+    )
 
 
 _RULES: dict[type[Release], Callable[[Any], Cost]] = {
@@ -105,6 +138,9 @@ _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     DiscreteGaussianNoise: _gaussian,
     CauchyNoise: lambda event: _pure(2 * math.asinh(event.sensitivity / (2 * event.scale))),
     SmoothCauchyNoise: lambda event: _pure(2 * math.asinh(1 / (2 * event.ratio)) + event.smoothness),
+    SmoothCauchyMax: lambda event: _pure(2 * math.asinh(1 / event.ratio) + event.candidates * event.smoothness),
+    GaussianMax: _gaussian_max,
+    CountBound: _count_bound,
     Stated: lambda event: _pure(event.epsilon, delta=event.delta),
 }
 
@@ -125,6 +161,7 @@ def cost(event: Event) -> Cost:
             mu_squared=max((branch.mu_squared for branch in branches), default=0.0),
             delta=max((branch.delta for branch in branches), default=0.0),
             slack=max((branch.slack for branch in branches), default=0.0),
+            valid=min((branch.valid for branch in branches), default=math.inf),
         )
     if isinstance(event, Parallel) or type(event) not in _RULES:
         raise refuse(event)
@@ -134,7 +171,8 @@ def cost(event: Event) -> Cost:
         rho=event.count * once.rho,
         mu_squared=event.count * once.mu_squared,
         delta=event.count * once.delta,
-        slack=event.count * event.slack,
+        slack=event.count * (once.slack + event.slack),
+        valid=once.valid,
     )
 
 
@@ -146,6 +184,7 @@ def _sum(costs: Iterable[Cost]) -> Cost:
         mu_squared=math.fsum(one.mu_squared for one in listed),
         delta=math.fsum(one.delta for one in listed),
         slack=math.fsum(one.slack for one in listed),
+        valid=min((one.valid for one in listed), default=math.inf),
     )
 
 
@@ -202,8 +241,8 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
         return math.inf
     found = min(
         total.pure,
-        _epsilon_of(total.rho, total.mu_squared, left),
-        pure + _epsilon_of(rest.rho, rest.mu_squared, left),
+        _epsilon_of(total, left),
+        pure + _epsilon_of(rest, left),
     )
     return found + total.slack
 
@@ -228,15 +267,17 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     factor = math.exp(min(700.0, total.slack / 2))
     if total.pure <= left:
         return min(1.0, total.delta * factor)
-    found = _delta_of(total.rho, total.mu_squared, left)
+    found = _delta_of(total, left)
     if pure <= left:
-        found = min(found, _delta_of(rest.rho, rest.mu_squared, left - pure))
+        found = min(found, _delta_of(rest, left - pure))
     return min(1.0, (found + total.delta) * factor)
 
 
-def _epsilon_of(rho: float, mu_squared: float, delta: float) -> float:
-    return min(epsilon_from_rho(rho, delta), epsilon_from_mu(math.sqrt(mu_squared), delta))
+def _epsilon_of(spent: Cost, delta: float) -> float:
+    by_mu = epsilon_from_mu(math.sqrt(spent.mu_squared), delta)
+    return min(epsilon_from_rho(spent.rho, delta), by_mu if by_mu <= spent.valid else math.inf)
 
 
-def _delta_of(rho: float, mu_squared: float, epsilon: float) -> float:
-    return min(delta_from_rho(rho, epsilon), delta_from_mu(math.sqrt(mu_squared), epsilon))
+def _delta_of(spent: Cost, epsilon: float) -> float:
+    by_mu = delta_from_mu(math.sqrt(spent.mu_squared), epsilon) if epsilon <= spent.valid else 1.0
+    return min(delta_from_rho(spent.rho, epsilon), by_mu)

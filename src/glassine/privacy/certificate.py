@@ -278,6 +278,9 @@ def _mechanism(event: Event) -> str:
         "DiscreteGaussianNoise": "discrete Gaussian noise of standard deviation {sigma:.6g}",
         "CauchyNoise": "Cauchy noise of scale {scale:.6g}",
         "SmoothCauchyNoise": "Cauchy noise of {ratio:.6g} times the smooth sensitivity",
+        "SmoothCauchyMax": "one noisy choice of {candidates}, Cauchy noise of {ratio:.6g} times the smooth sensitivity",
+        "GaussianMax": "one noisy choice of {candidates}, Gaussian noise of standard deviation {sigma:.6g}",
+        "CountBound": "a noisy count less {threshold} taken for a lower bound",
         "Stated": "as stated elsewhere",
     }
     values = event_to_dict(event)

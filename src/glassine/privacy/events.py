@@ -9,19 +9,23 @@ from typing import Any, ClassVar, TypeAlias
 
 from glassine.errors import InvalidMechanismError, UnknownEventError
 from glassine.privacy.exact import rational
+from glassine.privacy.fine_gaussian import FINE_SIGMA
 from glassine.privacy.mechanisms import CAUCHY_SLACK
 
 __all__ = [
     "CauchyNoise",
+    "CountBound",
     "DiscreteGaussianNoise",
     "DiscreteLaplaceNoise",
     "Event",
+    "GaussianMax",
     "GaussianNoise",
     "LaplaceNoise",
     "NoisyMax",
     "Parallel",
     "Release",
     "Selection",
+    "SmoothCauchyMax",
     "SmoothCauchyNoise",
     "Stated",
     "event_from_dict",
@@ -78,6 +82,11 @@ class Release:
                 rule = "positive" if field in self.POSITIVE else "at least 0"
                 raise InvalidMechanismError(f"{field} must be {rule}, got {number} in the event {self.name!r}.")
             object.__setattr__(self, field, number)
+
+
+def _check_whole(value: object, field: str, least: int, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not value >= least:
+        raise InvalidMechanismError(f"{field} must be a whole number of at least {least}, got {value!r} in {name!r}.")
 
 
 def _check_name(name: object) -> None:
@@ -171,14 +180,32 @@ class GaussianNoise(Release):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteGaussianNoise(Release):
-    """Integers with discrete Gaussian noise: rho is ``l2_sensitivity**2 / (2 * sigma**2)``."""
+    """Integers with discrete Gaussian noise: rho is ``l2_sensitivity**2 / (2 * sigma**2)``.
+
+    Parameters
+    ----------
+    values : int, default=0
+        How many integers each run noised, where it is known and sigma is at least 1024. The release then also counts as
+        Gaussian of mu ``l2_sensitivity / sigma``, up to a slack for each value: see ``privacy/fine_gaussian.md``.
+    """
 
     l2_sensitivity: float
     sigma: float
+    values: int = 0
     proof: str = "privacy/mechanisms.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l2_sensitivity", "slack")
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        values: object = self.values
+        if isinstance(values, bool) or not isinstance(values, int) or not values >= 0:
+            raise InvalidMechanismError(f"values must be a whole number of at least 0, got {values!r}.")
+        if values and not self.sigma >= FINE_SIGMA:
+            raise InvalidMechanismError(
+                f"values may be told where sigma is at least {FINE_SIGMA}, got {self.sigma}. Use a finer unit, or 0."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +244,109 @@ class SmoothCauchyNoise(Release):
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("ratio",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("smoothness", "slack")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmoothCauchyMax(Release):
+    """The best of several scores under Cauchy noise whose scale is ``ratio`` times a smooth upper bound.
+
+    Guarantee
+    ---------
+    epsilon is ``2 asinh(1 / ratio) + candidates * smoothness``: the bound dilates the noise of all candidates. See
+    ``privacy/noisy_choices.md``.
+
+    Parameters
+    ----------
+    candidates : int
+        Number of scores.
+    smoothness : float
+        Beta: neighbors' bounds differ by a factor of at most ``exp(beta)``.
+    ratio : float
+        Scale of the noise over the bound.
+    """
+
+    candidates: int
+    smoothness: float
+    ratio: float
+    proof: str = "privacy/noisy_choices.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("ratio",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("smoothness", "slack")
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        _check_whole(self.candidates, "candidates", 1, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianMax(Release):
+    """The best of several scores under Gaussian noise, accounted at one epsilon.
+
+    Guarantee
+    ---------
+    (epsilon, ``candidates`` times the delta at which a Gaussian shifted by ``spread`` is epsilon-close). See
+    ``privacy/noisy_choices.md``.
+
+    Parameters
+    ----------
+    epsilon : float
+        The epsilon at which it is accounted.
+    candidates : int
+        Number of scores.
+    spread : float
+        Length of an interval that holds the changes of all scores by one record.
+    sigma : float
+        Standard deviation of the noise.
+    """
+
+    epsilon: float
+    candidates: int
+    spread: float
+    sigma: float
+    proof: str = "privacy/noisy_choices.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "spread", "slack")
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        _check_whole(self.candidates, "candidates", 1, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountBound(Release):
+    """A number that is taken to lie below a count: a noisy count less a threshold, which noise can exceed.
+
+    Guarantee
+    ---------
+    epsilon is 0, the noisy counts being events of their own; delta bounds the probability that the noise reaches the
+    threshold. See ``privacy/tails.md``.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the discrete Laplace noise of one count.
+    other_scale : float
+        Scale of the noise of further counts that are subtracted from it.
+    others : int
+        How many these are, at least 0.
+    threshold : int
+        What is subtracted from the noisy count, at least 1.
+    """
+
+    scale: float
+    other_scale: float
+    others: int
+    threshold: int
+    proof: str = "privacy/tails.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("scale", "other_scale")
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        _check_whole(self.others, "others", 0, self.name)
+        _check_whole(self.threshold, "threshold", 1, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +406,9 @@ Event: TypeAlias = (
     | DiscreteGaussianNoise
     | CauchyNoise
     | SmoothCauchyNoise
+    | SmoothCauchyMax
+    | GaussianMax
+    | CountBound
     | Stated
     | Parallel
 )
@@ -291,6 +424,9 @@ _KINDS: dict[str, type[Event]] = {
         DiscreteGaussianNoise,
         CauchyNoise,
         SmoothCauchyNoise,
+        SmoothCauchyMax,
+        GaussianMax,
+        CountBound,
         Stated,
         Parallel,
     )

@@ -10,11 +10,13 @@ from glassine.errors import InvalidMechanismError
 __all__ = [
     "COUNT",
     "COUNTED_GINI",
+    "COUNTED_LOSS",
     "DISJOINT_HISTOGRAM_L1",
     "DISJOINT_HISTOGRAM_L2",
     "ERRORS",
     "clipped_sum",
     "gini_impurity",
+    "gini_spread",
     "histograms_l1",
     "histograms_l2",
     "quantile_score",
@@ -34,6 +36,9 @@ DISJOINT_HISTOGRAM_L2 = 1
 
 COUNTED_GINI = 2
 """Bound on the change of n times the Gini impurity of n records, which is monotone; approached, never reached."""
+
+COUNTED_LOSS = 3
+"""Bound on the change of errors plus counted Gini impurity over disjoint parts, and of minima of such; monotone."""
 
 
 def histograms_l1(number: int) -> int:
@@ -89,6 +94,34 @@ def gini_impurity(smallest: int) -> Fraction:
     """
     n = _at_least_one(smallest)
     return 1 - Fraction(n, n + 1) ** 2 - Fraction(1, n + 1) ** 2
+
+
+def gini_spread(smallest: int, n_classes: int) -> Fraction:
+    """Return how far apart the changes of the weighted Gini impurities of several splits can lie.
+
+    Adding one record to ``smallest`` records or more changes the impurity of every split of them, and the changes lie
+    within an interval of this length. Selections depend on differences of scores alone, so that for them it takes the
+    place of a sensitivity of monotone scores.
+
+    Parameters
+    ----------
+    smallest : int
+        Least number of records before the addition, at least 1. With 0 records no impurity changes.
+    n_classes : int
+        Number of classes, at least 1.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If a parameter is below 1.
+
+    Examples
+    --------
+    >>> gini_spread(1, 2), float(gini_spread(999, 2))
+    (Fraction(1, 2), 0.002498)
+    """
+    n, classes = _at_least_one(smallest), _at_least_one(n_classes)
+    return min(Fraction(1, 2), Fraction(2 * n, (n + 1) ** 2) + (1 - Fraction(1, classes)) / (n + 1))
 
 
 def quantile_score(quantile: Fraction) -> Fraction:

@@ -1,0 +1,208 @@
+"""The plan of a greedy fit: mechanism, accounting and the parts of the budget, fixed before the records are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from glassine.errors import InvalidParameterError
+from glassine.learners.budget import LARGEST_EPSILON, check_number
+from glassine.privacy.exact import decimal
+
+__all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan"]
+
+MECHANISMS = (
+    "smooth-laplace",
+    "smooth-cauchy",
+    "global-laplace",
+    "global-gaussian",
+    "global-exponential",
+    "noisy-counts",
+    "counted-gini",
+)
+"""The private mechanisms; None learns without privacy."""
+
+ACCOUNTINGS = ("strict", "published")
+
+WITH_DELTA = ("smooth-laplace", "global-gaussian")
+"""Mechanisms that are private only up to a delta."""
+
+SUPPORT_CHECKED = ("smooth-laplace", "smooth-cauchy")
+"""Mechanisms whose published form checks the support at each rule."""
+
+TOTAL_SHARE = Fraction(1, 20)
+"""Share of epsilon for the noisy number of records, where a mechanism needs it."""
+
+SMALLEST = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GreedyPlan:
+    """What a fit does and what each part of it may spend.
+
+    Attributes
+    ----------
+    mechanism : str or None
+        One of :data:`MECHANISMS`, or None for a fit without privacy.
+    published : bool
+        Whether the accounting is the paper's.
+    length : int
+        Largest number of rules besides the default rule, K.
+    support : Fraction
+        Minimum support as a share of the records.
+    confidence : float
+        The paper's C, with which its support check holds.
+    total : Fraction
+        Epsilon of the fit; 0 without privacy.
+    delta : Fraction or None
+        Delta of the fit; None where the published default 1 / n^2 is to be taken.
+    literals, counts, records : Fraction
+        Parts of epsilon for private thresholds, for the class counts of the rules, and for the number of records.
+    steps : tuple of Fraction
+        Part of epsilon for the choice of each rule, one per rule.
+    """
+
+    mechanism: str | None
+    published: bool
+    length: int
+    support: Fraction
+    confidence: float
+    total: Fraction
+    delta: Fraction | None
+    literals: Fraction
+    counts: Fraction
+    records: Fraction
+    steps: tuple[Fraction, ...]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        mechanism: object,
+        accounting: object,
+        epsilon: object,
+        delta: object,
+        length: int,
+        min_support: object,
+        confidence: object,
+        counts_share: object,
+        literals_share: object,
+        with_literals: bool,
+    ) -> GreedyPlan:
+        """Return the plan that the parameters of an estimator ask for.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range, missing, or without effect.
+        """
+        _check_names(mechanism, accounting)
+        support = decimal(check_number(min_support, "min_support", low=0.0, high=0.5), "min_support")
+        sure = check_number(confidence, "confidence", low=0.5, high=1 - 1e-12)
+        share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
+        published = accounting == "published" and mechanism is not None
+        if mechanism is None:
+            _refuse_budget(epsilon, delta, counts_share)
+            total, lost, literals, counts = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
+        else:
+            total = _epsilon(epsilon, str(mechanism))
+            lost_or_none = _delta(delta, str(mechanism), published)
+            literals = total * share if with_literals else Fraction(0)
+            counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0, total)
+            lost = lost_or_none if lost_or_none is not None else Fraction(0)
+        records = total * TOTAL_SHARE if mechanism == "smooth-laplace" and not published else Fraction(0)
+        left = total - literals - counts - records
+        return cls(
+            mechanism=None if mechanism is None else str(mechanism),
+            published=published,
+            length=length,
+            support=support,
+            confidence=sure,
+            total=total,
+            delta=None if mechanism in WITH_DELTA and published and delta is None else lost,
+            literals=literals,
+            counts=counts,
+            records=records,
+            steps=() if mechanism is None or published else (left / length,) * length,
+        )
+
+    @property
+    def needs_delta(self) -> bool:
+        """Whether the mechanism is private only up to a delta."""
+        return self.mechanism in WITH_DELTA
+
+    @property
+    def checks_support(self) -> bool:
+        """Whether the published form of the mechanism checks the support at each rule."""
+        return self.mechanism in SUPPORT_CHECKED
+
+
+def _check_names(mechanism: object, accounting: object) -> None:
+    if mechanism is not None and (not isinstance(mechanism, str) or mechanism not in MECHANISMS):
+        raise InvalidParameterError(f"mechanism must be None or one of {', '.join(MECHANISMS)}, got {mechanism!r}.")
+    if not isinstance(accounting, str) or accounting not in ACCOUNTINGS:
+        raise InvalidParameterError(f"accounting must be 'strict' or 'published', got {accounting!r}.")
+    if mechanism == "counted-gini" and accounting == "published":
+        raise InvalidParameterError(
+            "accounting='published' does not apply to mechanism='counted-gini', which the paper does not have. "
+            "Use accounting='strict'."
+        )
+
+
+def _refuse_budget(epsilon: object, delta: object, counts_share: object) -> None:
+    for name, value in (("epsilon", epsilon), ("delta", delta), ("leaf_counts_share", counts_share)):
+        if value is not None:
+            raise InvalidParameterError(
+                f"{name}={value!r} has no effect without a mechanism: mechanism=None learns without privacy. "
+                "Name a mechanism, such as 'counted-gini', or leave it out."
+            )
+
+
+def _epsilon(epsilon: object, mechanism: str) -> Fraction:
+    if epsilon is None:
+        raise InvalidParameterError(f"mechanism={mechanism!r} needs epsilon, the privacy budget of the fit, such as 1.")
+    total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
+    if not total >= SMALLEST:
+        raise InvalidParameterError(f"epsilon={float(total):g} is too small to be drawn at. Use at least 1e-6.")
+    return total
+
+
+def _delta(delta: object, mechanism: str, published: bool) -> Fraction | None:
+    if mechanism not in WITH_DELTA:
+        if delta is not None:
+            raise InvalidParameterError(
+                f"delta={delta!r} has no effect: mechanism={mechanism!r} is private without a delta. Leave it out."
+            )
+        return Fraction(0)
+    if delta is None:
+        if published:
+            return None
+        raise InvalidParameterError(
+            f"mechanism={mechanism!r} needs delta, a probability far below one over the number of records, such as "
+            "1e-6; it must not be taken from the data. Or use 'counted-gini', which needs none."
+        )
+    return decimal(check_number(delta, "delta", low=1e-100, high=0.5), "delta")
+
+
+def _counts_share(counts_share: object, published: bool, literals_share: float, total: Fraction) -> Fraction:
+    if published:
+        if counts_share is not None:
+            raise InvalidParameterError(
+                f"leaf_counts_share={counts_share!r} has no effect: accounting='published' splits epsilon as the paper "
+                "does. Leave it out."
+            )
+        return Fraction(0)
+    if counts_share is None:
+        return default_counts_share(total) * (1 - decimal(literals_share, "share"))
+    share = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0, low_open=True), "share")
+    if not share + decimal(literals_share, "share") < 1 - TOTAL_SHARE:
+        raise InvalidParameterError(
+            f"the shares of epsilon for thresholds ({literals_share:g}), for counts ({float(share):g}) and for the "
+            f"number of records ({float(TOTAL_SHARE):g}) must leave some for the rules. Lower one of them."
+        )
+    return share
+
+
+def default_counts_share(epsilon: Fraction) -> Fraction:
+    """Return the share of epsilon for the class counts where none is asked for, by a public rule."""
+    return Fraction(1, 4)

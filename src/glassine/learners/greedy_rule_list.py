@@ -1,0 +1,303 @@
+"""Greedy rule lists: GreedyRL of Ly et al. (2024), its private forms as published and in strict form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Self
+
+from glassine.counting.rule_logic import RuleLogic
+from glassine.counting.slices import Progress
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidParameterError
+from glassine.learners.base import TransparentClassifier
+from glassine.learners.budget import (
+    ONE_FIT,
+    PERSONS,
+    REFUSALS,
+    SEEDED,
+    TIMING,
+    charge,
+    check_progress,
+)
+from glassine.learners.exponential_tree import refuse_unsupported
+from glassine.learners.greedy_growth import Growth, grow
+from glassine.learners.greedy_plan import GreedyPlan
+from glassine.learners.greedy_pool import GreedyPool
+from glassine.learners.greedy_published import AS_PUBLISHED, defects, grow_as_published, whole_delta
+from glassine.learners.greedy_search import Remaining
+from glassine.learners.greedy_strict import grow_strictly
+from glassine.learners.intake import Intake, take_in
+from glassine.learners.list_class import ListClass
+from glassine.learners.literals import check_whole
+from glassine.learners.pools import PoolPlan
+from glassine.learners.publishing import list_model
+from glassine.models import Guarantee
+from glassine.models.formats import fingerprint
+from glassine.privacy.accounting import Event
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["GreedyRuleListClassifier"]
+
+
+class GreedyRuleListClassifier(TransparentClassifier):
+    """A rule list grown rule by rule by the Gini impurity, without privacy or by one of seven private mechanisms.
+
+    At each step the rule is chosen that makes the weighted Gini impurity of what it captures and what it leaves least.
+    ``mechanism=None`` is GreedyRL. The mechanisms choose with noise. With ``accounting="strict"`` their guarantees
+    hold; with ``accounting="published"`` they are those of the paper, for comparison with its tables.
+
+    Parameters
+    ----------
+    max_rules : int, default=5
+        Largest number of rules besides the default rule, in [1, 100].
+    min_support : float, default=0.05
+        Least share of the records, in [0, 0.5]. Without privacy a rule must capture as many, and as many must remain
+        before it. The smooth mechanisms as published, and strict smooth-laplace, end the list when a noisy number of
+        the remaining records falls below it; the other mechanisms do not use it.
+    mechanism : {None, "smooth-laplace", "smooth-cauchy", "global-laplace", "global-gaussian", "global-exponential", \
+"noisy-counts", "counted-gini"}, default=None
+        How a rule is chosen. "counted-gini" is this package's own, and the one to use.
+    epsilon : float, optional
+        Privacy budget of one fit, at least 1e-6; needed with a mechanism.
+    delta : float, optional
+        Needed by "smooth-laplace" and "global-gaussian", refused by the others. As published its default is 1 / n^2.
+    accounting : {"strict", "published"}, default="strict"
+        Whether the guarantee holds, or is the paper's.
+    random_state : None, int, numpy Generator or RandomState
+        None for a private release.
+    pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
+        The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`. Those that the domain makes always true,
+        always false or equal to an earlier one are left out.
+    domain : Domain, optional
+        What is publicly known about the attributes; inferred from the data by default, which voids a guarantee.
+    literals, classes, n_quantiles, quantile_share
+        As for :class:`~glassine.PrivateRuleListClassifier`. Without privacy, quantiles are those of the data.
+    leaf_counts_share : float, optional
+        Share of epsilon for the class counts of the rules, from which the predictions follow, in (0, 1). The default
+        follows from epsilon alone. As published the split is the paper's.
+    confidence : float, default=0.99
+        The paper's C: how surely its published support check holds.
+    ledger, dataset, progress
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Attributes
+    ----------
+    model_ : RuleList
+        The published rule list. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: with a mechanism and ``accounting="strict"``: ``(epsilon, delta)``-differential privacy for adding or
+    removing one record, of everything that is kept; delta is 0 unless the mechanism needs one. With
+    ``accounting="published"`` or ``mechanism=None``: none. See ``greedy_rule_list.md`` and :attr:`certificate_`.
+
+    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Edge cases: Without any rule the list is its default rule. Private lists have ``max_rules`` rules unless the pool,
+    the noisy support or the absence of a better rule ends them sooner; "counted-gini" never stops early. In strict
+    form, and without privacy, a rule that by the domain's logic can take nothing or leave nothing is passed over.
+
+    References
+    ----------
+    Ly, Ferry, Huguet, Gambs and Aivodji, *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule
+    Lists* (2024), Algorithms 1 to 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (2000, 4))
+    >>> y = X[:, 0] & X[:, 1]
+    >>> domain = Domain.binary(["a", "b", "c", "d"])
+    >>> rules = GreedyRuleListClassifier(
+    ...     2, mechanism="counted-gini", epsilon=1.0, domain=domain, classes=(0, 1), random_state=0
+    ... )
+    >>> rules.fit(X, y).score(X, y), rules.certificate_.epsilon
+    (1.0, 1.0)
+    """
+
+    model_: Any
+    certificate_: Certificate
+
+    def __init__(
+        self,
+        max_rules: int = 5,
+        min_support: float = 0.05,
+        mechanism: str | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        accounting: str = "strict",
+        random_state: Any = None,
+        *,
+        pool: str | Sequence[Sequence[Literal]] = "literals",
+        domain: Domain | None = None,
+        literals: str | Sequence[Literal] = "auto",
+        classes: Sequence[Scalar] | None = None,
+        leaf_counts_share: float | None = None,
+        quantile_share: float = 0.2,
+        n_quantiles: int = 7,
+        confidence: float = 0.99,
+        ledger: Any = None,
+        dataset: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.min_support = min_support
+        self.mechanism = mechanism
+        self.epsilon = epsilon
+        self.delta = delta
+        self.accounting = accounting
+        self.random_state = random_state
+        self.pool = pool
+        self.domain = domain
+        self.literals = literals
+        self.classes = classes
+        self.leaf_counts_share = leaf_counts_share
+        self.quantile_share = quantile_share
+        self.n_quantiles = n_quantiles
+        self.confidence = confidence
+        self.ledger = ledger
+        self.dataset = dataset
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+        """Grow a rule list.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        **unsupported
+            Nothing is accepted; ``sample_weight`` gets an error of its own.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range, missing, or without effect.
+        InvalidDataError
+            If the data do not fit the domain.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
+        """
+        refuse_unsupported(unsupported)
+        self._plan(with_literals=False)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=self.mechanism is not None)
+        pools = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
+        plan = self._plan(with_literals=bool(pools.literals.quantiled))
+        check_progress(self.progress)
+        randomness = Randomness.of(self.random_state)
+        lost = self._charge(plan, intake)
+        literals, events = self._literals(plan, pools, intake, randomness)
+        pool = GreedyPool.of(intake.domain, pools.pool(literals))
+        remaining = Remaining.of(intake, pool.antecedents)
+        growth = self._grow(plan, pool, remaining, randomness)
+        caveats = self._caveats(plan, intake, randomness)
+        model = list_model(
+            growth.drawn,
+            pool.antecedents,
+            counts=growth.counts,
+            attributes=intake.domain.names,
+            classes=intake.classes,
+            source="glassine.GreedyRuleListClassifier",
+            guarantee=None if plan.mechanism is None else self._claim(plan, growth, lost, caveats),
+        )
+        certificate = Certificate.none("exact counts of the records")
+        if plan.mechanism is not None:
+            certificate = Certificate(
+                epsilon=float(plan.total),
+                delta=lost,
+                events=(*events, *growth.events),
+                assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
+                caveats=caveats,
+                public=self._public(intake, pools, pool),
+                model=fingerprint(model),
+            )
+        self._publish(intake.classes, intake.domain)
+        self.model_, self.certificate_ = model, certificate
+        return self
+
+    def memory_needed(self) -> int:
+        """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
+
+        The bit sets of the distinct literals come to an eighth of a byte for each record and literal.
+        """
+        domain, classes = getattr(self, "domain_", self.domain), getattr(self, "classes_", self.classes)
+        if not isinstance(domain, Domain) or classes is None:
+            return int(self._public_class("memory").table_bytes())
+        pools = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
+        return 8 * (len(classes) + 2) * len(pools.pool(pools.literals.widest()))
+
+    def _plan(self, *, with_literals: bool) -> GreedyPlan:
+        return GreedyPlan.of(
+            mechanism=self.mechanism,
+            accounting=self.accounting,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            length=check_whole(self.max_rules, "max_rules", 1, 100),
+            min_support=self.min_support,
+            confidence=self.confidence,
+            counts_share=self.leaf_counts_share,
+            literals_share=self.quantile_share,
+            with_literals=with_literals,
+        )
+
+    def _charge(self, plan: GreedyPlan, intake: Intake) -> float:
+        """Charge the ledger, and return the delta of the fit."""
+        if plan.mechanism is None:
+            if self.ledger is not None or self.dataset is not None:
+                raise InvalidParameterError(
+                    "ledger and dataset have no effect without a mechanism: nothing is spent where nothing is private. "
+                    "Leave them out, or name a mechanism."
+                )
+            return 0.0
+        lost = whole_delta(plan, intake.n_records) if plan.published else float(plan.delta or Fraction(0))
+        note = f"greedy rule list of up to {plan.length} rules, {plan.mechanism}"
+        charge(self.ledger, self.dataset, plan.total, note, delta=Fraction(lost))
+        return lost
+
+    def _literals(
+        self, plan: GreedyPlan, pools: PoolPlan, intake: Intake, randomness: Randomness
+    ) -> tuple[list[Literal], list[Event]]:
+        if plan.mechanism is None:
+            return pools.literals.from_data(intake), []
+        return pools.literals.release(intake, plan.literals, randomness)
+
+    def _grow(self, plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness) -> Growth:
+        if plan.mechanism is None:
+            return grow(pool, remaining, plan.length, plan.support, self.progress)
+        how = grow_as_published if plan.published else grow_strictly
+        return how(plan, pool, remaining, randomness, self.progress)
+
+    def _caveats(self, plan: GreedyPlan, intake: Intake, randomness: Randomness) -> tuple[str, ...]:
+        published = (AS_PUBLISHED, *defects(plan, default_delta=self.delta is None)) if plan.published else ()
+        return (*intake.caveats, *published, *([SEEDED] if randomness.seeded else []))
+
+    def _claim(self, plan: GreedyPlan, growth: Growth, lost: float, caveats: tuple[str, ...]) -> Guarantee:
+        return Guarantee(epsilon=float(plan.total), delta=lost, count_scale=growth.scale, caveats=caveats)
+
+    def _public(self, intake: Intake, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
+        return {
+            "model class": f"rule lists of up to {self.max_rules} rules of the pool",
+            "mechanism": self.mechanism,
+            "accounting": self.accounting,
+            "minimum support": float(self.min_support),
+            "pool": pools.text(),
+            "literals": pools.literals.text(),
+            "different rules": len(pool.antecedents),
+            "classes": list(intake.classes),
+        }
+
+    def _widest(self, domain: Domain, n_classes: int) -> ListClass:
+        pools = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
+        logic = RuleLogic.of(domain, pools.pool(pools.literals.widest()))
+        return ListClass(logic=logic, length=int(self.max_rules), n_classes=n_classes)
