@@ -53,6 +53,18 @@ PEERS = (
     Peer("oracle", "numpy", "run_oracle.py"),
 )
 
+# Private learners, whose claims benchmarks/verification.py tests; they have no part in optimal.py.
+PRIVATE_PEERS = (
+    # Its trees use what scikit-learn 1.9 took away.
+    Peer(
+        "diffprivlib",
+        "diffprivlib.models",
+        "run_diffprivlib.py",
+        requirements=("diffprivlib==0.6.6", "scikit-learn<1.9"),
+        pythons=("3.12", "3.11", "3.10"),
+    ),
+)
+
 
 class Missing(Exception):
     """A peer cannot run; the message says why."""
@@ -140,11 +152,13 @@ def prepare(peer: Peer, folder: Path) -> Path:
 def main() -> None:
     """Make what is not there and print a line for each peer; the exit status says whether one is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peers", nargs="+", choices=[peer.name for peer in PEERS], help="only these")
+    parser.add_argument(
+        "--peers", nargs="+", choices=[peer.name for peer in (*PEERS, *PRIVATE_PEERS)], help="only these"
+    )
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder of the environments (default: %(default)s)")
     arguments = parser.parse_args()
     missing = False
-    for peer in PEERS:
+    for peer in (*PEERS, *PRIVATE_PEERS):
         if arguments.peers and peer.name not in arguments.peers:
             continue
         try:

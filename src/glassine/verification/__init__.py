@@ -1,5 +1,13 @@
-"""Verification: does a mechanism keep what it claims? By enumeration where the output distribution is known."""
+"""Verification: does a mechanism keep what it claims? By enumeration where its law is known, else by many runs."""
 
 from glassine.verification.exhaustive import ExhaustiveResult, multisets, verify_exhaustively
+from glassine.verification.statistical import LowerBound, lower_bound, lower_bound_from_outputs
 
-__all__ = ["ExhaustiveResult", "multisets", "verify_exhaustively"]
+__all__ = [
+    "ExhaustiveResult",
+    "LowerBound",
+    "lower_bound",
+    "lower_bound_from_outputs",
+    "multisets",
+    "verify_exhaustively",
+]

@@ -1,0 +1,382 @@
+"""Lower bounds on the privacy of this package's learners and mechanisms, and of peers.
+
+``python benchmarks/verification.py [mechanisms] [learners] [published] [peers] [--runs N]``. Every row is a
+claim, the worst pair that was found, and the bound from fresh runs. diffprivlib needs an environment of its own:
+``benchmarks/peers/environments.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import asinh
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
+
+import numpy as np  # noqa: E402 - after the path is set
+
+from glassine import Domain, PrivateRuleListClassifier, PrivateTreeClassifier  # noqa: E402
+from glassine.learners.greedy_rule_list import GreedyRuleListClassifier  # noqa: E402
+from glassine.privacy.mechanisms import (  # noqa: E402
+    CAUCHY_SLACK,
+    cauchy,
+    discrete_gaussian,
+    discrete_laplace,
+    gaussian,
+    geometric,
+    laplace,
+)
+from glassine.privacy.quantiles import private_quantiles  # noqa: E402
+from glassine.privacy.randomness import Randomness  # noqa: E402
+from glassine.privacy.selection import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
+from glassine.verification import LowerBound, lower_bound_from_outputs  # noqa: E402
+from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
+from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402
+
+MECHANISMS = (
+    "smooth-laplace",
+    "smooth-cauchy",
+    "global-laplace",
+    "global-gaussian",
+    "global-exponential",
+    "noisy-counts",
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is verified: a learner or mechanism, pairs of neighbors, and the claim with what else the search takes."""
+
+    name: str
+    learner: Any
+    pairs: Sequence[Pair]
+    options: dict[str, Any] = field(default_factory=dict)
+    runs: int = 20_000
+
+    def verify(self, runs: int, **more: Any) -> tuple[str, LowerBound]:
+        """Return the name of the worst pair and its bound from fresh runs."""
+        preliminary = max(100, runs // 20)
+        found = search(self.learner, self.pairs, runs=runs, preliminary=preliminary, **self.options, **more)
+        return found.pair.name, found.bound
+
+
+def _table(records: Sequence[str]) -> tuple[Any, Any]:
+    return np.array([[record] for record in records], dtype=object), np.zeros(len(records))
+
+
+def _votes(background: Sequence[str], extra: str) -> Pair:
+    """Return a pair of data sets of one column of names."""
+    return Pair(name=f"{len(background)} and {extra!r}", d0=_table(background), d1=_table([*background, extra]))
+
+
+def _on_scores(choose: Callable[..., int], monotone: bool) -> Callable[[Any, int | None], int]:
+    """Return a selection among three candidates; a record votes for its name, or against all others."""
+
+    def run(dataset: Any, seed: int | None) -> int:
+        names = dataset[0][:, 0].tolist()
+        votes = [names.count(name) for name in "abc"]
+        scores = votes if monotone else [vote - (len(names) - vote) for vote in votes]
+        return choose(scores, 1.0, 1, monotone, randomness=Randomness.of(seed))
+
+    return run
+
+
+def _noise(mechanism: Callable[..., Any], *arguments: Any, **more: Any) -> Callable[[Any, int | None], float]:
+    """Return the noisy number of records."""
+    return lambda dataset, seed: float(mechanism(len(dataset[1]), *arguments, Randomness.of(seed), **more))
+
+
+def _quantiles(number: int) -> Callable[[Any, int | None], Any]:
+    def run(dataset: Any, seed: int | None) -> Any:
+        column = dataset[0][:, 0].astype(float)
+        return private_quantiles(column, [0.5, 1.5, 2.5, 3.5], number, 1.0, Randomness.of(seed))[0]
+
+    return run
+
+
+def _numbers(background: Sequence[int], extra: int) -> Pair:
+    X = np.array(background, dtype=float).reshape(-1, 1)
+    more = np.array([[float(extra)]])
+    name = f"{len(background)} numbers and {extra}"
+    return Pair(name=name, d0=(X, np.zeros(len(X))), d1=(np.vstack([X, more]), np.zeros(len(X) + 1)))
+
+
+def mechanisms() -> list[Subject]:
+    """Return every mechanism of the package, at the pair where it is at its limit."""
+    counts = [_votes(["a"], "b")]
+    votes = [_votes(["b", "c"], "a"), _votes(["a", "b", "c"], "a"), _votes(["a", "a", "b"], "c")]
+    pure: dict[str, Any] = {"epsilon": 1.0, "score": Statistic(statistic=float)}
+    choice: dict[str, Any] = {"epsilon": 1.0, "score": Distinguisher(models=())}
+    middle = [_numbers([0] * 4 + [2] * 4, extra) for extra in (0, 4)] + [
+        _numbers([0, 1, 2, 3], extra) for extra in (0, 4)
+    ]
+    slack = 2 * asinh(0.5) + CAUCHY_SLACK
+    return [
+        Subject("laplace", _noise(laplace, 1.0), counts, pure),
+        Subject("discrete_laplace", _noise(discrete_laplace, 1.0), counts, pure),
+        Subject("geometric", _noise(geometric, 1.0, lower=0, upper=5), counts, pure),
+        Subject("gaussian, mu = 1", _noise(gaussian, 1.0), counts, {"mu": 1.0, "score": Statistic(statistic=float)}),
+        # Wide against the grid of whole numbers, on which it is all but Gaussian.
+        Subject(
+            "discrete_gaussian, mu = 1/3", _noise(discrete_gaussian, 3.0), counts, {"mu": 1 / 3, "score": pure["score"]}
+        ),
+        Subject("cauchy", _noise(cauchy, 1.0, granularity=2.0**-40), counts, {**pure, "epsilon": slack}),
+        *(
+            Subject(f"{choose.__name__}{', monotone' if monotone else ''}", _on_scores(choose, monotone), votes, choice)
+            for choose in (exponential_mechanism, permute_and_flip, report_noisy_max)
+            for monotone in (True, False)
+        ),
+        Subject("private_quantiles, 1", _quantiles(1), middle, choice),
+        Subject("private_quantiles, 3", _quantiles(3), middle, choice),
+    ]
+
+
+BINARY = Domain.binary(["a", "b", "c"])
+
+
+def _small() -> list[Pair]:
+    """Return the worst pairs of a small table, and one of a single record with its opposite."""
+    X = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
+    one, other = np.array([[0, 0, 0]]), np.array([[1, 0, 0]])
+    both = Pair(
+        name="one record and another that one literal tells apart",
+        d0=(one, np.array([0])),
+        d1=(np.vstack([one, other]), np.array([0, 1])),
+    )
+    return [both, *(pair for pair in worst_pairs(X, X[:, 0], domain=BINARY) if "label 1" in pair.name)]
+
+
+def _greedy(mechanism: str, accounting: str, epsilon: float, rules: int) -> GreedyRuleListClassifier:
+    needs_delta = mechanism in {"smooth-laplace", "global-gaussian"}
+    return GreedyRuleListClassifier(
+        rules,
+        0.0 if accounting == "published" else 0.05,
+        mechanism=mechanism,
+        epsilon=epsilon,
+        delta=1e-6 if needs_delta else None,
+        accounting=accounting,
+        # The lowest threshold of the support check, so that lists of few records grow.
+        confidence=0.6 if accounting == "published" else 0.99,
+        domain=BINARY,
+        classes=(0, 1),
+    )
+
+
+def _claim(mechanism: str, epsilon: float) -> dict[str, Any]:
+    return {"epsilon": epsilon, "delta": 1e-6 if mechanism in {"smooth-laplace", "global-gaussian"} else 0.0}
+
+
+def learners() -> list[Subject]:
+    """Return every private learner of the package."""
+    shared: dict[str, Any] = {"domain": BINARY, "classes": (0, 1), "epsilon": 1.0}
+    pairs, learned = _small(), {"score": Distinguisher(models=("logistic",))}
+    claim: dict[str, Any] = {"epsilon": 1.0, **learned}
+    return [
+        Subject("PrivateTreeClassifier", PrivateTreeClassifier(2, **shared), pairs, claim),
+        Subject(
+            "PrivateTreeClassifier, half for counts",
+            PrivateTreeClassifier(1, leaf_counts_share=0.5, **shared),
+            pairs,
+            claim,
+        ),
+        Subject(
+            "PrivateTreeClassifier, one leaf, nine tenths for counts",
+            PrivateTreeClassifier(1, leaf_counts_share=0.9, split_weight=1e-6, **shared),
+            pairs[:1],
+            claim,
+        ),
+        Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, claim),
+        *(
+            Subject(
+                f"greedy, {mechanism}, strict",
+                _greedy(mechanism, "strict", 1.0, 2),
+                pairs,
+                {**_claim(mechanism, 1.0), **learned},
+            )
+            for mechanism in (*MECHANISMS, "counted-gini")
+        ),
+    ]
+
+
+def _cell(fitted: Any) -> dict[str, float]:
+    """Return which rule was chosen, and whether the second class was seen at all, alone and together."""
+    model = fitted.model_
+    rule = str(model.rules[0].antecedent[0]) if len(model.rules) > 1 else "none"
+    seen = sum(cell.evidence.counts[1] for cell in model.cells)
+    tells = rule.startswith(("a", "not a"))
+    return {"tells": float(tells), "rules": float(len(model.rules)), "seen": float(seen), "both": seen * tells}
+
+
+def published() -> list[Subject]:
+    """Return the mechanisms of the paper as they are printed, for lists of one rule."""
+    pairs = _small()[:1]
+    score = Distinguisher(features=_cell, models=("boosting",))
+    return [
+        Subject(
+            f"greedy, {mechanism}, as published",
+            _greedy(mechanism, "published", 1.0, 1),
+            pairs,
+            {**_claim(mechanism, 1.0), "score": score},
+        )
+        for mechanism in MECHANISMS
+    ]
+
+
+def ebm_classes(dataset: Any, seed: int | None) -> bool:
+    """Fit interpret's private classifier on one column of names; return whether the outlier's name is in the model."""
+    from interpret.privacy import DPExplainableBoostingClassifier
+
+    model = DPExplainableBoostingClassifier(
+        feature_types=["nominal"], epsilon=1.0, delta=1e-6, random_state=seed, n_jobs=1
+    )
+    with warnings.catch_warnings():
+        # It warns of the seed.
+        warnings.simplefilter("ignore")
+        model.fit(dataset[0], dataset[1])
+    return "zzz" in model.bins_[0][0]
+
+
+def ebm_target(dataset: Any, seed: int | None) -> float:
+    """Fit interpret's private regression on a target in [99, 100]; return the sum of the predictions over the bins.
+
+    Each round adds the noisy sum of residuals divided by the published bin weights. Weighted back, the sum over
+    all rounds is left, in which every record counts with 100 times the declared sensitivity: residuals start at y.
+    """
+    from interpret.privacy import DPExplainableBoostingRegressor
+
+    model = DPExplainableBoostingRegressor(
+        feature_types=["continuous"],
+        privacy_bounds={0: (0, 1)},
+        privacy_target_min=99,
+        privacy_target_max=100,
+        epsilon=1.0,
+        delta=1e-6,
+        random_state=seed,
+        n_jobs=1,
+    )
+    with warnings.catch_warnings():
+        # It warns of the seed.
+        warnings.simplefilter("ignore")
+        model.fit(dataset[0], dataset[1])
+    return float((model.intercept_ + model.term_scores_[0]) @ model.bin_weights_[0])
+
+
+def interpret_subjects() -> list[Subject]:
+    """Return the two claims of interpret that are tested."""
+    names = _votes(["a"] * 30, "zzz")
+    labels = np.array([0, 1] * 15)
+    alone = Pair(
+        name="30 of one category, and one of another",
+        d0=(names.d0[0], labels),
+        d1=(names.d1[0], np.append(labels, 1)),
+    )
+    X, y = np.array([[0.0], [1.0]]), np.array([99.5, 99.5])
+    target = Pair(
+        name="2 records with y in [99, 100], and one more",
+        d0=(X, y),
+        d1=(np.vstack([X, [[0.0]]]), np.append(y, 100.0)),
+    )
+    claim: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+    return [
+        Subject(
+            "interpret, DP-EBM, a category", ebm_classes, [alone], {**claim, "score": Statistic(statistic=float)}, 4000
+        ),
+        Subject("interpret, DP-EBM, y in [99, 100]", ebm_target, [target], {**claim, "score": float}, 4000),
+    ]
+
+
+def diffprivlib_forest(folder: Path, runs: int, confidence: float = 0.99) -> LowerBound:
+    """Return the bound on diffprivlib's forest from its own environment; raise environments.Missing without it."""
+    from environments import HERE, PRIVATE_PEERS, Missing, python_of
+
+    peer = PRIVATE_PEERS[0]
+    with tempfile.TemporaryDirectory() as scratch:
+        output = Path(scratch) / "outputs.json"
+        command = [str(python_of(peer, folder)), str(HERE / peer.runner), str(output), "--runs", str(runs)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - made here
+        if done.returncode != 0:
+            raise Missing(f"its runner ended with {done.returncode}: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+        drawn = json.loads(output.read_text())
+    return lower_bound_from_outputs(
+        drawn["d0"],
+        drawn["d1"],
+        epsilon=1.0,
+        confidence=confidence,
+        score=Statistic(statistic=sum, name="trees that vote as of ten rows"),
+    )
+
+
+def say(text: str) -> None:
+    """Write one line."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def row(name: str, pair: str, bound: LowerBound) -> dict[str, Any]:
+    """Print a row of the table and return it."""
+    claim = f"{bound.parameter} {bound.claim:.3g}" + (f", delta {bound.delta:g}" if bound.delta else "")
+    found = "violated" if bound.violated else "not rejected"
+    say(f"| {name} | {claim} | {bound.runs:,} | {bound.value:.2f} | {found} | {pair} |")
+    return {
+        "name": name,
+        "claim": claim,
+        "runs": bound.runs,
+        "bound": bound.value,
+        "delta_at_claim": bound.delta_at_claim,
+        "confidence": bound.confidence,
+        "verdict": bound.verdict,
+        "pair": pair,
+        "event": bound.event,
+    }
+
+
+def main() -> None:
+    """Print a table of all bounds; the exit status says whether a learner or mechanism of ours was accused."""
+    parts: dict[str, Callable[[], list[Subject]]] = {
+        "mechanisms": mechanisms,
+        "learners": learners,
+        "published": published,
+        "peers": interpret_subjects,
+    }
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}; all by default")
+    parser.add_argument("--runs", type=int, help="runs of each row, instead of its own")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--confidence", type=float, default=0.99, help="of each row (default: %(default)s)")
+    parser.add_argument("--environments", type=Path, help="folder of the peers' environments")
+    parser.add_argument("--json", type=Path, help="also write the rows here")
+    given = parser.parse_args()
+    rows, accused = [], []
+    say("| what | claim | runs | lower bound | verdict | pair |")
+    say("|---|---|---|---|---|---|")
+    for part in given.parts or parts:
+        for subject in parts[part]():
+            runs = given.runs or subject.runs
+            pair, bound = subject.verify(runs, workers=given.workers, confidence=given.confidence)
+            rows.append(row(subject.name, pair, bound))
+            if bound.violated and part in {"mechanisms", "learners"}:
+                accused.append(subject.name)
+    if not given.parts or "peers" in given.parts:
+        from environments import FOLDER, Missing
+
+        try:
+            bound = diffprivlib_forest(given.environments or FOLDER, given.runs or 10_000, given.confidence)
+            rows.append(row("diffprivlib, forest", "10 rows, labels in turn, and one row at the end", bound))
+        except Missing as reason:
+            say(f"\ndiffprivlib: missing: {reason}")
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=2) + "\n")
+    sys.exit(int(bool(accused)))
+
+
+if __name__ == "__main__":
+    main()

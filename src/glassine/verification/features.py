@@ -1,0 +1,143 @@
+"""Features of outputs: of models, arrays, numbers, text and JSON, as one flat mapping of names to numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from glassine.errors import UnsupportedModelError
+from glassine.models import DecisionTree, RuleList
+
+__all__ = ["Features", "features_of"]
+
+Features: TypeAlias = dict[str, float]
+"""What a distinguisher sees of an output; a name that is absent counts as 0."""
+
+LONGEST = 2000
+"""Parts of an output beyond it are seen through its hash alone."""
+
+
+def features_of(output: Any) -> Features:
+    """Return features of an output: presence of every part, every number, and a hash of the whole.
+
+    A fitted private learner is seen through all that it releases: its model, its certificate and its classes. Of a
+    tree or a rule list the features are its literals with their places, the labels, the counts, and the structure.
+
+    Parameters
+    ----------
+    output : fitted learner, DecisionTree, RuleList, array, number, text, None, mapping or sequence
+        What a run returned. Mappings and sequences may hold each other.
+
+    Returns
+    -------
+    dict of str to float
+        Numbers under their place; 1 under ``place = value`` for what is present.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is anything else, such as a fitted model of another library.
+
+    Examples
+    --------
+    >>> found = features_of({"names": ["a", "b"], "weight": 0.5})
+    >>> found[".names has b"], found[".weight"]
+    (1.0, 0.5)
+    """
+    out: Features = {}
+    for name, value in _parts(output, ""):
+        out[name] = value
+        if len(out) >= LONGEST:
+            break
+    whole = hashlib.sha256("\n".join(f"{name}\t{value!r}" for name, value in _parts(output, "")).encode())
+    out[f"whole = {whole.hexdigest()[:12]}"] = 1.0
+    return out
+
+
+def _parts(output: Any, place: str) -> Iterator[tuple[str, float]]:
+    if isinstance(output, DecisionTree | RuleList):
+        yield from _model_parts(output, place)
+    elif hasattr(output, "model_") and isinstance(output.model_, DecisionTree | RuleList):
+        yield from _learner_parts(output, place)
+    elif isinstance(output, str | bytes | None):
+        yield f"{place} = {output!s}", 1.0
+    elif isinstance(output, bool | np.bool_):
+        yield f"{place} = {bool(output)}", 1.0
+    elif isinstance(output, int | float | np.number):
+        yield from _number_parts(output, place)
+    elif isinstance(output, np.ndarray):
+        yield f"{place} has shape {output.shape}", 1.0
+        for i, value in enumerate(output.ravel().tolist()):
+            yield from _parts(value, f"{place}[{i}]")
+    elif isinstance(output, Mapping):
+        for key in output:
+            yield f"{place} has {key!s}", 1.0
+            yield from _parts(output[key], f"{place}.{key!s}")
+    elif isinstance(output, Sequence):
+        yield from _sequence_parts(output, place)
+    elif isinstance(output, Set):
+        yield from ((f"{place} has {item}", 1.0) for item in sorted(map(str, output)))
+    else:
+        raise UnsupportedModelError(
+            f"there are no features for an output of type {type(output).__name__}. Pass "
+            "score=Distinguisher(features=...) with a function from an output to a mapping of names to numbers."
+        )
+
+
+def _number_parts(output: Any, place: str) -> Iterator[tuple[str, float]]:
+    value = float(output.real)
+    if math.isfinite(value):
+        yield place or "value", value
+    else:
+        yield f"{place} = {value}", 1.0
+    # What the float rounds away, and whether there is a number at all.
+    yield f"{place} is a number", 1.0
+
+
+def _sequence_parts(output: Sequence[Any], place: str) -> Iterator[tuple[str, float]]:
+    yield f"{place} length", float(len(output))
+    for i, item in enumerate(output):
+        if isinstance(item, str):
+            yield f"{place} has {item}", 1.0
+        yield from _parts(item, f"{place}[{i}]")
+
+
+def _learner_parts(learner: Any, place: str) -> Iterator[tuple[str, float]]:
+    yield from _model_parts(learner.model_, place)
+    for label in getattr(learner, "classes_", ()):
+        yield f"{place} class {label!s}", 1.0
+    certificate = getattr(learner, "certificate_", None)
+    if certificate is not None:
+        stated = certificate.to_dict()
+        # It follows from the model; everything else must not depend on the records.
+        stated.pop("model", None)
+        text = json.dumps(stated, sort_keys=True, default=str)
+        yield f"{place} certificate = {hashlib.sha256(text.encode()).hexdigest()[:12]}", 1.0
+
+
+def _model_parts(model: DecisionTree | RuleList, place: str) -> Iterator[tuple[str, float]]:
+    yield f"{place} cells", float(len(model.cells))
+    for literal in model.literals:
+        yield f"{place} tests {literal}", 1.0
+    structure = " | ".join(f"{cell.inside} {cell.outside}" for cell in model.cells)
+    yield f"{place} structure = {hashlib.sha256(structure.encode()).hexdigest()[:12]}", 1.0
+    total = 0.0
+    for i, cell in enumerate(model.cells):
+        where = " and ".join(map(str, cell.inside)) or "else"
+        evidence = cell.evidence
+        yield f"{place} rule {i} is {where}", 1.0
+        yield f"{place} {where} predicts {evidence.prediction}", 1.0
+        for label, count in enumerate(evidence.counts or ()):
+            yield f"{place} {where} count {label}", float(count)
+            yield f"{place} cell {i} count {label}", float(count)
+            total += count
+        for name in ("size", "error_rate", "value"):
+            value = getattr(evidence, name)
+            if value is not None:
+                yield f"{place} {where} {name}", float(value)
+    yield f"{place} total", total

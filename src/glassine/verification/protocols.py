@@ -1,0 +1,97 @@
+"""The three parts of a statistical verification: what draws outputs, what tells them apart, what bounds the privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Bound", "Event", "FloatArray", "Progress", "Relation", "Score", "Source", "verdict"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the runs done and the runs in all."""
+
+Relation: TypeAlias = Literal["add-or-remove-one", "replace-one"]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Draws one output: a learner or a mechanism, ready to run on any data set."""
+
+    def draw(self, dataset: Any, seed: int | None) -> Any:
+        """Return one output for a data set; ``seed`` makes it repeatable, None leaves it to the source."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A set of outputs, fixed before the runs that are counted; its occurrence is the guess "the second data set".
+
+    Attributes
+    ----------
+    name : str
+        What occurs.
+    occurs : callable
+        From kept outputs, a sequence, to an array of bools of the same length.
+    """
+
+    name: str
+    occurs: Callable[[Sequence[Any]], npt.NDArray[np.bool_]]
+
+
+class Bound(Protocol):
+    """Turns upper limits on the two error rates of a test into a lower bound on a privacy parameter."""
+
+    @property
+    def parameter(self) -> str:
+        """Name of the parameter."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """How the bound follows from the error rates, in words."""
+        ...
+
+    def values(self, false_positive_rate: FloatArray, false_negative_rate: FloatArray) -> FloatArray:
+        """Return the least parameter with which a test of at most these error rates can exist, elementwise."""
+        ...
+
+
+@runtime_checkable
+class Score(Protocol):
+    """Tells outputs of two data sets apart: keeps what it needs of an output, and fixes events on training runs."""
+
+    @property
+    def train_share(self) -> float:
+        """Share of the runs on which the events are chosen, in [0, 1); these runs are never counted."""
+        ...
+
+    def keep(self, output: Any) -> Any:
+        """Return what is kept of an output; called where the output was drawn."""
+        ...
+
+    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Callable[..., FloatArray]) -> tuple[Event, ...]:
+        """Return the events to be counted on fresh runs.
+
+        Parameters
+        ----------
+        kept0, kept1 : sequence
+            What was kept of the training runs on the two data sets.
+        rate : callable
+            From arrays of false positives and false negatives among the training runs to how good such events are.
+        """
+        ...
+
+
+def verdict(parameter: str, value: float, claim: float | None, confidence: float) -> str:
+    """Word the result of a test: never that something is safe."""
+    if claim is None:
+        return f"{parameter} is at least {value:.4g} at confidence {confidence:g}; no claim was tested"
+    if value > claim:
+        return f"violated: {parameter} is at least {value:.4g} at confidence {confidence:g}, claimed {claim:.4g}"
+    return f"not rejected at confidence {confidence:g} (this is no evidence of safety)"

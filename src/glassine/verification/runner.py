@@ -1,0 +1,76 @@
+"""The runner: many independent outputs on two data sets, in one process or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from glassine.domain.attributes import is_whole
+from glassine.errors import InvalidParameterError
+from glassine.verification.protocols import Progress, Score, Source
+from glassine.verification.sources import check_seed
+
+__all__ = ["draw_outputs"]
+
+
+def draw_outputs(
+    source: Source,
+    score: Score,
+    d0: Any,
+    d1: Any,
+    each: int,
+    *,
+    seed: int | None = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Return what a score keeps of so many independent outputs on each of two data sets."""
+    if not is_whole(workers) or not (workers >= 1 or workers == -1):
+        raise InvalidParameterError(f"workers must be a whole number of at least 1, or -1 for all, got {workers!r}.")
+    seeds = _seeds(seed, 2 * each)
+    tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
+    kept: tuple[list[Any], list[Any]] = ([], [])
+    done = 0
+    for (which, chunk), found in zip(tasks, _ran(source, score, (d0, d1), tasks, workers), strict=True):
+        kept[which].extend(found)
+        done += len(chunk)
+        if progress is not None:
+            progress(done, 2 * each)
+    return kept
+
+
+def _ran(
+    source: Source, score: Score, datasets: tuple[Any, Any], tasks: list[tuple[int, list[int | None]]], workers: int
+) -> Iterator[list[Any]]:
+    if workers == 1:
+        return (_run(source, score, datasets[which], chunk) for which, chunk in tasks)
+    from sklearn.utils.parallel import Parallel, delayed
+
+    found: Iterator[list[Any]] = Parallel(n_jobs=workers, return_as="generator")(
+        delayed(_run)(source, score, datasets[which], chunk) for which, chunk in tasks
+    )
+    return found
+
+
+def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) -> list[Any]:
+    return [score.keep(source.draw(dataset, seed)) for seed in seeds]
+
+
+def _chunks(seeds: list[int | None], workers: int) -> Iterator[list[int | None]]:
+    # Enough parts for a steady progress, few enough to make their transport cheap.
+    size = 1 if workers == 1 else max(1, len(seeds) // 40)
+    for start in range(0, len(seeds), size):
+        yield seeds[start : start + size]
+
+
+def _seeds(seed: int | None, number: int) -> list[int | None]:
+    """Return different seeds of 31 bits, which every library takes."""
+    if seed is None:
+        return [None] * number
+    rng = np.random.default_rng(check_seed(seed))
+    found: dict[int | None, None] = {}
+    while len(found) < number:
+        found.update(dict.fromkeys(rng.integers(0, 2**31 - 1, size=number).tolist()))
+    return list(found)[:number]

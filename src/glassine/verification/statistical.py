@@ -1,0 +1,403 @@
+"""Statistical verification: lower bounds on the privacy parameters of a learner or mechanism, from many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glassine.domain.attributes import is_whole
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
+from glassine.verification.bounds import (
+    EpsilonBound,
+    GaussianBound,
+    check_probability,
+    clopper_pearson_upper,
+    delta_lower_bound,
+)
+from glassine.verification.protocols import Bound, Event, FloatArray, Progress, Relation, Score, verdict
+from glassine.verification.runner import draw_outputs
+from glassine.verification.scores import score_of
+from glassine.verification.sources import check_neighbors, source_of
+
+__all__ = ["LowerBound", "lower_bound", "lower_bound_from_outputs"]
+
+FEWEST_RUNS = 40
+"""Runs below which no bound could say anything."""
+
+GAUSSIAN = "the mechanism's trade-off curve is that of a Gaussian"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowerBound:
+    """What the runs on two neighboring data sets show of a privacy parameter. A bound from below is never a guarantee.
+
+    Guarantee
+    ---------
+    With probability at least ``confidence`` over the runs, all of ``value``, ``epsilon``, ``mu`` and
+    ``delta_at_claim`` are at most their true values for these two data sets, and so for the mechanism, under the
+    stated ``assumptions``; see ``bounds.md``.
+
+    Attributes
+    ----------
+    parameter : str
+        What is bounded, and claimed: "epsilon", "mu", or that of a family of trade-off curves.
+    value : float
+        Lower bound on it.
+    epsilon : float
+        Lower bound on epsilon at ``delta``, without any assumption on the mechanism.
+    mu : float
+        Lower bound on mu (GDP), without any assumption on the mechanism.
+    delta : float
+        Delta of ``epsilon``.
+    claim : float or None
+        What is claimed of the parameter; None where nothing was tested.
+    claimed_epsilon : float or None
+        The claimed epsilon, if there is one.
+    delta_at_claim : float or None
+        Lower bound on delta at the claimed epsilon.
+    confidence : float
+        Of all bounds together.
+    method : str
+        How they were found.
+    assumptions : tuple of str
+        What they rest on.
+    relation : str
+        How the two data sets differ.
+    event : str
+        The test that was counted: its occurrence is the guess "second data set".
+    false_positives, false_negatives : int
+        Its errors in the counted runs.
+    counted0, counted1 : int
+        Counted runs on the two data sets.
+    runs : int
+        All runs, those for choosing the event included.
+    """
+
+    parameter: str
+    value: float
+    epsilon: float
+    mu: float
+    delta: float
+    claim: float | None
+    claimed_epsilon: float | None
+    delta_at_claim: float | None
+    confidence: float
+    method: str
+    assumptions: tuple[str, ...]
+    relation: str
+    event: str
+    false_positives: int
+    false_negatives: int
+    counted0: int
+    counted1: int
+    runs: int
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted. False is no evidence of safety."""
+        return self.claim is not None and self.value > self.claim
+
+    @property
+    def verdict(self) -> str:
+        """The result in words."""
+        return verdict(self.parameter, self.value, self.claim, self.confidence)
+
+    @property
+    def advantage(self) -> float:
+        """Share of true minus share of false positives in the counted runs; an estimate, not a bound."""
+        return 1 - self.false_positives / self.counted0 - self.false_negatives / self.counted1
+
+    def gaussian_epsilon(self, delta: float) -> float:
+        """Return the epsilon at a delta that ``mu`` means for a mechanism whose trade-off curve is Gaussian."""
+        check_probability(delta, "delta")
+        return epsilon_from_mu(self.mu, delta)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.verdict}.",
+            f"epsilon >= {self.epsilon:.4g} at delta = {self.delta:g}, mu >= {self.mu:.4g}, with confidence "
+            f"{self.confidence:g}.",
+            f"Method: {self.method}. Data sets: {self.relation}.",
+            f"Event: {self.event}; it errs {self.false_positives} of {self.counted0} and {self.false_negatives} of "
+            f"{self.counted1} times. Runs: {self.runs}.",
+            f"Assumes: {'; '.join(self.assumptions)}.",
+        ]
+        if self.delta_at_claim is not None:
+            lines.insert(2, f"At the claimed epsilon = {self.claimed_epsilon:g}, delta >= {self.delta_at_claim:.4g}.")
+        return "\n".join(lines)
+
+
+def lower_bound(
+    learner: Any,
+    d0: Any,
+    d1: Any,
+    *,
+    runs: int = 1000,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    mu: float | None = None,
+    confidence: float = 0.95,
+    score: Score | Callable[[Any], float] | None = None,
+    bound: Bound | None = None,
+    claim: float | None = None,
+    relation: Relation = "add-or-remove-one",
+    seed: int | None = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> LowerBound:
+    """Run a learner or mechanism many times on two neighboring data sets, and bound its privacy parameter from below.
+
+    An event is chosen on one part of the runs and counted on the rest; its two error rates, with Clopper-Pearson
+    limits, exclude every smaller parameter.
+
+    Guarantee
+    ---------
+    With probability at least ``confidence`` the bounds are at most the true parameters for these data sets, in finite
+    samples, under the result's assumptions; see ``bounds.md``. A claim that is not rejected is not shown to hold.
+
+    Parameters
+    ----------
+    learner : estimator, callable or Source
+        A private estimator, fitted to data sets ``(X, y)``; or a function ``mechanism(dataset, seed)``.
+    d0, d1 : data set
+        Two neighbors: tuples ``(X, y)``, frames, arrays or sequences of records.
+    runs : int, default=1000
+        Runs in all, one half on each data set; at least 40.
+    epsilon, delta : float, default None and 0
+        The claim to test; the bound on epsilon is at this delta even without a claim.
+    mu : float, optional
+        A claim of mu-GDP, instead of epsilon.
+    confidence : float, default=0.95
+        In (0, 1).
+    score : Score or callable, optional
+        What tells outputs apart: a function from an output to a number, whose threshold is chosen on training runs, or
+        an object of ``glassine.verification.scores``. By default a learned distinguisher.
+    bound : EpsilonBound, GaussianBound or the like, optional
+        By default ``EpsilonBound``, or ``GaussianBound`` for a claim of mu. With ``GaussianBound`` a claim of
+        epsilon and delta is taken for that of a Gaussian mechanism, an assumption that the result states.
+    claim : float, optional
+        What is claimed of the parameter of another ``bound``.
+    relation : {"add-or-remove-one", "replace-one"}, default="add-or-remove-one"
+        The relation for which the claim is made; other pairs are refused.
+    seed : int or None, default=0
+        Makes the runs repeatable. None draws from the operating system: then what is released is tested, not a seeded
+        twin of it.
+    workers : int, default=1
+        Processes; -1 takes all cores.
+    progress : callable, optional
+        Called with the runs done and the runs in all.
+
+    Returns
+    -------
+    LowerBound
+        Bounds, claim and verdict.
+
+    Raises
+    ------
+    InvalidDataError
+        If the data sets are not neighbors.
+    InvalidParameterError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    A count with Laplace noise of half the scale that epsilon = 1 needs:
+
+    >>> def careless(records, seed):
+    ...     return len(records) + np.random.default_rng(seed).laplace(scale=0.5)
+    >>> found = lower_bound(careless, ["a"], ["a", "b"], runs=2000, epsilon=1.0, score=float)
+    >>> found.violated, round(found.epsilon, 2)
+    (True, 1.57)
+    """
+    plan = _Plan.of(
+        epsilon=epsilon, delta=delta, mu=mu, confidence=confidence, score=score, bound=bound, claim=claim, runs=runs
+    )
+    source = source_of(learner)
+    how = f"{check_neighbors(d0, d1, relation)} ({relation})"
+    kept0, kept1 = draw_outputs(source, plan.score, d0, d1, runs // 2, seed=seed, workers=workers, progress=progress)
+    assumptions = ("runs are independent",)
+    if seed is not None:
+        assumptions = ("seeded runs are like independent ones",)
+    return plan.judge(kept0, kept1, how, assumptions)
+
+
+def lower_bound_from_outputs(
+    outputs0: Sequence[Any],
+    outputs1: Sequence[Any],
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    mu: float | None = None,
+    confidence: float = 0.95,
+    score: Score | Callable[[Any], float] | None = None,
+    bound: Bound | None = None,
+    claim: float | None = None,
+    relation: str = "neighbors, as stated by the caller",
+) -> LowerBound:
+    """Bound a privacy parameter from below from outputs that were drawn elsewhere.
+
+    Guarantee
+    ---------
+    That of ``lower_bound``, if the outputs are those of independent runs on two neighboring data sets; see
+    ``bounds.md``.
+
+    Parameters
+    ----------
+    outputs0, outputs1 : sequence
+        Outputs on the first and on the second data set, at least 20 of each.
+    epsilon, delta, mu, confidence, score, bound, claim
+        As in ``lower_bound``.
+    relation : str
+        How the data sets differ, for the result.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = lower_bound_from_outputs(rng.normal(0, 1, 2000), rng.normal(2, 1, 2000), mu=1.0, score=float)
+    >>> found.violated, round(found.mu, 2)
+    (True, 1.94)
+    """
+    runs = 2 * min(len(outputs0), len(outputs1))
+    plan = _Plan.of(
+        epsilon=epsilon, delta=delta, mu=mu, confidence=confidence, score=score, bound=bound, claim=claim, runs=runs
+    )
+    kept0, kept1 = ([plan.score.keep(output) for output in outputs] for outputs in (outputs0, outputs1))
+    return plan.judge(kept0, kept1, relation, ("outputs are those of independent runs",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """The checked parameters of a verification."""
+
+    score: Score
+    bound: Bound
+    delta: float
+    claim: float | None
+    claimed_epsilon: float | None
+    confidence: float
+    assumptions: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: float | None,
+        delta: float,
+        mu: float | None,
+        confidence: float,
+        score: Any,
+        bound: Bound | None,
+        claim: float | None,
+        runs: int,
+    ) -> _Plan:
+        check_probability(confidence, "confidence")
+        if not is_whole(runs) or not runs >= FEWEST_RUNS:
+            raise InvalidParameterError(f"runs must be a whole number of at least {FEWEST_RUNS}, got {runs!r}.")
+        for name, value in (("epsilon", epsilon), ("mu", mu), ("claim", claim)):
+            if value is not None and not 0 <= value < np.inf:
+                raise InvalidParameterError(f"{name} must be a finite number of at least 0, got {value!r}.")
+        if epsilon is not None and mu is not None:
+            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both. Drop one.")
+        check_probability(delta, "delta", zero=True)
+        used = bound or (EpsilonBound(delta=delta) if mu is None else GaussianBound())
+        stated, assumptions = _claim(used, epsilon, delta, mu, claim)
+        return cls(
+            score=score_of(score),
+            bound=used,
+            delta=float(delta),
+            claim=stated,
+            claimed_epsilon=epsilon,
+            confidence=float(confidence),
+            assumptions=assumptions,
+        )
+
+    def judge(self, kept0: list[Any], kept1: list[Any], relation: str, assumptions: tuple[str, ...]) -> LowerBound:
+        """Choose events on the first part of the runs and count them on the rest."""
+        share = self.score.train_share
+        trained0, trained1 = (int(share * len(kept)) for kept in (kept0, kept1))
+        test0, test1 = kept0[trained0:], kept1[trained1:]
+        events = self.score.events(kept0[:trained0], kept1[:trained1], self._rate(trained0, trained1))
+        if not events:
+            raise InvalidParameterError("a score must return at least one event, got none.")
+        alpha = (1 - self.confidence) / (2 * len(events))
+        errors = [_errors(event, test0, test1) for event in events]
+        a = clopper_pearson_upper([positive for positive, _ in errors], len(test0), alpha)
+        b = clopper_pearson_upper([negative for _, negative in errors], len(test1), alpha)
+        values = self.bound.values(a, b)
+        best = int(np.argmax(values))
+        method = f"{self.bound.method}; Clopper-Pearson limits of the error rates of one event"
+        if len(events) > 1:
+            method += f", or {len(events)} by a union bound"
+        if trained0:
+            method += f", chosen on {trained0 + trained1} other runs"
+        at_claim = None
+        if self.claimed_epsilon is not None:
+            pairs = zip(a.tolist(), b.tolist(), strict=True)
+            at_claim = max(delta_lower_bound(one, other, self.claimed_epsilon) for one, other in pairs)
+        return LowerBound(
+            parameter=self.bound.parameter,
+            value=float(values[best]),
+            epsilon=float(EpsilonBound(delta=self.delta).values(a, b).max()),
+            mu=float(GaussianBound().values(a, b).max()),
+            delta=self.delta,
+            claim=self.claim,
+            claimed_epsilon=self.claimed_epsilon,
+            delta_at_claim=at_claim,
+            confidence=self.confidence,
+            method=method,
+            assumptions=(*assumptions, *self.assumptions),
+            relation=relation,
+            event=events[best].name,
+            false_positives=errors[best][0],
+            false_negatives=errors[best][1],
+            counted0=len(test0),
+            counted1=len(test1),
+            runs=len(kept0) + len(kept1),
+        )
+
+    def _rate(self, n0: int, n1: int) -> Callable[..., FloatArray]:
+        """Return what training counts would bound; where they bound nothing, the wider gap wins."""
+        alpha = (1 - self.confidence) / 2
+        upper0 = clopper_pearson_upper(np.arange(n0 + 1), n0, alpha)
+        upper1 = clopper_pearson_upper(np.arange(n1 + 1), n1, alpha)
+
+        def rate(positives: FloatArray, negatives: FloatArray) -> FloatArray:
+            i, j = np.asarray(positives, dtype=int), np.asarray(negatives, dtype=int)
+            gap = 1 - i / max(1, n0) - j / max(1, n1)
+            return np.asarray(self.bound.values(upper0[i], upper1[j]) + 1e-3 * gap, dtype=np.float64)
+
+        return rate
+
+
+def _claim(
+    bound: Bound, epsilon: float | None, delta: float, mu: float | None, claim: float | None
+) -> tuple[float | None, tuple[str, ...]]:
+    """Return what is claimed of the bound's parameter, and what that supposes."""
+    if claim is not None:
+        return float(claim), ()
+    if bound.parameter == "epsilon" and epsilon is not None:
+        if isinstance(bound, EpsilonBound) and bound.delta != delta:
+            raise InvalidParameterError(f"delta must be that of the bound, {bound.delta:g}, got {delta:g}.")
+        return float(epsilon), ()
+    if bound.parameter == "mu" and mu is not None:
+        return float(mu), ()
+    if bound.parameter == "mu" and epsilon is not None:
+        if not (epsilon > 0 and delta > 0):
+            raise InvalidParameterError("a claim with delta = 0 is none of mu-GDP. Pass mu=, or another bound.")
+        return mu_from_epsilon(epsilon, delta), (GAUSSIAN,)
+    if epsilon is not None or mu is not None:
+        raise InvalidParameterError(f"the bound is on {bound.parameter}. State the claim on it with claim=.")
+    return None, ()
+
+
+def _errors(event: Event, test0: list[Any], test1: list[Any]) -> tuple[int, int]:
+    if not (test0 and test1):
+        raise InvalidDataError("no runs are left to be counted. Lower train_share, or raise runs.")
+    occurred0, occurred1 = event.occurs(test0), event.occurs(test1)
+    if (len(occurred0), len(occurred1)) != (len(test0), len(test1)):
+        raise InvalidDataError(f"the event {event.name!r} must give one bool for each output, got another number.")
+    return int(np.count_nonzero(occurred0)), len(test1) - int(np.count_nonzero(occurred1))

@@ -1,0 +1,51 @@
+"""Known violations of other libraries are found."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.repo.code_blocks import ROOT
+
+benchmark: Any = importlib.import_module("benchmarks.verification")
+
+
+@pytest.mark.slow
+def test_a_category_that_one_person_has_is_in_the_model_of_interpret() -> None:
+    pytest.importorskip("interpret")
+    subject = benchmark.interpret_subjects()[0]
+    _, bound = subject.verify(1000)
+    assert bound.violated, str(bound)
+    assert bound.epsilon > 3
+    # Through delta: the event has no probability without the person, and 0.35 to 0.46 with them.
+    assert bound.false_positives == 0
+    assert bound.claimed_epsilon == 1.0
+    assert bound.delta == 1e-6
+    assert bound.delta_at_claim > 0.3
+    assert 0.3 < bound.advantage < 0.5
+
+
+@pytest.mark.slow
+def test_a_target_far_from_zero_is_not_hidden_by_the_regression_of_interpret() -> None:
+    pytest.importorskip("interpret")
+    subject = benchmark.interpret_subjects()[1]
+    _, bound = subject.verify(2400)
+    assert bound.violated, str(bound)
+    assert bound.epsilon > 5
+
+
+@pytest.mark.slow
+def test_one_row_more_is_told_by_the_forest_of_diffprivlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(ROOT / "benchmarks" / "peers")
+    monkeypatch.setattr(sys, "path", [folder, *sys.path])
+    environments: Any = importlib.import_module("environments")
+    try:
+        bound = benchmark.diffprivlib_forest(Path(environments.FOLDER), 10_000)
+    except environments.Missing as reason:
+        pytest.skip(str(reason))
+    assert bound.violated, str(bound)
+    assert bound.epsilon > 5
