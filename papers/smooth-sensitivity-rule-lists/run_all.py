@@ -1,0 +1,26 @@
+"""Every table and figure, with the arguments of each script; a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import figure_1
+import figure_2
+import figure_3
+import figure_4
+import pools
+import table_1
+import table_2
+import table_3
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every script with the same arguments."""
+    given = sys.argv[1:] if arguments is None else arguments
+    for script in (figure_1, pools, figure_2, figure_3, figure_4, table_1, table_2, table_3):
+        script.main(given)
+
+
+if __name__ == "__main__":
+    main()

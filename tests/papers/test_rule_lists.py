@@ -1,0 +1,234 @@
+"""The reproduction of the rule-list paper: its scripts run end to end, and its records, rules and order are kept."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "papers" / "smooth-sensitivity-rule-lists"
+RESULTS = FOLDER / "results"
+SCRIPTS = ("figure_1", "pools", "figure_2", "figure_3", "figure_4", "table_1", "table_2", "table_3")
+
+Rows = list[dict[str, str]]
+
+
+def read(path: Path) -> Rows:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def run(script: str, folder: Path, *arguments: str) -> str:
+    command = [sys.executable, str(FOLDER / f"{script}.py"), "--results", str(folder), "--images", str(folder)]
+    done = subprocess.run(
+        [*command, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"PYTHONWARNINGS": "error"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def module(name: str, monkeypatch: pytest.MonkeyPatch, data: Path | None = None) -> ModuleType:
+    """Import a module of the folder anew: where the data are is read at import."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    if data is not None:
+        monkeypatch.setenv("GLASSINE_DATA", str(data))
+    for known in ("settings", "fitting", "study", "drawing", "pools", "public_data", "figure_4", "page"):
+        monkeypatch.delitem(sys.modules, known, raising=False)
+    return importlib.import_module(name)
+
+
+def test_the_scripts_run_end_to_end_without_the_data(tmp_path: Path) -> None:
+    run("run_all", tmp_path, "--settings", "toy", "--seeds", "2", "--grid", "1", "10")
+    assert {path.stem for path in tmp_path.glob("*.csv")} >= set(SCRIPTS)
+    for image in ("figure-1", "figure-2-toy", "figure-3-toy", "figure-4-toy"):
+        assert (tmp_path / f"{image}.svg").stat().st_size < 60_000
+    accuracies = {(row["method"], row["epsilon"]): float(row["test"]) for row in read(tmp_path / "figure_4.csv")}
+    assert len(accuracies) == 1 + 2 * 7
+    assert accuracies["exponential rule list", "10"] > 0.8 > accuracies["gl-Exponential", "10"]
+    again = run("figure_4", tmp_path, "--settings", "toy", "--seeds", "2", "--grid", "1", "10")
+    assert "all" not in [line.split()[-1] for line in again.splitlines()], "a finished cell was measured again"
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = module("study", monkeypatch)
+    path, asked = tmp_path / "runs.csv", []
+
+    def work(name: str, seeds: int, fails: bool = False) -> tuple[tuple[str, ...], int, object]:
+        def measure() -> dict[str, float]:
+            if fails:
+                raise KeyboardInterrupt
+            asked.append((name, seeds))
+            return {"mean": float(seeds)}
+
+        return (name,), seeds, measure
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run(path, ("name",), [work("a", 5), work("b", 5, fails=True)])
+    rows = study.run(path, ("name",), [work("a", 5), work("b", 5)])
+    assert asked == [("a", 5), ("b", 5)]
+    assert [row["name"] for row in rows] == ["a", "b"]
+    rows = study.run(path, ("name",), [work("a", 3), work("b", 9)])
+    assert asked[2:] == [("b", 9)], "only a cell that needs more seeds is measured again"
+    assert read(path) == rows
+    assert [row["seeds"] for row in rows] == ["5", "9"]
+
+
+@pytest.mark.parametrize(("closed", "expected"), [("right", [0, 0, 1, 2]), ("left", [0, 1, 2, 2])])
+def test_quantile_bins_are_closed_where_they_say(
+    closed: str, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = module("settings", monkeypatch)
+    bins = settings.quantile_bins("x", [0.0, 1.0, 2.0, 3.0], 3, closed=closed)
+    matrix = np.column_stack(list(bins.values()))
+    assert matrix.sum(axis=1).tolist() == [1] * 4
+    assert matrix.argmax(axis=1).tolist() == expected
+
+
+def test_equal_quantiles_make_one_bin(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = module("settings", monkeypatch)
+    bins = settings.quantile_bins("x", [0.0] * 8 + [1.0, 5.0], 5)
+    assert list(bins) == ["x in [0, 0.2]", "x in (0.2, 5]"]
+    assert [int(column.sum()) for column in bins.values()] == [8, 2]
+
+
+def test_the_ceiling_is_that_of_the_majority_of_each_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitting, settings = module("fitting", monkeypatch), importlib.import_module("settings")
+    cells = fitting.Cells.of(settings.SETTINGS["toy"]())
+    columns = np.column_stack(list(cells.setting.columns.values())).astype(int)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row, label in zip(columns.tolist(), cells.setting.labels.tolist(), strict=True):
+        groups.setdefault(tuple(row), []).append(label)
+    right = sum(max(labels.count(0), labels.count(1)) for labels in groups.values())
+    assert cells.ceiling() == pytest.approx(right / cells.setting.n_records)
+
+
+def test_the_range_of_ties_holds_the_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools = module("pools", monkeypatch)
+    setting = importlib.import_module("settings").SETTINGS["toy"]()
+    fitting = importlib.import_module("fitting")
+    cells = fitting.Cells.of(setting)
+    low, high = pools.tie_range(setting, cells)
+    everything = np.bincount(cells.index, minlength=len(cells.labels))
+    table = cells.table(everything, tied=False)
+    model = fitting.METHODS["GreedyRL"].make(setting, None, 0).fit(table, "class of the record").model_
+    assert low - 1e-12 <= fitting.accuracy(model, cells, everything) <= high + 1e-12
+
+
+def test_committed_results_are_whole() -> None:
+    rows = read(RESULTS / "figure_4.csv")
+    assert {row["setting"] for row in rows} == {"german", "compas", "adult", "adult-pairs"}
+    few = {row["method"] for row in rows if int(row["seeds"]) < 100}
+    assert few <= {"exponential rule list"}
+    for row in read(RESULTS / "figure_1.csv"):
+        assert float(row["smooth"]) == pytest.approx(float(row["brute_force"]), rel=1e-5)
+
+
+def published(quantity: str) -> dict[tuple[str, str], float]:
+    return {
+        (row["setting"], row["method"]): float(row["value"])
+        for row in read(FOLDER / "published.csv")
+        if row["quantity"] == quantity
+    }
+
+
+@pytest.mark.parametrize("setting", ["compas", "german", "adult-pairs"])
+def test_committed_accuracies_are_near_the_published_ones(setting: str) -> None:
+    printed = published("test accuracy")
+    for row in read(RESULTS / "figure_4.csv"):
+        epsilon = "1" if setting == "adult-pairs" else "10"
+        key = (row["setting"], row["method"])
+        if row["setting"] == setting and key in printed and row["epsilon"] in ("", epsilon):
+            # The page says that this one difference is not explained.
+            limit = 0.016 if key == ("german", "sm-Laplace") else 0.01
+            assert abs(float(row["test"]) - printed[key]) < limit, row
+
+
+def test_committed_statements_hold_where_they_say() -> None:
+    rows = read(RESULTS / "figure_4.csv")
+    found = {(row["setting"], row["method"], row["epsilon"]): row for row in rows}
+    for claim in read(RESULTS / "figure_4_statements.csv"):
+        grid = [
+            row["epsilon"]
+            for row in rows
+            if row["setting"] == claim["setting"]
+            and row["method"] == "sm-Laplace"
+            and float(claim["from epsilon"]) <= float(row["epsilon"]) <= float(claim["to epsilon"])
+        ]
+        assert len(grid) == int(claim["values"])
+        for epsilon in set(grid) - set(claim["not at"].split()):
+            for method in claim["methods"].split("; "):
+                for other in claim["at least as accurate as"].split("; "):
+                    one, two = found[claim["setting"], method, epsilon], found[claim["setting"], other, epsilon]
+                    error = np.hypot(float(one["test_error"]), float(two["test_error"]))
+                    assert float(one["test"]) >= float(two["test"]) - 2 * error - 1e-5
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_records_and_rules_are_those_of_the_paper(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = module("settings", monkeypatch, data_dir)
+    sizes = {name: make() for name, make in settings.SETTINGS.items()}
+    assert {name: (s.n_records, len(s.rules)) for name, s in sizes.items() if name != "toy"} == {
+        "german": (1_000, 49),
+        "compas": (6_172, 18),
+        "adult": (48_842, 47),
+        "adult-pairs": (48_842, 382),
+    }
+    assert not [name for name in sizes["compas"].columns if name.startswith("race")]
+    assert not [name for name in sizes["german"].columns if name.startswith("age")]
+    assert not [name for name in sizes["adult-pairs"].columns if name.startswith(("age", "gender"))]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_the_quick_form_keeps_accuracies_and_order(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLASSINE_DATA", str(data_dir))
+    run("figure_4", tmp_path, "--quick", "--grid", "1", "10", "--settings", "german", "compas", "adult-pairs")
+    rows = {
+        (row["setting"], row["method"], row["epsilon"]): float(row["test"]) for row in read(tmp_path / "figure_4.csv")
+    }
+    for setting, expected in (("german", 0.711), ("compas", 0.660), ("adult-pairs", 0.791)):
+        # Ten splits: the mean on German has a standard error of 0.008.
+        assert abs(rows[setting, "GreedyRL", ""] - expected) < (0.03 if setting == "german" else 0.013)
+    for setting in ("compas", "adult-pairs"):
+        best = max(rows[setting, method, "10"] for method in ("gl-Laplace", "gl-Gaussian", "gl-Exponential"))
+        assert rows[setting, "sm-Laplace", "10"] > best + 0.01
+        assert rows[setting, "sm-Laplace", "10"] > rows[setting, "sm-Cauchy", "10"] + 0.01
+        for epsilon in ("1", "10"):
+            assert rows[setting, "counted-gini, strict", epsilon] > best + 0.01
+    assert abs(rows["compas", "sm-Laplace", "10"] - 0.658) < 0.015
+    assert abs(rows["adult-pairs", "sm-Laplace", "1"] - 0.787) < 0.01
+
+
+def test_the_page_prints_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = module("page", monkeypatch)
+    text = (ROOT / "docs" / "papers" / f"{FOLDER.name}.md").read_text()
+    for table in page.TABLES:
+        assert table(RESULTS) in text, f"the table {table.__name__} of the page is not that of the results"
+
+
+def test_the_page_shows_every_plot() -> None:
+    images = ROOT / "docs" / "images" / "papers" / FOLDER.name
+    text = (ROOT / "docs" / "papers" / f"{FOLDER.name}.md").read_text()
+    plots = sorted(images.glob("*.svg"))
+    assert len(plots) == 8
+    for plot in plots:
+        assert f"(../images/papers/{FOLDER.name}/{plot.name})" in text
+        assert plot.stat().st_size < 60_000
