@@ -180,12 +180,18 @@ __all__ = [
 ]
 
 
+# Packages that are reached as attributes: glassine.attacks.gap_attack, glassine.verification.lower_bound.
+_PACKAGES = ("attacks", "editing", "privacy", "verification")
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name at first use, so that ``import glassine`` stays light."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'glassine' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _PACKAGES:
+        return import_module(f"glassine.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'glassine' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
