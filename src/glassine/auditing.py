@@ -58,6 +58,7 @@ from glassine.judging import (
     check_purity,
     check_sizes,
     check_values,
+    contradiction,
     decide,
     noise_reason,
 )
@@ -66,6 +67,9 @@ from glassine.policy import Policy
 from glassine.suppression import Suppression
 
 __all__ = ["audit"]
+
+CONFIDENCE = 0.99
+"""Of each attack's interval: all six hold together with at least 94 %."""
 
 MOST_EXPOSED = 10
 MOST_NOTES = 20
@@ -92,8 +96,9 @@ def audit(
 
     Parameters
     ----------
-    model : DecisionTree, RuleList or fitted estimator
-        The model, or anything that :func:`glassine.as_model` reads.
+    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
+        The model, or anything that :func:`glassine.as_model` reads. Additive models, explainable boosting machines of
+        interpret among them, are audited by :func:`glassine.additive_audit.audit_additive`.
     domain : Domain, optional
         What is publicly known about the attributes. Without it nothing can be said about reconstruction; if data are
         given, it is inferred from them and marked so.
@@ -135,8 +140,21 @@ def audit(
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "broken"]
     ('outside policy', ['purest_leaf'])
     """
-    from glassine.models.formats import as_model
+    from glassine.models.formats import as_model, is_additive
 
+    if is_additive(model):
+        from glassine.additive_audit.audit import audit_additive
+
+        return audit_additive(
+            model,
+            domain,
+            data=data,
+            holdout=holdout,
+            sensitive=sensitive,
+            policy=policy,
+            show_small_counts=show_small_counts,
+            progress=progress,
+        )
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
@@ -212,6 +230,8 @@ class _Audit:
 
     def run(self) -> Findings:
         """Measure everything, judge, and put the findings together."""
+        membership = self._membership()
+        self._contradict(membership)
         self.progress("counting possible records")
         learned, reconstruction = self._reconstruction()
         self.progress("reading labels and values")
@@ -224,7 +244,6 @@ class _Audit:
         rows = self._exposed_rows(learned)
         self.progress("matching with the data")
         alignment = self._alignment()
-        membership = self._membership()
         checks = (
             *check_guarantee(self.policy, self.guarantee),
             *self._model_checks(learned, reconstruction, labels, values, strangers, membership),
@@ -272,7 +291,7 @@ class _Audit:
             *check_purity(self.model, self.policy, self.shown, labels, self.noise),
             *check_bits(self.policy, learned, self.sizes, getattr(reconstruction, "reason", ""), self._inferred()),
             *check_values(self.policy, values, self._inferred(numbers=True), strangers),
-            *check_membership(self.policy, membership),
+            *check_membership(self.policy, membership, strangers=strangers),
         ]
 
     # What a reader can rebuild
@@ -489,8 +508,25 @@ class _Audit:
 
         self.progress("attacking membership")
         members, others = _on_shared(self.frame, self.holdout, (*self.model.attributes, self.target))
-        found = attack_membership(self.model, members, self.target, others, self.target, random_state=0)
+        found = attack_membership(
+            self.model, members, self.target, others, self.target, confidence=CONFIDENCE, random_state=0
+        )
         return Measured(describe_membership(found, self.shown))
+
+    def _contradict(self, membership: Outcome[MembershipFinding]) -> None:
+        """Take back what a guarantee answers where the attacks find more than it allows."""
+        caveat = contradiction(self.guarantee, membership)
+        if self.guarantee is None or caveat is None:
+            return
+        self.guarantee = replace(
+            self.guarantee,
+            caveats=(*self.guarantee.caveats, caveat),
+            standing="does not hold",
+            bits_per_record=None,
+            bounds=(),
+        )
+        self.accepted = False
+        self.noise, self.sizes = self._noise(), self._sizes()
 
     # What the findings show
 

@@ -20,7 +20,7 @@ from glassine.findings import (
     Standing,
     TreeNode,
 )
-from glassine.models import Cell, DecisionTree, Guarantee, RuleList
+from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
 from glassine.policy import Policy
 from glassine.suppression import Suppression
 
@@ -68,15 +68,19 @@ PROOF = "theory, What a guarantee implies"
 CHANCES = (0.01, 0.001)
 
 
-def describe_guarantee(model: DecisionTree | RuleList, policy: Policy) -> GuaranteeFinding | None:
+def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: Policy) -> GuaranteeFinding | None:
     """Return the guarantee that is claimed for a model, how far the policy relies on it, and what follows from it."""
     claim = model.guarantee
     if claim is None:
         return None
-    parts = [node.evidence for node in model.nodes] if isinstance(model, DecisionTree) else []
-    parts += [cell.evidence for cell in model.cells]
+    if isinstance(model, AdditiveModel):
+        counted = any(term.weights is not None for term in model.terms)
+    else:
+        parts = [node.evidence for node in model.nodes] if isinstance(model, DecisionTree) else []
+        parts += [cell.evidence for cell in model.cells]
+        counted = any(evidence.size is not None for evidence in parts)
     caveats = claim.caveats
-    if claim.count_scale is None and any(evidence.size is not None for evidence in parts):
+    if claim.count_scale is None and counted:
         caveats = (*caveats, EXACT)
     return GuaranteeFinding(
         claimed_by=CLAIMED_BY,
@@ -334,16 +338,22 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
     """
     shift, strongest, vulnerability = found.shift, found.strongest, found.vulnerability
     accused, wrongly, midpoints = _midpoints(found, shown)
+    few = min(found.n_members, found.n_nonmembers) < shown.below
     measured = vulnerability.value if isinstance(vulnerability, Measured) else None
     return MembershipFinding(
         n_members=shown.count(found.n_members),
         n_nonmembers=shown.count(found.n_nonmembers),
         confidence=found.confidence,
-        attacks=tuple(_attack(name, getattr(found, field)) for field, name in ATTACKS.items()),
+        attacks=(
+            *(_attack(name, getattr(found, field), shown) for field, name in ATTACKS.items()),
+            _midpoint_attack(found),
+        ),
         strongest=None if strongest is None else strongest.attack,
-        roc=() if strongest is None else _thinned(strongest.roc.log_points()),
+        roc=() if strongest is None or few else _thinned(strongest.roc.log_points()),
         shifted=shift.value.shifted if isinstance(shift, Measured) else None,
         shift=_shift(found),
+        shift_auc=round(shift.value.auc, 3) if isinstance(shift, Measured) else None,
+        overlap=found.overlap.statement if found.overlap.suspicious else "",
         vulnerability=None if measured is None else round(measured.vulnerability.value, 3),
         vulnerability_low=None if measured is None else round(measured.vulnerability.low, 3),
         vulnerability_high=None if measured is None else round(measured.vulnerability.high, 3),
@@ -355,7 +365,7 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
     )
 
 
-def _attack(name: str, outcome: Outcome[MembershipResult]) -> AttackFinding:
+def _attack(name: str, outcome: Outcome[MembershipResult], shown: Suppression) -> AttackFinding:
     if isinstance(outcome, NotApplicable | Failed):
         failed = isinstance(outcome, Failed)
         return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
@@ -377,7 +387,38 @@ def _attack(name: str, outcome: Outcome[MembershipResult]) -> AttackFinding:
         permille_resolved=rates[0.001].resolved,
         p_value=round(result.control.p_value, 4),
         detected=result.detected,
-        statement=result.verdict,
+        statement=_without_small_counts(result, shown),
+    )
+
+
+def _without_small_counts(result: MembershipResult, shown: Suppression) -> str:
+    text = result.verdict
+    for count, noun in ((result.n_members, "members"), (result.n_nonmembers, "non-members")):
+        if count < shown.below:
+            text = text.replace(f"{count} {noun}", f"fewer than {shown.below} {noun}")
+    return text
+
+
+def _midpoint_attack(found: MembershipAttacks) -> AttackFinding:
+    """Return the midpoint attack as one that calls the accused members, and nobody else."""
+    name, outcome = "midpoint attack", found.midpoint
+    if not isinstance(outcome, Measured):
+        failed = isinstance(outcome, Failed)
+        return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
+    advantage = outcome.value.advantage
+    if advantage is None:
+        return AttackFinding(attack=name, status="not applicable", reason="who is a member was not given.")
+    return AttackFinding(
+        attack=name,
+        status="measured",
+        advantage=round(advantage.value, 3),
+        advantage_low=round(advantage.low, 3),
+        advantage_high=round(advantage.high, 3),
+        balanced_accuracy=round((1 + advantage.value) / 2, 3),
+        baseline_accuracy=0.5,
+        baseline="guessing",
+        detected=advantage.low > 0,
+        statement="The thresholds of the model name single records; whoever is accused is one of these.",
     )
 
 

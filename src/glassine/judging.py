@@ -15,6 +15,7 @@ from glassine.policy import Policy
 from glassine.suppression import Suppression
 
 __all__ = [
+    "about_guarantee",
     "advise",
     "answered_checks",
     "check_bits",
@@ -23,6 +24,7 @@ __all__ = [
     "check_purity",
     "check_sizes",
     "check_values",
+    "contradiction",
     "decide",
     "noise_reason",
 ]
@@ -266,8 +268,15 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
     return checks
 
 
-def check_membership(policy: Policy, membership: Outcome[MembershipFinding]) -> list[Check]:
-    """Judge ``largest_advantage`` by the attacks' confidence bounds; chance or a shifted holdout leaves it unknown."""
+OVERLAP = "The holdout holds members, or their like, so that an attack cannot tell them apart: take other records."
+
+
+def check_membership(policy: Policy, membership: Outcome[MembershipFinding], *, strangers: bool = False) -> list[Check]:
+    """Judge ``largest_advantage`` by the attacks' confidence bounds.
+
+    Nothing is kept by data that are not the training records (``strangers``), by a holdout that differs from the
+    members or holds some of them, or by attacks that are wrong more often than right.
+    """
     limit, rule = policy.largest_advantage, "largest_advantage"
     if limit is None:
         return []
@@ -275,26 +284,48 @@ def check_membership(policy: Policy, membership: Outcome[MembershipFinding]) -> 
         meaning = f"Whether a reader can tell who was in the data was not measured: {membership.reason}"
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     found = membership.value
-    bounds = [
-        (attack.advantage_low, attack.advantage, attack.advantage_high)
-        for attack in found.attacks
-        if attack.advantage_low is not None and attack.advantage is not None and attack.advantage_high is not None
-    ]
+    bounds = _advantages(found)
     if not bounds:
         meaning = "No membership attack could be made."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     measured = max(advantage for _, advantage, _ in bounds)
     low, high = max(low for low, _, _ in bounds), max(high for _, _, high in bounds)
+    # A difference that is there without the model explains at most so much of an advantage.
+    explained = abs(2 * (found.shift_auc or 0.5) - 1) if found.shifted else 0.0
+    doubt = STRANGERS if strangers else OVERLAP if found.overlap else ""
+    if found.shifted and not doubt:
+        doubt = "Members and holdout differ already without the model: take a holdout of the same population."
+    if any(upper < 0 for _, _, upper in bounds) and not doubt:
+        doubt = "An attack is wrong more often than right: the holdout is easier than the training records."
     status: Status = "unknown"
-    meaning = f"The attacks leave open whether it is larger: it may be up to {high:.3g}. Give more records."
-    if low > limit:
+    meaning = doubt or f"The attacks leave open whether it is larger: it may be up to {high:.3g}. Give more records."
+    if low > limit + explained:
         status, meaning = "broken", f"An attack tells members from others better than allowed: by at least {low:.3g}."
-    elif high <= limit:
+    elif high <= limit and not doubt:
         status, meaning = "kept", f"No attack that was made tells members from others by more than {high:.3g}."
-    if found.shifted and status == "broken":
-        status = "unknown"
-        meaning = "Members and holdout differ already without the model: take a holdout of the same population."
     return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
+
+
+def contradiction(found: GuaranteeFinding | None, membership: Outcome[MembershipFinding]) -> str | None:
+    """Return how the attacks contradict a guarantee, if they do: a caveat for it."""
+    if found is None or found.caveats or not isinstance(membership, Measured):
+        return None
+    ceiling = next((bound.value for bound in found.bounds if bound.name == "membership advantage"), 1.0)
+    attacks = membership.value
+    explained = abs(2 * (attacks.shift_auc or 0.5) - 1) if attacks.shifted else 0.0
+    low = max((low for low, _, _ in _advantages(attacks)), default=0.0)
+    if not low > ceiling + explained:
+        return None
+    return f"contradicted by the data: a membership advantage of at least {low:.3g}, where it allows {ceiling:.3g}"
+
+
+def _advantages(found: MembershipFinding) -> list[tuple[float, float, float]]:
+    """Return lower bound, advantage and upper bound of the attacks that were made."""
+    return [
+        (attack.advantage_low, attack.advantage, attack.advantage_high)
+        for attack in found.attacks
+        if attack.advantage_low is not None and attack.advantage is not None and attack.advantage_high is not None
+    ]
 
 
 def _covered(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> bool:
@@ -342,7 +373,7 @@ def advise(
         out.append(
             "Learn a smaller model, or a private one (`glassine fit`): members stand out by how well it fits them."
         )
-    about = _about_guarantee(broken, unknown, policy, found)
+    about = about_guarantee(broken, unknown, policy, found)
     out += about
     if "smallest_leaf" in unknown and not about:
         out.append("Give the training records (`--data`), so that the leaves can be counted.")
@@ -355,7 +386,7 @@ def advise(
     return tuple(out)
 
 
-def _about_guarantee(broken: set[str], unknown: set[str], policy: Policy, found: GuaranteeFinding | None) -> list[str]:
+def about_guarantee(broken: set[str], unknown: set[str], policy: Policy, found: GuaranteeFinding | None) -> list[str]:
     """Return what to do about a guarantee that is too weak, doubtful or not accepted."""
     if found is None:
         return []

@@ -16,7 +16,8 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
-from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
+from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
+from glassine.models.scoring import predict as additive_predict
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
 
@@ -32,17 +33,18 @@ class ScrubResult:
 
     Attributes
     ----------
-    model : DecisionTree or RuleList
-        The scrubbed copy.
+    model : DecisionTree, RuleList or AdditiveModel
+        The scrubbed copy, of the kind of the model.
     n_rounded : int
         Distinct thresholds that were moved to a public cut point.
     n_dropped : int
-        Leaves or rules that were dropped, because after rounding no possible record reaches them.
+        Leaves or rules that were dropped, because after rounding no possible record reaches them; categories of an
+        additive model that the domain does not declare.
     n_merged : int
-        Leaves that were merged because they were too small.
+        Leaves or bins that were merged because they were too small, or had no cut of their own any more.
     """
 
-    model: DecisionTree | RuleList
+    model: Any
     n_rounded: int
     n_dropped: int
     n_merged: int
@@ -61,18 +63,20 @@ def scrub(
 
     No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less. A guarantee that the
     model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
-    the data again, and adds a caveat to it.
+    the data again, and adds a caveat to it. Additive models are scrubbed by
+    :func:`glassine.additive_audit.scrub_additive`, with ``smallest_leaf`` for bins.
 
     Parameters
     ----------
-    model : DecisionTree, RuleList or fitted estimator
-        The model, or anything that :func:`glassine.as_model` reads.
+    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
+        The model, or anything that :func:`glassine.as_model` reads; an explainable boosting machine, too.
     domain : Domain
         The public domain; each threshold moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`,
         a tie to the lower one.
     counts : {"coarsen", "remove", "keep"}, default="coarsen"
         Whether counts are rounded to multiples of ``base``, removed (with error rates; labels stay) or kept.
-        Published means of a regression are rounded to three significant digits unless kept.
+        Published means of a regression are rounded to three significant digits unless kept. The sizes of an additive
+        model's bins are removed unless kept.
     base : int, default=10
         What coarsened counts are multiples of.
     smallest_leaf : int, default=0
@@ -91,8 +95,13 @@ def scrub(
         If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
         merged in a model that is a rule list or publishes no counts.
     """
-    from glassine.models.formats import as_model
+    from glassine.models.formats import as_model, is_additive
 
+    if is_additive(model):
+        from glassine.additive_audit.scrubbing import scrub_additive
+
+        done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
+        return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
@@ -142,12 +151,12 @@ def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
-def accuracy(model: DecisionTree | RuleList, data: Any, target: str) -> float:
+def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: str) -> float:
     """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
 
     Parameters
     ----------
-    model : DecisionTree or RuleList
+    model : DecisionTree, RuleList or AdditiveModel
         The model.
     data : data frame
         Records with the tested attributes and the target.
@@ -162,7 +171,8 @@ def accuracy(model: DecisionTree | RuleList, data: Any, target: str) -> float:
     columns = read_columns(data)
     if target not in columns:
         raise InvalidDataError(f"data lack the target column {target!r}. Check its name.")
-    predicted, truth = predict(model, columns), columns[target]
+    truth = columns[target]
+    predicted = additive_predict(model, columns) if isinstance(model, AdditiveModel) else predict(model, columns)
     if model.classes is None:
         if any(value is None for value in predicted):
             raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")

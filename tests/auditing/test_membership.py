@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Policy, Real, audit
+from glassine import Domain, Guarantee, Policy, Real, as_model, audit
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.errors import InvalidDataError, InvalidPolicyError
 from glassine.findings import schema
@@ -98,14 +98,16 @@ def test_an_impossible_limit_is_refused(limit: Any) -> None:
         (0.06, 0.2, False, "broken"),
         (0.06, 0.2, None, "broken"),
         (0.06, 0.2, True, "unknown"),
+        (0.26, 0.4, True, "broken"),
         (0.01, 0.05, False, "kept"),
-        (0.01, 0.05, True, "kept"),
+        (0.01, 0.05, True, "unknown"),
+        (-0.06, -0.01, False, "unknown"),
         (0.01, 0.06, False, "unknown"),
     ],
 )
 def test_confidence_bounds_judge(low: float, high: float, shifted: bool | None, status: str) -> None:
     attack = replace(GAP, advantage=(low + high) / 2, advantage_low=low, advantage_high=high)
-    finding = replace(MEMBERSHIP, attacks=(attack, MEMBERSHIP.attacks[1]), shifted=shifted)
+    finding = replace(MEMBERSHIP, attacks=(attack, MEMBERSHIP.attacks[1]), shifted=shifted, shift_auc=0.6)
     (check,) = check_membership(Policy(largest_advantage=0.05), Measured(finding))
     assert check.status == status
 
@@ -115,3 +117,47 @@ def test_the_strongest_attack_decides() -> None:
     finding = replace(MEMBERSHIP, attacks=(weak, GAP))
     (check,) = check_membership(Policy(largest_advantage=0.02), Measured(finding))
     assert (check.status, check.measured) == ("broken", 0.088)
+
+
+def test_strangers_and_an_overlapping_holdout_keep_nothing() -> None:
+    weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
+    finding = replace(MEMBERSHIP, attacks=(weak,))
+    limit = Policy(largest_advantage=0.05)
+    assert check_membership(limit, Measured(finding))[0].status == "kept"
+    assert check_membership(limit, Measured(finding), strangers=True)[0].status == "unknown"
+    overlapping = replace(finding, overlap="9 records of the holdout are members.")
+    assert check_membership(limit, Measured(overlapping))[0].status == "unknown"
+
+
+def test_members_as_their_own_holdout_are_not_safe() -> None:
+    members, _ = frames()
+    found = audit(
+        grown(members), DOMAIN, data=members, target="y", holdout=members, policy=Policy(largest_advantage=0.3)
+    )
+    (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
+    assert check.status == "unknown"
+
+
+def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
+    members, others = frames()
+    claim = Guarantee(epsilon=0.1, count_scale=1.0)
+    model = replace(as_model(grown(members)), guarantee=claim)
+    policy = Policy(accept_guarantee=True, largest_advantage=0.2)
+    honest = audit(model, DOMAIN, data=members, policy=policy)
+    assert honest.guarantee is not None
+    assert honest.guarantee.standing == "accepted"
+    found = audit(model, DOMAIN, data=members, target="y", holdout=others, policy=policy)
+    assert found.guarantee is not None
+    assert found.guarantee.standing == "does not hold"
+    assert "contradicted by the data" in found.guarantee.caveats[-1]
+    assert found.verdict == "outside policy"
+    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["broken"]
+
+
+def test_few_records_are_told_as_few() -> None:
+    members, others = frames(n=6)
+    found = audit(grown(members), DOMAIN, data=members, target="y", holdout=others)
+    assert isinstance(found.membership, Measured)
+    membership = found.membership.value
+    assert (membership.n_members, membership.n_nonmembers, membership.roc) == ("<10", "<10", ())
+    assert "6 non-members" not in json.dumps(found.to_dict()["membership"])

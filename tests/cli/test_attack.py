@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import polars as pl
@@ -37,20 +38,52 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
 
 
 def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
-    first = run(*COMMAND, "--json", cwd=folder)
-    plain = json.loads(first.out)
+    plain = json.loads(run(*COMMAND, "--json", cwd=folder).out)
     assert plain["schema"] == "glassine.attack/1"
-    assert plain["gap"]["status"] == "measured"
-    assert plain["lira_online"]["status"] == "not applicable"
-    assert plain["gap"]["value"]["tpr"]["value"] == 1.0
+    attacks = {attack["attack"]: attack for attack in plain["attacks"]}
+    assert attacks["gap attack"]["detected"] is True
+    assert attacks["online likelihood-ratio attack"]["status"] == "not applicable"
+    assert "details" not in plain
     assert [file["role"] for file in plain["inputs"]] == ["model", "data", "holdout"]
     assert json.loads(run(*COMMAND, "--json", cwd=folder).out) == plain
 
 
+def test_details_are_told_only_when_asked_for(folder: Path, run: Run) -> None:
+    members, others = frames(n=6)
+    members.write_csv(folder / "members.csv")
+    others.write_csv(folder / "others.csv")
+    for arguments in (("--json",), ()):
+        told = run(*COMMAND, *arguments, cwd=folder).out
+        assert "<10" in told
+        assert "6 non-members" not in told
+    plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
+    assert plain["n_members"] == 6
+    assert plain["details"]["n_members"] == 6
+
+
 def test_shadow_models_are_of_the_models_size(folder: Path, run: Run) -> None:
-    plain = json.loads(run(*COMMAND, "--json", "--shadows", "8", cwd=folder).out)
-    assert plain["lira_online"]["status"] == "measured"
-    assert plain["lira_online"]["value"]["advantage"]["value"] > 0.1
+    plain = json.loads(run(*COMMAND, "--json", "--shadows", "8", "--show-small-counts", cwd=folder).out)
+    assert plain["details"]["lira_online"]["status"] == "measured"
+    assert plain["details"]["lira_online"]["value"]["advantage"]["value"] > 0.1
+
+
+def test_members_as_their_own_holdout_are_not_safe(folder: Path, run: Run) -> None:
+    frames()[0].write_csv(folder / "others.csv")
+    done = run(*COMMAND, "--max-advantage", "0.3", cwd=folder)
+    assert done.status == 2, done.err
+    assert "holds members" in done.err
+
+
+def test_a_forest_is_attacked_as_a_whole(folder: Path, run: Run) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    members, _ = frames()
+    forest = RandomForestClassifier(10, random_state=0)
+    forest.fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
+    (folder / "forest.pkl").write_bytes(pickle.dumps(forest))
+    done = run("attack", "forest.pkl", "--trust-pickle", *COMMAND[2:], "--json", cwd=folder)
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["attacks"][0]["detected"] is True
 
 
 @pytest.mark.parametrize(("limit", "status"), [("0.05", 1), ("0.99", 0), ("0.4", 2)])

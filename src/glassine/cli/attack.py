@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassine.cli.options import DomainOption, JsonOption, ModelArgument, SmallOption, TrustOption
+from glassine.cli.estimators import load_published
+from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TrustOption
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, load, read_domain, read_frame
+from glassine.cli.reading import input_files, read_domain, read_frame
 from glassine.cli.writing import check_outputs, print_value
 from glassine.errors import GlassineError
 
@@ -38,20 +39,24 @@ def attack_command(
         float | None,
         typer.Option("--max-advantage", help="Exit with 1 where an attack is better than this, 2 where that is open."),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of each interval.")] = 0.99,
     seed: Annotated[int, typer.Option("--seed", help="Seed of splits, permutations and shadow models.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
     ] = None,
     as_json: JsonOption = False,
     trust_pickle: TrustOption = False,
-    show_small_counts: SmallOption = False,
+    show_small_counts: Annotated[
+        bool,
+        typer.Option(
+            "--show-small-counts", help="Do not suppress small counts; JSON has all details, row numbers too."
+        ),
+    ] = False,
 ) -> None:
     """Attack a published model: tell its training records from others.
 
     Exit status: 0 when the attacks were made; with --max-advantage 1 above it, 2 could not tell; 2 for bad input.
     """
-    from glassine.attacks.membership.shadow_learner import shadow_learner
     from glassine.attacks.membership.suite import attack_membership
     from glassine.describing import describe_membership
     from glassine.judging import check_membership, decide
@@ -66,10 +71,10 @@ def attack_command(
     # A wrong limit must be told before the attacks are made.
     policy = Policy(largest_advantage=max_advantage)
     known = read_domain(domain)
-    read = load(model, known, trust_pickle)
-    if read.classes is None:
+    read = load_published(model, known, trust_pickle)
+    if getattr(read, "classes", getattr(read, "classes_", None)) is None:
         raise GlassineError("membership attacks are made on classifiers; this model predicts a number.")
-    members, others = (_sides(path, known, read.attributes, target) for path in (data, holdout))
+    members, others = (_sides(path, known, _attributes(read), target) for path in (data, holdout))
     with shown_progress(quiet=as_json) as display:
         display.stage("attacking")
         found = attack_membership(
@@ -78,7 +83,7 @@ def attack_command(
             target,
             others,
             target,
-            learner=shadow_learner(read, members) if shadows else None,
+            learner=_learner(read, members) if shadows else None,
             n_shadows=shadows or 16,
             confidence=confidence,
             random_state=seed,
@@ -86,7 +91,8 @@ def attack_command(
         )
     finding = describe_membership(found, Suppression(0 if show_small_counts else policy.suppress_below))
     inputs = input_files(model=model, domain=domain, data=data, holdout=holdout)
-    _write(found, finding, inputs, output, as_json, model.name)
+    details = found if show_small_counts else None
+    _write(finding, details, inputs, output, as_json, model.name)
     if max_advantage is not None:
         from glassine.attacks.outcome import Measured
         from glassine.findings import EXIT_STATUS
@@ -96,28 +102,46 @@ def attack_command(
         raise typer.Exit(EXIT_STATUS[decide(checks)])
 
 
-def _sides(path: Path, domain: Any, attributes: tuple[str, ...], target: str) -> Any:
+def _attributes(model: Any) -> tuple[str, ...] | None:
+    """Return the columns that a model knows; None for a fitted estimator that kept no names."""
+    named = getattr(model, "attributes", getattr(model, "feature_names_in_", None))
+    return None if named is None else tuple(named)
+
+
+def _learner(model: Any, records: Any) -> Any:
+    """Return what shadow models are learnt with: the estimator's own kind, or one of the model's size."""
+    from sklearn.base import BaseEstimator, clone
+
+    from glassine.attacks.membership.shadow_learner import shadow_learner
+
+    return clone(model) if isinstance(model, BaseEstimator) else shadow_learner(model, records)
+
+
+def _sides(path: Path, domain: Any, attributes: tuple[str, ...] | None, target: str) -> Any:
     """Return the columns that the model knows, and the target: identifiers say nothing of membership."""
     frame = read_frame(path, domain)
     if target not in frame.columns:
         raise GlassineError(f"{path} lacks the target column {target!r}. Add it, or name another with --target.")
-    return frame.select([name for name in frame.columns if name in attributes or name == target])
+    return frame.select([name for name in frame.columns if attributes is None or name in (*attributes, target)])
 
 
 def _write(
-    found: MembershipAttacks,
     finding: MembershipFinding,
+    details: MembershipAttacks | None,
     inputs: tuple[InputFile, ...],
     output: Path | None,
     as_json: bool,
     name: str,
 ) -> None:
     from glassine import __version__
+    from glassine.attacks.membership.result import plain as plain_values
     from glassine.files import write_json, write_text
     from glassine.report import render_attack_html, render_attack_text
 
     files = [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs]
-    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **found.to_dict()}
+    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **plain_values(finding)}
+    if details is not None:
+        plain["details"] = details.to_dict()
     text = render_attack_text(finding)
     if output is not None and output.suffix == ".json":
         write_json(plain, output)

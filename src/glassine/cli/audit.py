@@ -19,7 +19,7 @@ from glassine.cli.options import (
     TrustOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import input_files, load, policy_of, read_domain, read_frame
+from glassine.cli.reading import input_files, load_extras, load_kind, policy_of, read_domain, read_frame
 from glassine.cli.writing import check_outputs, print_value, text_of, write_report
 from glassine.errors import GlassineError
 
@@ -43,7 +43,9 @@ def audit_command(
     max_steps: Annotated[int, typer.Option("--max-steps", help="Steps that exact counts may take.")] = 300_000,
 ) -> None:
     """Audit a published model. Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input."""
+    from glassine.additive_audit import audit_additive
     from glassine.auditing import audit
+    from glassine.models import AdditiveModel
 
     check_outputs([output], [model, domain, data, holdout, policy])
     if holdout is not None and (data is None or target is None):
@@ -51,20 +53,33 @@ def audit_command(
     limits = policy_of(policy)
     known = read_domain(domain)
     frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
-    read = load(model, known, trust_pickle)
+    read = load_kind(model, known, trust_pickle)
     with stages() as progress:
-        findings = audit(
-            read,
-            domain=known,
-            data=frame,
-            target=target,
-            holdout=others,
-            sensitive=sensitive,
-            policy=limits,
-            show_small_counts=show_small_counts,
-            max_steps=max_steps,
-            progress=progress,
-        )
+        if isinstance(read, AdditiveModel):
+            findings = audit_additive(
+                read,
+                known,
+                data=frame,
+                holdout=others,
+                sensitive=sensitive,
+                policy=limits,
+                show_small_counts=show_small_counts,
+                extras=load_extras(model),
+                progress=progress,
+            )
+        else:
+            findings = audit(
+                read,
+                domain=known,
+                data=frame,
+                target=target,
+                holdout=others,
+                sensitive=sensitive,
+                policy=limits,
+                show_small_counts=show_small_counts,
+                max_steps=max_steps,
+                progress=progress,
+            )
     inputs = input_files(model=model, domain=domain, data=data, holdout=holdout, policy=policy)
     findings = replace(findings, inputs=inputs)
     if output is not None:
@@ -81,7 +96,7 @@ def scrub_command(
         Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
     ] = "coarsen",
     base: Annotated[int, typer.Option("--base", help="Coarsened counts are multiples of this.")] = 10,
-    smallest_leaf: Annotated[int, typer.Option("--smallest-leaf", help="Merge leaves of fewer records.")] = 0,
+    smallest_leaf: Annotated[int, typer.Option("--smallest-leaf", help="Merge leaves or bins of fewer records.")] = 0,
     data: DataOption = None,
     target: Annotated[str | None, typer.Option("--target", help="Column to predict: what does scrubbing cost?")] = None,
     policy: PolicyOption = None,
@@ -97,6 +112,7 @@ def scrub_command(
     """
     from glassine.auditing import audit
     from glassine.domain import Domain
+    from glassine.models import AdditiveModel
     from glassine.models.formats import write_model
     from glassine.scrubbing import accuracy, scrub
 
@@ -105,7 +121,7 @@ def scrub_command(
     frame = None if data is None else read_frame(data, known)
     if target is not None and frame is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.")
-    before = load(model, known, trust_pickle)
+    before = load_kind(model, known, trust_pickle)
     with stages() as progress:
         progress("scrubbing")
         result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=frame)
@@ -123,8 +139,9 @@ def scrub_command(
     if as_json:
         print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
     else:
+        parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
         lines = [
-            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; leaves merged: {result.n_merged}.",
+            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; {parts} merged: {result.n_merged}.",
             f"Verdict before: {first.verdict}; after: {second.verdict}.",
         ]
         if cost is not None:

@@ -14,10 +14,11 @@ from glassine.files import read_bytes
 if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.findings import InputFile
-    from glassine.models import DecisionTree, RuleList
+    from glassine.models import AdditiveModel, DecisionTree, RuleList
+    from glassine.models.formats.interpret_ebm import EbmExtras
     from glassine.policy import Policy
 
-__all__ = ["categories", "input_files", "load", "policy_of", "read_domain", "read_frame"]
+__all__ = ["categories", "input_files", "load", "load_extras", "load_kind", "policy_of", "read_domain", "read_frame"]
 
 GAPS = ("", "?", "NA", "NaN", "nan")
 """What a CSV file may say for a missing value, unless some category lists it."""
@@ -97,6 +98,24 @@ def load(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree 
     from glassine.models.formats import load_model
 
     return load_model(path, domain, trust_pickle=trust_pickle)
+
+
+def load_kind(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList | AdditiveModel:
+    """Return the model of a file, additive models among them."""
+    from glassine.models.formats import load_any
+
+    return load_any(path, domain, trust_pickle=trust_pickle)
+
+
+def load_extras(path: Path) -> EbmExtras | None:
+    """Return what the JSON of an explainable boosting machine publishes beside the model; None for other files."""
+    from glassine.files import read_json
+    from glassine.models.formats.interpret_ebm import extras_of_interpret, is_interpret_json
+
+    if read_bytes(path).lstrip()[:1] != b"{":
+        return None
+    data = read_json(path)
+    return extras_of_interpret(data) if is_interpret_json(data) else None
 
 
 def input_files(**paths: Path | None) -> tuple[InputFile, ...]:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassine.cli.estimators import load_published
 from glassine.cli.options import JsonOption, ModelArgument, TrustOption
 from glassine.cli.progress import stages
-from glassine.cli.reading import load, read_frame
+from glassine.cli.reading import read_frame
 from glassine.cli.writing import check_outputs, print_value
-from glassine.errors import GlassineError, UnsupportedModelError
+from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
     from glassine.attacks.rows import RowReconstruction
-    from glassine.domain import Domain
 
 __all__ = ["reconstruct_command"]
 
@@ -51,7 +51,7 @@ def reconstruct_command(
         raise GlassineError(f"--seed must be at least 0, got {seed}.")
     known = Domain.from_json(domain)
     original = None if data is None else read_frame(data, known)
-    published = _published(model, known, trust_pickle)
+    published = load_published(model, known, trust_pickle)
     with stages() as progress:
         progress("rebuilding rows")
         outcome = reconstruct_rows(
@@ -65,23 +65,6 @@ def reconstruct_command(
     if output is not None:
         _write(found, output)
     print_value(_plain(found, error) if as_json else _text(found, error, output), as_json)
-
-
-def _published(path: Path, domain: Domain, trust_pickle: bool) -> Any:
-    """Return a model as a plain value, or a fitted forest as it is."""
-    from glassine.models.formats.estimators import load_estimator
-    from glassine.models.formats.scikit_forest import is_sklearn_forest
-
-    try:
-        return load(path, domain, trust_pickle)
-    except UnsupportedModelError:
-        try:
-            estimator = load_estimator(path, trust_pickle=trust_pickle)
-        except UnsupportedModelError:
-            estimator = None
-        if not is_sklearn_forest(estimator):
-            raise
-        return estimator
 
 
 def _write(found: RowReconstruction, output: Path) -> None:
@@ -128,6 +111,8 @@ def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | 
             f"From the training records the rows lie {error.error:.4f} away, random records {error.baseline:.4f} "
             "(0 is equal, 1 as far as can be)."
         )
+        if error.error >= error.baseline:
+            said.append("That is no closer than random records: the rows tell no more than the counts do.")
     if output is not None:
         said.append(f"\nRows: {output}")
     return "\n".join(said)

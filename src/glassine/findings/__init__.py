@@ -1,5 +1,6 @@
 """Findings: what an audit measured, as plain values; aggregates only, small counts suppressed."""
 
+from glassine.findings.additive import AdditiveFinding, AxisFinding, BinsFinding, ShapeFinding, TermFinding
 from glassine.findings.membership import AttackFinding, MembershipFinding
 from glassine.findings.schema import schema
 from glassine.findings.values import (
@@ -27,8 +28,11 @@ __all__ = [
     "EXIT_STATUS",
     "NO_HOLDOUT",
     "SCHEMA",
+    "AdditiveFinding",
     "AttackFinding",
     "AttributeFinding",
+    "AxisFinding",
+    "BinsFinding",
     "Bound",
     "Check",
     "Count",
@@ -40,8 +44,10 @@ __all__ = [
     "ModelSummary",
     "Part",
     "ReconstructionFinding",
+    "ShapeFinding",
     "Standing",
     "SubgroupFinding",
+    "TermFinding",
     "TreeNode",
     "Verdict",
     "schema",

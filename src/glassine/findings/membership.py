@@ -64,6 +64,8 @@ class AttackFinding:
 class MembershipFinding:
     """How well a reader tells who was in the training data.
 
+    Figures are hidden where there are too few records for them to be shown.
+
     Attributes
     ----------
     n_members, n_nonmembers : Count
@@ -81,6 +83,10 @@ class MembershipFinding:
         was not tested.
     shift : str
         How that was tested, or why not.
+    shift_auc : float or None
+        Area under the ROC curve of the classifier that tells them apart without the model.
+    overlap : str
+        Why the holdout seems to hold members; empty where it does not.
     vulnerability, vulnerability_low, vulnerability_high, vulnerability_by_chance : float or None
         Distributional overfitting of Yaghini et al.: 0.5 where leaves or rules hold members and others alike, with its
         interval and its mean where membership is permuted.
@@ -102,6 +108,8 @@ class MembershipFinding:
     roc: tuple[tuple[float, float], ...]
     shifted: bool | None
     shift: str
+    shift_auc: float | None
+    overlap: str
     vulnerability: float | None
     vulnerability_low: float | None
     vulnerability_high: float | None

@@ -13,6 +13,7 @@ from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.files import write_json
+from glassine.findings.additive import AdditiveFinding
 from glassine.findings.membership import MembershipFinding
 from glassine.policy import Policy
 
@@ -57,13 +58,13 @@ class ModelSummary:
     Attributes
     ----------
     kind : str
-        ``decision tree``, ``regression tree`` or ``rule list``.
+        ``decision tree``, ``regression tree``, ``rule list`` or ``additive model``.
     source : str
         Where it came from, as far as the artefact says.
     n_parts : int
-        Number of leaves, or of rules with the default rule.
+        Number of leaves, of rules with the default rule, or of terms.
     depth : int
-        Most conditions on a path or in an antecedent.
+        Most conditions on a path or in an antecedent; most attributes of a term.
     n_records : int or None
         Number of training records, if published.
     classes : tuple of str or None
@@ -349,6 +350,8 @@ class Findings:
         The files that were read; none when the audit was called from Python.
     guarantee : GuaranteeFinding or None
         The differential privacy that is claimed for the model.
+    additive : AdditiveFinding or None
+        Terms and bins of an additive model; None for trees and rule lists.
     """
 
     verdict: Verdict
@@ -371,6 +374,7 @@ class Findings:
     inputs: tuple[InputFile, ...] = ()
     guarantee: GuaranteeFinding | None = None
     membership: Outcome[MembershipFinding] = NO_HOLDOUT
+    additive: AdditiveFinding | None = None
 
     @property
     def exit_status(self) -> int:
@@ -391,7 +395,8 @@ class Findings:
     def __repr__(self) -> str:
         broken = [check.rule for check in self.checks if check.status == "broken"]
         detail = f"; broken: {', '.join(broken)}" if broken else ""
-        return f"<Findings on a {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
+        article = "an" if self.model.kind[:1] in "aeiou" else "a"
+        return f"<Findings on {article} {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from glassine.findings import Findings
 from glassine.report import wording
+from glassine.report.additive import draw_figures
 from glassine.report.charts import draw_curve, draw_tree
 from glassine.report.roc import draw_roc
 from glassine.report.summary import summarize
@@ -104,5 +105,6 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
         curve=draw_curve(summary.curve, summary.scale),
         drawing=drawing,
         drawing_note=reading,
+        shapes=draw_figures(summary.additive),
         roc=draw_roc(summary.membership.curve, summary.membership.strongest) if summary.membership else "",
     )

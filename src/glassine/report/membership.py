@@ -75,9 +75,8 @@ def _sentence(found: MembershipFinding) -> str:
     made = [attack for attack in found.attacks if attack.status == "measured"]
     if not made:
         return "No attack that calls each record a member or not could be made."
-    best = next((attack for attack in made if attack.attack == found.strongest), made[0])
-    beyond = [attack for attack in made if attack.detected]
-    if not beyond:
+    best = max(made, key=lambda attack: attack.advantage_low or 0.0)
+    if not any(attack.detected for attack in made):
         high = max(attack.advantage_high or 0.0 for attack in made)
         told = (
             f"None of the {wording.plural(len(made), 'attack')} made tells members from others beyond chance; "
@@ -88,6 +87,10 @@ def _sentence(found: MembershipFinding) -> str:
             f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
             f"{_points(best.advantage)} more of the members than of other people."
         )
+    if found.accused:
+        told += f" Thresholds name {_records(found.accused)} of the training data{_wrongly(found)}."
+    if found.overlap:
+        told += " But the holdout seems to hold members, which hides what can be told."
     if found.shifted:
         told += " But members and holdout differ already without the model, so the difference may be theirs."
     return told
@@ -110,7 +113,7 @@ def _row(attack: AttackFinding) -> AttackRow:
         name=name,
         advantage=f"{attack.advantage:.3f} ({attack.advantage_low:.3f} to {attack.advantage_high:.3f})",
         accuracy=f"{attack.balanced_accuracy:.3f} ({attack.baseline} {attack.baseline_accuracy:.3f})",
-        at_percent=wording.percent(attack.tpr_at_percent or 0.0, digits=1),
+        at_percent="" if attack.tpr_at_percent is None else wording.percent(attack.tpr_at_percent, digits=1),
         meaning=wording.clean(attack.statement),
         state=FOUND if attack.detected else NOT_FOUND,
     )
@@ -118,18 +121,24 @@ def _row(attack: AttackFinding) -> AttackRow:
 
 def _holdout(found: MembershipFinding) -> Fact:
     value = {True: "differ", False: "no difference seen", None: "not tested"}[found.shifted]
+    value = "share records" if found.overlap else value
     sizes = f"{_records(found.n_members)} in the data, {_records(found.n_nonmembers)} in the holdout."
+    told = wording.clean(f"{found.overlap} {found.shift}".strip())
+    told = told[:1].upper() + told[1:]
     return Fact(
         name="Members and holdout without the model", value=value, meaning=f"{wording.clean(found.shift)} {sizes}"
     )
 
 
 def _midpoints(found: MembershipFinding) -> Fact:
-    value = "not known" if found.accused is None else f"{_records(found.accused)} accused"
-    if found.accused and found.accused_wrongly is not None:
-        wrong = "none" if found.accused_wrongly == 0 else found.accused_wrongly
-        value += f", {wrong} wrongly"
+    value = "not known" if found.accused is None else f"{_records(found.accused)} accused{_wrongly(found)}"
     return Fact(name="Named by a threshold's midpoint", value=value, meaning=wording.clean(found.midpoints))
+
+
+def _wrongly(found: MembershipFinding) -> str:
+    if not found.accused or found.accused_wrongly is None:
+        return ""
+    return f", {'none' if found.accused_wrongly == 0 else found.accused_wrongly} wrongly"
 
 
 def _vulnerability(found: MembershipFinding) -> Fact:

@@ -143,14 +143,17 @@ def _words(name: str) -> _Words:
     return WORDS.get(name, _Words(plain, plain, plain, lambda limit: f"{limit:g}", _plain))
 
 
-def _named(template: str, listed: bool) -> str:
-    part, parts = ("rule", "rules") if listed else ("leaf", "leaves")
+PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
+
+
+def _named(template: str, kind: str) -> str:
+    part, parts = PARTS.get(kind, ("leaf", "leaves"))
     return template.format(part=part, parts=parts) if "{part" in template else template
 
 
 def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
     """Return the checks in words, in the policy's order."""
-    listed = findings.model.kind == "rule list"
+    kind = findings.model.kind
     rows = []
     for check in findings.checks:
         words = _words(check.rule)
@@ -161,8 +164,8 @@ def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
         rows.append(
             CheckRow(
                 key=check.rule,
-                short=_named(words.short, listed),
-                rule=_named(words.rule, listed),
+                short=_named(words.short, kind),
+                rule=_named(words.rule, kind),
                 limit=words.limit(check.limit),
                 measured=at_most + (missing if check.measured is None else words.measured(check.measured, check)),
                 status=NOTHING if _nothing_published(check) else STATUS[check.status],
@@ -174,17 +177,17 @@ def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
 
 def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
     """Return why the verdict is what it is, in one sentence, with or without the names of the limits."""
-    checks, listed = findings.checks, findings.model.kind == "rule list"
+    checks, kind = findings.checks, findings.model.kind
     if not checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
-    faults = [_named(_words(c.rule).fault, listed) for c in checks if c.status == "broken"]
+    faults = [_named(_words(c.rule).fault, kind) for c in checks if c.status == "broken"]
     unknown = sum(c.status == "unknown" for c in checks)
     aside = f"; {unknown} more could not be judged" if unknown else ""
     if faults:
         verb = "is" if len(faults) == 1 else "are"
         return f"{len(faults)} of {len(checks)} limits {verb} broken{f': {_listing(faults)}' if named else ''}{aside}."
     if unknown:
-        what = _listing([_named(_words(c.rule).rule, listed).lower() for c in checks if c.status == "unknown"])
+        what = _listing([_named(_words(c.rule).rule, kind).lower() for c in checks if c.status == "unknown"])
         which = f": {what}" if named else ""
         return f"No limit is known to be broken, but {unknown} of {len(checks)} could not be judged{which}."
     empty = sum(map(_nothing_published, checks))

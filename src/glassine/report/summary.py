@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from glassine.attacks.outcome import Failed, Measured
 from glassine.findings import SCHEMA, Findings, InputFile, ReconstructionFinding, TreeNode
 from glassine.report import wording
+from glassine.report.additive import AdditiveView, additive_figures, additive_view
 from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars
 from glassine.report.guarantee import GuaranteeRow, guarantee_figures, guarantee_row
 from glassine.report.membership import MembershipView, membership_view
@@ -86,6 +87,8 @@ class Summary:
         The same in a sentence.
     membership : MembershipView or None
         What membership attacks found; None where none was made.
+    additive : AdditiveView or None
+        Shape functions and bins of an additive model.
     attributes, subgroups, other_subgroups : tuple of Bar
         Bits learned; the other subgroups are folded away.
     n_attributes_omitted, n_subgroups_omitted : int
@@ -136,6 +139,7 @@ class Summary:
     label_sentence: str
     value_sentence: str
     membership: MembershipView | None
+    additive: AdditiveView | None
     attributes: tuple[Bar, ...]
     subgroups: tuple[Bar, ...]
     other_subgroups: tuple[Bar, ...]
@@ -178,7 +182,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         sentence=f"{verdict_sentence(findings)} {unmeasured}".rstrip(),
         short_sentence=f"{verdict_sentence(findings, named=False)} {unmeasured}".rstrip(),
         caveat=CAVEAT,
-        figures=guarantee_figures(findings) or _figures(findings, measured),
+        figures=guarantee_figures(findings) or additive_figures(findings) or _figures(findings, measured),
         guarantee=guarantee_row(findings),
         checks=check_rows(findings),
         measures=measures,
@@ -209,6 +213,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         label_sentence=label_sentence(findings),
         value_sentence=value_sentence(findings),
         membership=membership_view(findings.membership.value) if isinstance(findings.membership, Measured) else None,
+        additive=additive_view(findings),
         attributes=attributes,
         subgroups=subgroups,
         other_subgroups=other_subgroups,
@@ -236,6 +241,8 @@ def _described(findings: Findings) -> str:
     depth = "conditions a rule at most" if model.kind == "rule list" else "conditions deep"
     depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
+    if findings.additive is not None:
+        said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(findings.additive.n_bins, "bin")]
     if model.n_records is not None:
         noisy = " by noisy counts" if model.count_scale is not None else ""
         said.append(f"{wording.plural(model.n_records, 'record')}{noisy}")

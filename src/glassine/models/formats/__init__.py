@@ -5,7 +5,7 @@ from glassine.models.formats.export_text import tree_from_export_text
 from glassine.models.formats.imodels import rules_from_imodels
 from glassine.models.formats.interpret_ebm import additive_from_interpret, extras_of_interpret
 from glassine.models.formats.json import fingerprint, write_model
-from glassine.models.formats.loading import as_any, as_model, load_additive, load_any, load_model
+from glassine.models.formats.loading import as_any, as_model, is_additive, load_additive, load_any, load_model
 from glassine.models.formats.python import to_python
 from glassine.models.formats.rule_text import format_rules, parse_rules
 from glassine.models.formats.scikit import tree_from_sklearn
@@ -21,6 +21,7 @@ __all__ = [
     "extras_of_interpret",
     "fingerprint",
     "format_rules",
+    "is_additive",
     "load_additive",
     "load_any",
     "load_model",

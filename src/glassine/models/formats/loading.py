@@ -28,7 +28,7 @@ from glassine.models.formats.skops_file import read_skops
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["MAX_BYTES", "as_any", "as_model", "load_additive", "load_any", "load_model"]
+__all__ = ["MAX_BYTES", "as_any", "as_model", "is_additive", "load_additive", "load_any", "load_model"]
 
 MAX_BYTES = 200_000_000
 SUPPORTED = (
@@ -81,9 +81,18 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
     else:
         kind = f"the class {obj.__name__}, not an instance of it" if isinstance(obj, type) else type(obj).__name__
         hint = " Give the path to load_model." if isinstance(obj, str | os.PathLike) else ""
+        hint = " It is an additive model: read it with as_any." if is_additive(obj) else hint
         raise UnsupportedModelError(f"got {kind}; supported is {SUPPORTED}.{hint}")
     check_domain(model, domain)
     return model
+
+
+def is_additive(obj: Any) -> bool:
+    """Return whether :func:`as_any` reads an object as an additive model."""
+    if isinstance(obj, type):
+        return False
+    released = getattr(obj, "model_", None)
+    return isinstance(obj, AdditiveModel) or isinstance(released, AdditiveModel) or is_interpret_ebm(obj)
 
 
 def as_any(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList | AdditiveModel:
@@ -104,12 +113,12 @@ def as_any(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList | 
     InvalidModelError
         If the estimator is not fitted, or does not fit the domain.
     """
-    released = getattr(obj, "model_", None)
     if isinstance(obj, AdditiveModel):
         return obj
-    if isinstance(released, AdditiveModel) and not isinstance(obj, type):
-        return released
-    return additive_from_interpret(obj, domain) if is_interpret_ebm(obj) else as_model(obj, domain)
+    if not is_additive(obj):
+        return as_model(obj, domain)
+    released = getattr(obj, "model_", None)
+    return released if isinstance(released, AdditiveModel) else additive_from_interpret(obj, domain)
 
 
 def load_model(

@@ -1,0 +1,379 @@
+"""Leakage of bins: what the bins of an additive model tell of the training records.
+
+A model that is not private publishes how many records each bin holds, the smallest and the largest value of each
+attribute, and cuts that lie, bit for bit, half way between two neighbouring training values. Where every value has a
+bin of its own, all values follow by arithmetic: from the smallest value v and the first cut c the next is 2 c - v, and
+so on up to the largest, which confirms them all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.conforming import Columns
+from glassine.domain.grid import on_grid
+from glassine.errors import InvalidModelError
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
+from glassine.models.scoring import bin_indices, read_records
+
+__all__ = ["AttributeBins", "BinLeakage", "TermBins", "is_public", "leak_bins", "rebuild_values"]
+
+CLOSE = 1e-9
+"""Distance at which a rebuilt value counts as the value, relative to the largest end of the range."""
+
+Origin = Literal["published", "counted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermBins:
+    """How many records the bins of a term hold.
+
+    Attributes
+    ----------
+    name : str
+        The term.
+    n_bins : int
+        Its bins, or its cells for a pair, those for missing values included.
+    sizes : tuple of int or None
+        Records in each, row by row for a pair; None where neither the model nor the data tell exactly.
+    origin : {"published", "counted"} or None
+        Whether the sizes stand in the model or were counted in the data.
+
+    Examples
+    --------
+    >>> found = TermBins(name="age", n_bins=4, sizes=(1, 12, 3, 0), origin="published")
+    >>> found.smallest, found.below(2), found.below(10)
+    (1, 1, 2)
+    """
+
+    name: str
+    n_bins: int
+    sizes: tuple[int, ...] | None = None
+    origin: Origin | None = None
+
+    @property
+    def smallest(self) -> int | None:
+        """Fewest records of a bin that holds any."""
+        return None if self.sizes is None else min((size for size in self.sizes if size), default=None)
+
+    def below(self, limit: int) -> int | None:
+        """Return how many bins hold records, but fewer than a limit."""
+        return None if self.sizes is None else sum(0 < size < limit for size in self.sizes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeBins:
+    """What the bins of one attribute, in all terms together, tell; None where it needs what is not given.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    n_cuts : int
+        Distinct cuts.
+    n_off_grid : int or None
+        Those that are no public cut point; needs a domain.
+    n_midpoints : int or None
+        Those, public cut points aside, that are bit for bit half way between two neighbouring training values, or one
+        of them; needs the data.
+    n_bounds : int
+        Ends of the range of values that the model publishes: 0 or 2.
+    n_private_bounds : int or None
+        Those that are not the domain's; needs a domain.
+    exact_bounds : tuple of str or None
+        Which ends are the smallest and the largest training value: ``smallest``, ``largest``; needs the data.
+    n_values : int or None
+        Different training values; needs the data.
+    n_own_bins : int or None
+        Those that have a bin of their own: whoever has the model knows them to about the width of a bin; needs the
+        data.
+    n_rebuilt : int
+        Values that follow from cuts and range by arithmetic, see :func:`rebuild_values`; with the data, those of them
+        that are training values. 0 where the range is public, or a guarantee is claimed.
+    n_undeclared : int or None
+        Categories that the model names and the domain does not declare; needs a domain.
+    n_lone_categories : int or None
+        Categories that the model names and one training record has: from the data, else from exact published sizes.
+    """
+
+    attribute: str
+    n_cuts: int = 0
+    n_off_grid: int | None = None
+    n_midpoints: int | None = None
+    n_bounds: int = 0
+    n_private_bounds: int | None = None
+    exact_bounds: tuple[str, ...] | None = None
+    n_values: int | None = None
+    n_own_bins: int | None = None
+    n_rebuilt: int = 0
+    n_undeclared: int | None = None
+    n_lone_categories: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinLeakage:
+    """What the bins of an additive model tell.
+
+    Attributes
+    ----------
+    terms : tuple of TermBins
+        Term by term.
+    attributes : tuple of AttributeBins
+        Attribute by attribute, those that some term reads.
+    differing : tuple of str or None
+        Terms whose published sizes are not those of the data: then one of the two is not of the training; needs both.
+    """
+
+    terms: tuple[TermBins, ...]
+    attributes: tuple[AttributeBins, ...]
+    differing: tuple[str, ...] | None
+
+    def total(self, name: str) -> int | None:
+        """Return the sum over the attributes of one of their numbers; None where it is not known for all."""
+        values = [getattr(entry, name) for entry in self.attributes]
+        return None if any(value is None for value in values) else sum(values)
+
+
+def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = None) -> BinLeakage:
+    """Return what the bins of an additive model tell of the training records.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The published model.
+    domain : Domain, optional
+        The public domain, which tells what needs no data: cut points, ranges, categories.
+    data : data frame, mapping of str to ndarray, or ndarray, optional
+        The training records, as for :func:`glassine.models.scoring.scores`.
+
+    Returns
+    -------
+    BinLeakage
+
+    Raises
+    ------
+    InvalidModelError
+        If the model reads an attribute that the domain lacks.
+    InvalidDataError
+        If a column is absent, or its type cannot hold values of its attribute.
+
+    Examples
+    --------
+    >>> age = Term(bins=(NumericBins("age", (30.5, 40.5)),), scores=[0.1, 0.2, 0.3, 0], weights=[1, 2, 1, 0])
+    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity")
+    >>> found = leak_bins(model, data={"age": np.array([30, 31, 40, 41])})
+    >>> found.terms[0].below(2), found.attributes[0].n_midpoints, found.attributes[0].n_own_bins
+    (2, 2, 2)
+    """
+    if domain is not None:
+        for name in model.tested:
+            if name not in domain:
+                raise InvalidModelError(f"the model reads {name!r}, which the domain lacks. Add it to the domain.")
+    columns = None if data is None else read_records(model, data)
+    counted = None
+    if columns is not None:
+        cells = zip(model.terms, bin_indices(model, data), strict=True)
+        counted = [np.bincount(found, minlength=math.prod(term.shape)) for term, found in cells]
+    terms, differing = [], []
+    for i, term in enumerate(model.terms):
+        published = _published(model, term)
+        seen = None if counted is None else tuple(counted[i].tolist())
+        if published is not None and seen is not None and published != seen:
+            differing.append(term.name)
+        origin: Origin | None = "published" if published is not None else "counted" if seen is not None else None
+        terms.append(TermBins(name=term.name, n_bins=math.prod(term.shape), sizes=published or seen, origin=origin))
+    sizes = {found.name: found.sizes for found in terms if found.origin == "published"}
+    compared = counted is not None and any(found.origin == "published" for found in terms)
+    return BinLeakage(
+        terms=tuple(terms),
+        attributes=tuple(_attribute(model, name, domain, columns, sizes) for name in model.tested),
+        differing=tuple(differing) if compared else None,
+    )
+
+
+def _published(model: AdditiveModel, term: Term) -> tuple[int, ...] | None:
+    """Return the sizes that a model publishes, if they are counts of records: whole, not negative and without noise."""
+    weights = term.weights
+    if weights is None or not model.counts_are_exact:
+        return None
+    if not ((weights >= 0) & (weights < 2**53) & (weights == np.floor(weights))).all():
+        return None
+    return tuple(int(size) for size in weights.reshape(-1))
+
+
+def _attribute(
+    model: AdditiveModel,
+    name: str,
+    domain: Domain | None,
+    columns: Columns | None,
+    sizes: dict[str, tuple[int, ...] | None],
+) -> AttributeBins:
+    found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
+    numeric = [bins for bins in found if isinstance(bins, NumericBins)]
+    if numeric:
+        values = None if columns is None else columns.numbers[name]
+        return _numbers(name, numeric, domain, values, noisy=model.guarantee is not None)
+    groups = [bins for bins in found if isinstance(bins, CategoryBins)]
+    named = tuple(dict.fromkeys(value for bins in groups for value in bins.values))
+    declared = None if domain is None else domain[name]
+    undeclared = None
+    if declared is not None:
+        public = declared.values if isinstance(declared, Category) else named
+        undeclared = sum(value not in public for value in named)
+    lone = None
+    if columns is not None:
+        held = np.bincount(columns.codes[name][columns.codes[name] >= 0], minlength=len(named))
+        lone = int((held == 1).sum())
+    elif sizes:
+        lone = _lone_groups(model, name, sizes)
+    return AttributeBins(
+        attribute=name,
+        n_off_grid=None if domain is None else 0,
+        n_midpoints=None if columns is None else 0,
+        n_private_bounds=None if domain is None else 0,
+        n_undeclared=undeclared,
+        n_lone_categories=lone,
+    )
+
+
+def _lone_groups(model: AdditiveModel, name: str, sizes: dict[str, tuple[int, ...] | None]) -> int | None:
+    """Return how many bins of one category hold one record, as published; None where no such term is."""
+    for term in model.terms:
+        held, bins = sizes.get(term.name), term.bins[0]
+        if held is not None and len(term.bins) == 1 and isinstance(bins, CategoryBins) and bins.attribute == name:
+            return sum(len(group) == 1 and size == 1 for group, size in zip(bins.groups, held, strict=False))
+    return None
+
+
+def _numbers(
+    name: str,
+    found: Sequence[NumericBins],
+    domain: Domain | None,
+    values: npt.NDArray[np.float64] | None,
+    *,
+    noisy: bool,
+) -> AttributeBins:
+    cuts = list(dict.fromkeys((cut, bins.closed) for bins in found for cut in bins.cuts))
+    attribute = None if domain is None else domain[name]
+    secret = [(cut, closed) for cut, closed in cuts if domain is None or not is_public(domain, name, cut, closed)]
+    inferred = attribute is not None and attribute.inferred
+    bounds = next((bins.bounds for bins in found if bins.bounds is not None), None)
+    private = None
+    if attribute is not None:
+        known = (float(attribute.lo), float(attribute.hi)) if isinstance(attribute, Integer | Real) else (0.0, 1.0)
+        private = 0 if bounds is None else sum(end not in known for end in bounds)
+    # A chain that starts at a public end tells of no record.
+    told_bounds = attribute is None or inferred or bool(private)
+    rebuilt = rebuild_values(max(found, key=lambda bins: len(bins.cuts))) or () if told_bounds and not noisy else ()
+    out = AttributeBins(
+        attribute=name,
+        n_rebuilt=len(rebuilt),
+        n_cuts=len(cuts),
+        n_off_grid=None if domain is None else len(secret),
+        n_bounds=0 if bounds is None else 2,
+        n_private_bounds=private,
+        n_undeclared=None if domain is None else 0,
+        n_lone_categories=0,
+    )
+    if values is None:
+        return out
+    different = np.unique(values[~np.isnan(values)])
+    ends = () if bounds is None or not len(different) else zip(bounds, different[[0, -1]].tolist(), strict=True)
+    told = (which for which, (end, value) in zip(("smallest", "largest"), ends, strict=False) if end == value)
+    # The grid of an inferred attribute follows from the data, so its cut points are no excuse.
+    candidates = cuts if inferred else secret
+    own = max((_own_bins(bins, different) for bins in found), default=0)
+    return AttributeBins(
+        attribute=name,
+        n_cuts=out.n_cuts,
+        n_off_grid=out.n_off_grid,
+        n_midpoints=sum(_is_midpoint(cut, different) for cut, _ in candidates),
+        n_bounds=out.n_bounds,
+        n_private_bounds=private,
+        exact_bounds=tuple(told),
+        n_values=len(different),
+        n_own_bins=own,
+        n_rebuilt=_matches(rebuilt, different),
+        n_undeclared=out.n_undeclared,
+        n_lone_categories=0,
+    )
+
+
+def is_public(domain: Domain, name: str, cut: float, closed: str) -> bool:
+    """Return whether a cut is a public cut point, whichever side of it is closed.
+
+    Of whole numbers, ``x < 40`` and ``x <= 39.5`` are one cut.
+    """
+    attribute = domain[name]
+    if isinstance(attribute, Integer) and closed == "left":
+        cut = math.ceil(cut) - 0.5
+    return on_grid(attribute, cut)
+
+
+def _own_bins(bins: NumericBins, different: npt.NDArray[np.float64]) -> int:
+    """Return how many of the different values are alone in their bin."""
+    return int((np.bincount(bins.index(different), minlength=1) == 1).sum()) if len(different) else 0
+
+
+def rebuild_values(bins: NumericBins) -> tuple[float, ...] | None:
+    """Return the one value of each bin, if cuts half way between neighbours and the ends of the range imply them.
+
+    The first value is the smallest of the range, and each cut mirrors a value into the next one. None unless every
+    value so found lies inside its bin and the last one is the largest of the range, up to rounding. Fewer than three
+    cuts, and evenly spaced ones, may be those of a public grid: they imply nothing.
+
+    Parameters
+    ----------
+    bins : NumericBins
+        The bins of one attribute, with the range that is published.
+
+    Examples
+    --------
+    >>> rebuild_values(NumericBins("age", (30.5, 35.5, 41), "left", (30, 42)))
+    (30.0, 31.0, 40.0, 42.0)
+    >>> rebuild_values(NumericBins("age", (30.5, 35.5, 42), "left", (30, 42))) is None
+    True
+    """
+    if bins.bounds is None or len(bins.cuts) < 3:
+        return None
+    slack = CLOSE * max(abs(bins.bounds[0]), abs(bins.bounds[1]))
+    gaps = np.diff(bins.cuts)
+    if not gaps.max() - gaps.min() > slack:
+        return None
+    values = [bins.bounds[0]]
+    for below, cut in zip((-math.inf, *bins.cuts), bins.cuts, strict=False):
+        if not below < values[-1] < cut:
+            return None
+        values.append(2 * cut - values[-1])
+    return tuple(values) if abs(values[-1] - bins.bounds[1]) <= slack else None
+
+
+def _matches(rebuilt: Sequence[float], different: npt.NDArray[np.float64]) -> int:
+    """Return how many rebuilt values are training values, up to rounding."""
+    if not rebuilt or not len(different):
+        return 0
+    near = np.clip(np.searchsorted(different, rebuilt), 1, max(len(different) - 1, 1))
+    candidates = different[np.clip(np.stack([near - 1, near]), 0, len(different) - 1)]
+    slack = CLOSE * float(np.abs(different).max())
+    return int((np.abs(candidates - np.array(rebuilt)).min(axis=0) <= slack).sum())
+
+
+def _is_midpoint(cut: float, different: npt.NDArray[np.float64]) -> bool:
+    """Return whether a cut is half way between its neighbours among the training values, or one of them.
+
+    The three ways to compute the middle differ in the last bit.
+    """
+    at = int(np.searchsorted(different, cut))
+    if at < len(different) and different[at] == cut:
+        return True
+    if not 0 < at < len(different):
+        return False
+    low, high = float(different[at - 1]), float(different[at])
+    return cut in (low / 2 + high / 2, (low + high) / 2, low + (high - low) / 2)

@@ -1,0 +1,167 @@
+"""What the audit of an additive model found, as findings show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glassine.attacks.outcome import Count
+
+__all__ = ["AdditiveFinding", "AxisFinding", "BinsFinding", "ShapeFinding", "TermFinding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisFinding:
+    """The bins of one attribute as they are drawn: fewer than the model has, where it has many or small ones.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    cuts : tuple of float or None
+        Points between the intervals of a number, to four digits; None for categories.
+    groups : tuple of str or None
+        Names of the groups of categories, those of few records hidden; None for numbers.
+    """
+
+    attribute: str
+    cuts: tuple[float, ...] | None
+    groups: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeFinding:
+    """A shape function as it is drawn.
+
+    Attributes
+    ----------
+    axes : tuple of AxisFinding
+        One, or two for a pair. Each has one bin more than it lists, for missing values.
+    outputs : tuple of str
+        Names of the outputs that are drawn: the classes of a model of several; else one empty name.
+    scores : tuple of tuple of float
+        For each output the score of each bin, or cell in row-major order, to four digits; the mean where bins were
+        joined.
+    low, high : tuple of tuple of float, or None
+        Ends of the noise band; None where the model tells no errors.
+    """
+
+    axes: tuple[AxisFinding, ...]
+    outputs: tuple[str, ...]
+    scores: tuple[tuple[float, ...], ...]
+    low: tuple[tuple[float, ...], ...] | None
+    high: tuple[tuple[float, ...], ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermFinding:
+    """One term of an additive model.
+
+    Attributes
+    ----------
+    name : str
+        The term.
+    importance : float
+        Mean absolute centred score.
+    n_bins : int
+        Its bins, or cells of a pair.
+    smallest : Count or None
+        Fewest records of a bin that holds any; None where it is not known.
+    n_small : int or None
+        Bins with fewer records than the policy asks for.
+    origin : str or None
+        Whether sizes are ``published`` by the model or ``counted`` in the data.
+    edited : bool
+        Whether a person changed its scores.
+    shape : ShapeFinding or None
+        Its shape function; None for the less important terms of a large model.
+    """
+
+    name: str
+    importance: float
+    n_bins: int
+    smallest: Count | None
+    n_small: int | None
+    origin: str | None
+    edited: bool
+    shape: ShapeFinding | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinsFinding:
+    """What the bins of one attribute tell of training values; None where it needs what was not given.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    n_cuts : int
+        Distinct cuts.
+    n_off_grid : int or None
+        Those that are no public cut point.
+    n_midpoints : int or None
+        Those half way between two neighbouring training values, bit for bit.
+    n_bounds : int
+        Ends of the range that the model publishes.
+    n_private_bounds : int or None
+        Those that are not the domain's.
+    exact_bounds : tuple of str or None
+        Which of them are the ``smallest`` and the ``largest`` training value.
+    n_values, n_own_bins : int or None
+        Different training values, and those that have a bin of their own.
+    n_rebuilt : int
+        Values that follow from cuts and range by arithmetic.
+    n_undeclared : int or None
+        Categories that the model names and the domain does not declare.
+    n_lone_categories : int or None
+        Categories that one record has.
+    """
+
+    attribute: str
+    n_cuts: int
+    n_off_grid: int | None
+    n_midpoints: int | None
+    n_bounds: int
+    n_private_bounds: int | None
+    exact_bounds: tuple[str, ...] | None
+    n_values: int | None
+    n_own_bins: int | None
+    n_rebuilt: int
+    n_undeclared: int | None
+    n_lone_categories: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdditiveFinding:
+    """What an additive model shows, and what its bins tell.
+
+    Attributes
+    ----------
+    link : str
+        ``identity``, ``logit`` or ``softmax``.
+    intercept : tuple of float
+        Score of each output before any term.
+    meaning : str
+        What a score is.
+    n_bins : int
+        Bins and cells of all terms.
+    n_edits : int
+        Changes that people made after the model was released.
+    coverage : float
+        Coverage of each noise band.
+    terms : tuple of TermFinding
+        The terms, the most important first.
+    attributes : tuple of BinsFinding
+        What the bins tell, attribute by attribute.
+    beside : tuple of str
+        What the artefact publishes beside the model.
+    """
+
+    link: str
+    intercept: tuple[float, ...]
+    meaning: str
+    n_bins: int
+    n_edits: int
+    coverage: float
+    terms: tuple[TermFinding, ...]
+    attributes: tuple[BinsFinding, ...]
+    beside: tuple[str, ...]
