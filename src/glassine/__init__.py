@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
     from glassine.attacks.outcome import Failed, Measured, NotApplicable
     from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
     from glassine.auditing import audit
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
     from glassine.learners.exponential_tree import PrivateTreeClassifier
     from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
+    from glassine.learners.multiway_tree import MultiwayTreeClassifier
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
     from glassine.learners.sizing import suggested_depth
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AdditiveModel": "glassine.models.additive",
+    "Adversary": "glassine.attacks.disclosure",
     "AtMostOne": "glassine.domain",
     "Between": "glassine.domain",
     "Binary": "glassine.domain",
@@ -68,6 +71,7 @@ _HOME = {
     "Combinations": "glassine.domain",
     "CountTable": "glassine.counting",
     "DecisionTree": "glassine.models",
+    "Disclosure": "glassine.attacks.disclosure",
     "Domain": "glassine.domain",
     "Edit": "glassine.models.edits",
     "Editor": "glassine.editing",
@@ -83,6 +87,7 @@ _HOME = {
     "Intervals": "glassine.domain",
     "Ledger": "glassine.privacy.ledger",
     "Measured": "glassine.attacks.outcome",
+    "MultiwayTreeClassifier": "glassine.learners.multiway_tree",
     "Node": "glassine.models",
     "NotApplicable": "glassine.attacks.outcome",
     "NumericBins": "glassine.models.bins",
@@ -102,6 +107,7 @@ _HOME = {
     "as_model": "glassine.models.formats",
     "audit": "glassine.auditing",
     "explain_global": "glassine.models.shapes",
+    "infer_sensitive": "glassine.attacks.disclosure",
     "load_additive": "glassine.models.formats",
     "load_model": "glassine.models.formats",
     "reconstruct": "glassine.attacks.reconstruction",
@@ -119,6 +125,7 @@ _HOME = {
 
 __all__ = [
     "AdditiveModel",
+    "Adversary",
     "AtMostOne",
     "Between",
     "Binary",
@@ -129,6 +136,7 @@ __all__ = [
     "Combinations",
     "CountTable",
     "DecisionTree",
+    "Disclosure",
     "Domain",
     "Edit",
     "Editor",
@@ -144,6 +152,7 @@ __all__ = [
     "Intervals",
     "Ledger",
     "Measured",
+    "MultiwayTreeClassifier",
     "Node",
     "NotApplicable",
     "NumericBins",
@@ -164,6 +173,7 @@ __all__ = [
     "as_model",
     "audit",
     "explain_global",
+    "infer_sensitive",
     "load_additive",
     "load_model",
     "reconstruct",

@@ -1,0 +1,139 @@
+"""What the reader of a published tree is taken to know besides everyone's quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, TypeAlias
+
+from glassine.domain.attributes import Scalar, is_whole
+from glassine.errors import InvalidParameterError
+from glassine.learners.impurity import Criterion, check_criterion
+
+__all__ = ["Adversary", "Leaves"]
+
+Leaves: TypeAlias = Literal["leaf_counts", "error_rates", "labels_only"]
+
+LEAVES: tuple[Leaves, ...] = ("leaf_counts", "error_rates", "labels_only")
+SPLITS = ("auto", "multiway", "binary")
+CANDIDATES = ("all_attributes", "same_attribute")
+
+
+@dataclass(frozen=True, slots=True)
+class Adversary:
+    """What the reader of a tree is taken to know.
+
+    The reader knows the tree, the quasi-identifiers of all training records, and the classes. What is stated here about
+    the learner must be true of it: a constraint that the learner did not keep can exclude the true records.
+
+    Parameters
+    ----------
+    leaves : {"leaf_counts", "error_rates", "labels_only"}, default="leaf_counts"
+        What the leaves tell: the number of records of each class; the class and how many records are not of it; or the
+        class alone. A tree that publishes more is read as if it did not.
+    internal_nodes : bool, default=True
+        Whether the reader uses that every split was the best one of its node.
+    criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default="gini"
+        The measure by which splits were selected.
+    marginals : mapping of class to int, or sequence of int, optional
+        How many records each class has, if that was published too. Leaf counts tell it anyhow.
+    splits : {"auto", "multiway", "binary"}, default="auto"
+        How a category can be split: into one branch for each value, or one value against all others. "auto" takes the
+        first where a node has more than two branches, or where all of its literals name one value each. A number is
+        split at thresholds in any case.
+    candidates : {"all_attributes", "same_attribute"}, default="all_attributes"
+        Among which splits a node's was the best. "same_attribute" is for learners that look at a random part of the
+        attributes at each node (``max_features``): other thresholds or values of the chosen attribute were looked at
+        in any case. A learner that draws thresholds at random keeps no constraint: ``internal_nodes=False``.
+    categories : sequence of str, default=()
+        Columns of numbers that are codes of categories.
+    min_samples_leaf : int, optional
+        Fewest records of a branch that the learner allowed. By default the size of the smallest leaf of the tree: it
+        was allowed, so that candidates with smaller branches are left out and none is assumed that was not there.
+    tolerance : float, default=1e-9
+        By how much of a node's size a candidate may have been better than the split, in [1e-10, 0.1]: learners compare
+        rounded figures.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is not one of its values.
+
+    Examples
+    --------
+    >>> Adversary("error_rates", criterion="entropy").describe()
+    'error rates and internal nodes (entropy)'
+    """
+
+    leaves: Leaves = "leaf_counts"
+    _: KW_ONLY
+    internal_nodes: bool = True
+    criterion: Criterion = "gini"
+    marginals: Mapping[Any, int] | Sequence[int] | None = None
+    splits: Literal["auto", "multiway", "binary"] = "auto"
+    candidates: Literal["all_attributes", "same_attribute"] = "all_attributes"
+    categories: Sequence[str] = ()
+    min_samples_leaf: int | None = None
+    tolerance: float = 1e-9
+
+    def __post_init__(self) -> None:
+        options: tuple[tuple[str, object, tuple[str, ...]], ...] = (
+            ("leaves", self.leaves, LEAVES),
+            ("splits", self.splits, SPLITS),
+            ("candidates", self.candidates, CANDIDATES),
+        )
+        for name, value, known in options:
+            if not isinstance(value, str) or value not in known:
+                raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}. Name one.")
+        used: object = self.internal_nodes
+        if not isinstance(used, bool):
+            raise InvalidParameterError(f"internal_nodes must be True or False, got {used!r}.")
+        check_criterion(self.criterion)
+        listed: object = self.categories
+        if isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise InvalidParameterError(f"categories must be a sequence of column names, got {listed!r}. List them.")
+        object.__setattr__(self, "categories", tuple(self.categories))
+        smallest = self.min_samples_leaf
+        if smallest is not None and not (is_whole(smallest) and smallest >= 1):
+            raise InvalidParameterError(f"min_samples_leaf must be a whole number of at least 1, got {smallest!r}.")
+        tolerance: object = self.tolerance
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-10 <= tolerance <= 0.1:
+            raise InvalidParameterError(f"tolerance must be a number in [1e-10, 0.1], got {tolerance!r}.")
+
+    def describe(self) -> str:
+        """Return what the reader uses, in a few words."""
+        leaves = self.leaves.replace("_", " ")
+        known = f"{leaves} and internal nodes ({self.criterion.replace('_', ' ')})" if self.internal_nodes else leaves
+        return f"{known}, class totals known" if self.marginals is not None else known
+
+    def class_totals(self, classes: Sequence[Scalar]) -> tuple[int, ...] | None:
+        """Return the number of records of each class in the order of ``classes``; None if it is not known.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is not one whole number of at least 0 for each class.
+        """
+        if self.marginals is None:
+            return None
+        given: object = self.marginals
+        if isinstance(given, Mapping):
+            odd = [c for c in (*given, *classes) if c not in given or c not in classes]
+            if odd:
+                raise InvalidParameterError(
+                    f"marginals must name every class and nothing else, but {odd[0]!r} is in one of them only. "
+                    "Give the records of each class."
+                )
+            values = [given[c] for c in classes]
+        elif isinstance(given, str) or not isinstance(given, Iterable):
+            raise InvalidParameterError(f"marginals must hold one number per class, got {given!r}. List them.")
+        else:
+            values = list(given)
+        if len(values) != len(classes):
+            raise InvalidParameterError(
+                f"marginals must hold {len(classes)} numbers, one per class, got {len(values)}."
+            )
+        for value in values:
+            if not is_whole(value) or not value >= 0:
+                raise InvalidParameterError(f"marginals must be whole numbers of at least 0, got {value!r}.")
+        return tuple(int(value) for value in values)

@@ -1,0 +1,385 @@
+"""What the internal nodes tell: no candidate split was better than the one that was chosen.
+
+With x the number of people of each quasi-identifier and class, E(W) the impurity that a candidate W leaves at a node,
+in people, and T the split that was chosen there, the constraint is ``E(W) - E(T) >= 0``; of the gain ratio it is
+``E(W) - H + (S_W / S_T) (H - E(T)) >= 0``, with H the impurity of the node and S the split information, which
+depends on the sizes of the branches alone. E and H are concave in x. Where the reader knows the class counts of the
+leaves, E(T) and H are known numbers, so that both forms describe a convex set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.people import Column, People, Split
+from glassine.attacks.disclosure.slacks import MULTIWAY, ONE_VALUE, THRESHOLD, worst_slacks
+from glassine.domain.literals import number
+from glassine.learners.impurity import Criterion, impurity, split_information
+from glassine.models import DecisionTree
+
+__all__ = ["Clash", "Constraints", "Families", "NodeTerms", "Worst", "derive_constraints"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Families:
+    """Candidate splits, one family for each node and attribute, as flat arrays.
+
+    A family holds the quasi-identifiers of its node, grouped by the attribute's value. Of kind :data:`MULTIWAY` it is
+    one candidate, a branch for each group; of kind :data:`THRESHOLD` the candidate at g has the groups up to g on one
+    side; of kind :data:`ONE_VALUE` the candidate g has that group alone on one side.
+
+    Attributes
+    ----------
+    order : ndarray of int32, shape (t,)
+        Quasi-identifiers, family by family and group by group.
+    groups : ndarray of int64, shape (g + 1,)
+        Where each group starts in ``order``.
+    families : ndarray of int64, shape (f + 1,)
+        Where each family starts among the groups.
+    sizes : ndarray of int64, shape (g,)
+        Number of people of each group.
+    kinds, splits : ndarray of int64, shape (f,)
+        The kind of each family, and the split, among those of the people, with which it competes.
+    attributes : tuple of str, length f
+        The attribute of each family.
+    values : ndarray of int32, shape (g,)
+        Code of each group's value; of numbers the largest.
+    """
+
+    order: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int64]
+    families: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    kinds: npt.NDArray[np.int64]
+    splits: npt.NDArray[np.int64]
+    attributes: tuple[str, ...]
+    values: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def members(self, family: int) -> npt.NDArray[np.int32]:
+        """Return the quasi-identifiers of a family, group by group."""
+        first, last = self.families[family], self.families[family + 1]
+        return self.order[self.groups[first] : self.groups[last]]
+
+    def branches(self, family: int, at: int) -> npt.NDArray[np.int32]:
+        """Return the branch that each member takes in one candidate of a family."""
+        first, last = int(self.families[family]), int(self.families[family + 1])
+        spans = np.diff(self.groups[first : last + 1])
+        group = np.repeat(np.arange(last - first, dtype=np.int32), spans)
+        if self.kinds[family] == MULTIWAY:
+            return group
+        return (group > at if self.kinds[family] == THRESHOLD else group != at).astype(np.int32)
+
+    def branch_sizes(self, family: int, at: int) -> npt.NDArray[np.int64]:
+        """Return the number of people in each branch of one candidate."""
+        sizes = self.sizes[self.families[family] : self.families[family + 1]]
+        if self.kinds[family] == MULTIWAY:
+            return sizes
+        one = sizes[: at + 1].sum() if self.kinds[family] == THRESHOLD else sizes[at]
+        return np.array([one, sizes.sum() - one])
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates: the chosen split is one where thresholds or single values compete with their like."""
+        groups = np.diff(self.families)
+        each = np.where(self.kinds == MULTIWAY, 1, np.where(self.kinds == THRESHOLD, groups - 1, groups))
+        two = (self.kinds == ONE_VALUE) & (groups == 2)
+        return int(np.where(two, 1, each).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeTerms:
+    """What the splits' own side of the constraints comes to, each of shape (v,).
+
+    Attributes
+    ----------
+    chosen : ndarray
+        E(T), in people.
+    whole : ndarray
+        H, the impurity of the node, in people.
+    """
+
+    chosen: Floats
+    whole: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Worst:
+    """The candidate of each family with the least slack.
+
+    Attributes
+    ----------
+    slack : ndarray, shape (f,)
+        By how much the chosen split is better, in people; negative where a constraint is violated, infinite where no
+        candidate is allowed.
+    at : ndarray of int64, shape (f,)
+        Which candidate of the family it is.
+    """
+
+    slack: Floats
+    at: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A node and a candidate split of it.
+
+    Attributes
+    ----------
+    node : int
+        Index of the node in the tree.
+    candidate : str
+        The split that it competes with.
+    """
+
+    node: int
+    candidate: str
+
+    def __str__(self) -> str:
+        return f"node {self.node} against {self.candidate}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Constraints:
+    """The internal constraints of a tree as functions of x, the people of each quasi-identifier and class.
+
+    Attributes
+    ----------
+    people : People
+        The people and the splits.
+    criterion : str
+        The measure by which splits were selected.
+    families : Families
+        The candidates.
+    divisors : ndarray, shape (v,)
+        Split information of the chosen splits; 1 where the criterion does not divide.
+    smallest : int
+        Fewest people of a branch of a candidate.
+    tolerance : float
+        By how much of a node's size a candidate may be better.
+    notes : tuple of str
+        Which candidates were left out, and why.
+    """
+
+    people: People
+    criterion: Criterion
+    families: Families
+    divisors: Floats
+    smallest: int
+    tolerance: float
+    notes: tuple[str, ...]
+    node_sizes: Floats
+
+    @property
+    def divides(self) -> bool:
+        """Whether the criterion divides gains by split information."""
+        return self.criterion == "gain_ratio"
+
+    def terms(self, x: Floats) -> NodeTerms:
+        """Return E(T) and H of every split at x, shape (q, c)."""
+        chosen, whole = [], []
+        for split in self.people.splits:
+            table = branch_counts(x, split.members, split.branch)
+            chosen.append(float(impurity(table, self.criterion).sum()))
+            whole.append(float(impurity(table.sum(axis=0), self.criterion)))
+        return NodeTerms(chosen=np.array(chosen), whole=np.array(whole))
+
+    def worst(self, x: Floats, terms: NodeTerms | None = None) -> Worst:
+        """Return the candidate of least slack in every family at x, shape (q, c); ``terms`` are those of x by default.
+
+        Where the class counts of the leaves are known, the terms are the same for every x that has them.
+        """
+        known = terms or self.terms(x)
+        slack, at = worst_slacks(
+            np.ascontiguousarray(x, dtype=np.float64), self.families, known.chosen, known.whole, self.divisors,
+            self.criterion, self.smallest,
+        )  # fmt: skip
+        return Worst(slack=slack, at=at)
+
+    def allowance(self) -> Floats:
+        """Return for every family how much better than the split its candidates may be, in people."""
+        return np.asarray(self.tolerance * self.node_sizes[self.families.splits])
+
+    def violations(self, x: npt.ArrayLike) -> tuple[Clash, ...]:
+        """Return the constraints that a table breaks, the worst candidate of each node and attribute, worst first.
+
+        Parameters
+        ----------
+        x : array-like, shape (q, c)
+            People of each quasi-identifier and class, whole numbers or expected ones.
+        """
+        table = np.asarray(x, dtype=np.float64)
+        worst = self.worst(table)
+        broken = np.flatnonzero(worst.slack < -self.allowance())
+        return tuple(self.clash(int(f), int(worst.at[f])) for f in broken[np.argsort(worst.slack[broken])])
+
+    def satisfied(self, x: npt.ArrayLike) -> bool:
+        """Return whether a table of people, shape (q, c), satisfies every internal constraint."""
+        table = np.asarray(x, dtype=np.float64)
+        return bool((self.worst(table).slack >= -self.allowance()).all())
+
+    def clash(self, family: int, at: int) -> Clash:
+        """Return a candidate by name."""
+        split = self.people.splits[int(self.families.splits[family])]
+        return Clash(split.node, self._name(family, at))
+
+    def _name(self, family: int, at: int) -> str:
+        name = self.families.attributes[family]
+        column, kind = self.people.columns[name], self.families.kinds[family]
+        if kind == MULTIWAY:
+            return f"a split by {name}"
+        first = int(self.families.families[family])
+        codes = self.families.values[first : int(self.families.families[family + 1])]
+        if kind == THRESHOLD:
+            # The members of a group of equal levels have no larger value, those of the next no smaller one.
+            cut = (float(column.values[codes[at]]) + float(column.values[codes[at] + 1])) / 2
+            return f"{name} <= {number(cut, 6)}"
+        return f"{name} = {column.values[codes[at]]}" if codes[at] >= 0 else f"{name} is missing"
+
+
+def branch_counts(x: Floats, members: npt.NDArray[Any], branch: npt.NDArray[Any]) -> Floats:
+    """Return the people of each branch and class, shape (b, c)."""
+    out = np.zeros((int(branch.max()) + 1, x.shape[1]))
+    np.add.at(out, branch, x[members])
+    return out
+
+
+def derive_constraints(model: DecisionTree, people: People, adversary: Adversary) -> Constraints:
+    """Return the constraints that the internal nodes of a tree impose.
+
+    Parameters
+    ----------
+    model : DecisionTree
+        The tree.
+    people : People
+        Whom the reader knows.
+    adversary : Adversary
+        What is known about the learner; without ``internal_nodes`` there are no constraints.
+    """
+    notes: list[str] = []
+    smallest = adversary.min_samples_leaf or int(people.leaf_sizes.min())
+    splits: tuple[Split, ...] = people.splits if adversary.internal_nodes else ()
+    building = _Building(people)
+    divisors = np.ones(len(people.splits))
+    multiway = splits_all_values(model, adversary)
+    if adversary.internal_nodes:
+        absent = [name for name in model.attributes if name not in people.columns]
+        if absent:
+            notes.append(f"Nothing is known about {', '.join(absent)}: its splits are not among the candidates.")
+    sets = _split_by_sets(model, multiway)
+    for i, split in enumerate(splits):
+        sizes = np.bincount(split.branch, weights=people.sizes[split.members])
+        if adversary.criterion == "gain_ratio":
+            divisors[i] = split_information(sizes[sizes > 0]) if (sizes > 0).sum() > 1 else 0.0
+            if not divisors[i] > 0:
+                notes.append(f"Node {split.node} sends everyone into one branch: its gain ratio is not defined.")
+                continue
+        for name in _attributes(split, people, adversary):
+            column = people.columns[name]
+            if name in sets and column.levels is None:
+                continue
+            building.add(i, split, name, column, multiway=multiway, smallest=smallest)
+    notes += [f"Categories of {name} are split by sets; none of its splits is among the candidates." for name in sets]
+    notes += [f"{name} is missing for some: where it is, its thresholds are not among the candidates."
+              for name in sorted(building.gappy)]  # fmt: skip
+    return Constraints(
+        people=people,
+        criterion=adversary.criterion,
+        families=building.finish(),
+        divisors=divisors,
+        smallest=smallest,
+        tolerance=adversary.tolerance,
+        notes=tuple(notes),
+        node_sizes=np.array([people.sizes[s.members].sum() for s in people.splits], dtype=np.float64),
+    )
+
+
+def _attributes(split: Split, people: People, adversary: Adversary) -> Iterator[str]:
+    for name in people.columns:
+        if adversary.candidates == "all_attributes" or name == split.attribute:
+            yield name
+
+
+def splits_all_values(model: DecisionTree, adversary: Adversary) -> bool:
+    """Return whether the learner splits a category into one branch for each value."""
+    if adversary.splits != "auto":
+        return adversary.splits == "multiway"
+    branches = [branch.literal for node in model.nodes for branch in node.branches]
+    listed = [literal for literal in branches if hasattr(literal, "values")]
+    if any(len(node.branches) > 2 for node in model.nodes) or not listed:
+        return any(len(node.branches) > 2 for node in model.nodes)
+    return all(len(literal.values) <= 1 and not literal.negated for literal in listed)
+
+
+def _split_by_sets(model: DecisionTree, multiway: bool) -> tuple[str, ...]:
+    """Return the categories that a binary tree splits otherwise than one value against the rest."""
+    out = []
+    for node in model.nodes if not multiway else ():
+        sizes = [len(getattr(branch.literal, "values", (0,))) for branch in node.branches]
+        if node.branches and min(sizes) > 1:
+            out.append(node.branches[0].literal.attribute)
+    return tuple(dict.fromkeys(out))
+
+
+class _Building:
+    """The flat arrays of candidates in the making."""
+
+    def __init__(self, people: People) -> None:
+        self.people = people
+        self.gappy: set[str] = set()
+        self.orders: list[npt.NDArray[np.int32]] = []
+        self.spans: list[npt.NDArray[np.int64]] = []
+        self.sizes: list[npt.NDArray[np.int64]] = []
+        self.values: list[npt.NDArray[np.int32]] = []
+        self.heads: list[tuple[int, int, int, str]] = []
+
+    def add(self, i: int, split: Split, name: str, column: Column, *, multiway: bool, smallest: int) -> None:
+        """Add the candidates of one attribute at one split, if there are any."""
+        codes = column.codes[split.members]
+        kind = MULTIWAY if multiway else ONE_VALUE
+        if column.levels is not None:
+            kind = THRESHOLD
+            if codes.min() < 0:
+                self.gappy.add(name)
+                return
+        order = np.argsort(codes, kind="stable")
+        ordered = codes[order]
+        key = ordered if column.levels is None else column.levels[ordered]
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1])
+        if len(starts) < 2 or (kind == MULTIWAY and name == split.attribute):
+            return
+        members = split.members[order]
+        sizes = np.add.reduceat(self.people.sizes[members], starts)
+        if kind == MULTIWAY and sizes.min() < smallest:
+            return
+        ends = np.concatenate([starts[1:], [len(members)]])
+        self.orders.append(members)
+        self.spans.append((ends - starts).astype(np.int64))
+        self.sizes.append(sizes)
+        self.values.append(ordered[ends - 1])
+        self.heads.append((len(starts), kind, i, name))
+
+    def finish(self) -> Families:
+        """Return the arrays."""
+        none = np.zeros(0, dtype=np.int64)
+        groups = np.concatenate([none, *self.spans])
+        return Families(
+            order=np.concatenate([none.astype(np.int32), *self.orders]),
+            groups=np.concatenate([[0], np.cumsum(groups)]).astype(np.int64),
+            families=np.concatenate([[0], np.cumsum([head[0] for head in self.heads])]).astype(np.int64),
+            sizes=np.concatenate([none, *self.sizes]),
+            kinds=np.array([head[1] for head in self.heads], dtype=np.int64),
+            splits=np.array([head[2] for head in self.heads], dtype=np.int64),
+            attributes=tuple(head[3] for head in self.heads),
+            values=np.concatenate([none.astype(np.int32), *self.values]),
+        )

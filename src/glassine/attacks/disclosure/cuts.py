@@ -1,0 +1,448 @@
+"""Outer approximation: each violated constraint adds its tangent, and the cuts are solved in the dual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from glassine.attacks.disclosure.constraints import Constraints, NodeTerms, branch_counts
+from glassine.attacks.disclosure.dual import DualProblem, minimise
+from glassine.attacks.disclosure.leaves import LeafKnowledge
+from glassine.attacks.disclosure.people import People
+from glassine.learners.impurity import Criterion, split_information
+
+__all__ = ["Approximation", "Cut", "Engine", "Point", "cut_at", "outer_approximation", "tangent"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_ROUNDS = 200
+IDLE_ROUNDS = 3
+"""A cut whose multiplier is nothing for so many rounds is dropped."""
+
+NOTHING = 1e-7
+SMALLEST_SHARE = 1e-12
+"""Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cut:
+    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``.
+
+    Attributes
+    ----------
+    family, at : int
+        The candidate that it stands for.
+    members, branch : ndarray of int32, shape (m,)
+        Quasi-identifiers, and the row of the coefficients of each.
+    coefficients : ndarray, shape (b, c)
+        The tangent.
+    known : float
+        The right-hand side.
+    slackness : float
+        By how much the constraint is looser than the right-hand side says, in people.
+    """
+
+    family: int
+    at: int
+    members: npt.NDArray[np.int32]
+    branch: npt.NDArray[np.int32]
+    coefficients: Floats
+    known: float
+    slackness: float
+
+    def shortfall(self, x: Floats) -> float:
+        """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
+        return max(0.0, self.known - float((self.coefficients[self.branch] * x[self.members]).sum()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Point:
+    """A solution of the relaxation with some cuts.
+
+    Attributes
+    ----------
+    table : ndarray, shape (q, c)
+        Expected people of each quasi-identifier and class.
+    multipliers : ndarray, shape (k,)
+        Those of the cuts.
+    value : float
+        Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people.
+    entropy : float
+        Entropy of the table.
+    residual : float
+        Largest violation of a linear row by the table, in people.
+    feasible : bool
+        False if the rows and cuts were proven to contradict each other.
+    """
+
+    table: Floats
+    multipliers: Floats
+    value: float
+    entropy: float
+    residual: float
+    feasible: bool
+
+
+def tangent(counts: Floats, criterion: Criterion) -> tuple[Floats, float]:
+    """Return the tangent of the impurity of branches at their class counts: coefficients, shape (b, c), and a constant.
+
+    With m the counts of a table of the same branch sizes, the impurity is at most ``sum(coefficients * m) + constant``:
+    it is concave. Of entropy this is Gibbs' inequality, which holds for any positive shares.
+    """
+    n = counts.sum(axis=1)
+    whole = np.where(n > 0, n, 1.0)
+    if criterion == "gini":
+        return -2 * counts / whole[:, None], float((n + (counts * counts).sum(axis=1) / whole).sum())
+    if criterion == "misclassification":
+        out = np.zeros_like(counts)
+        out[np.arange(len(out)), counts.argmax(axis=1)] = -1.0
+        return out, float(n.sum())
+    shares = np.maximum(counts / whole[:, None], SMALLEST_SHARE)
+    return -np.log(shares / shares.sum(axis=1, keepdims=True)), 0.0
+
+
+def cut_at(
+    constraints: Constraints,
+    family: int,
+    at: int,
+    x: Floats,
+    *,
+    terms: NodeTerms | None = None,
+    centre: Floats | None = None,
+) -> Cut:
+    """Return the tangent of one constraint.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        The constraints.
+    family, at : int
+        The candidate.
+    x : ndarray, shape (q, c)
+        Where the concave terms of the constraint are linearised: the cut keeps all that the constraint allows.
+    terms : NodeTerms, optional
+        E(T) and H where they are known numbers.
+    centre : ndarray, shape (q, c), optional
+        Without ``terms``: where the convex terms are linearised. The cut then allows nothing that the constraint
+        forbids on their account.
+    """
+    families, criterion = constraints.families, constraints.criterion
+    i = int(families.splits[family])
+    split = constraints.people.splits[i]
+    members, branch = families.members(family), families.branches(family, at)
+    ratio = 1.0
+    if constraints.divides:
+        ratio = float(split_information(families.branch_sizes(family, at))) / float(constraints.divisors[i])
+    slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
+    coefficients, constant = tangent(branch_counts(x, members, branch), criterion)
+    if terms is not None:
+        chosen, whole = float(terms.chosen[i]), float(terms.whole[i])
+        target = whole - ratio * (whole - chosen) if constraints.divides else chosen
+        return Cut(
+            family=family, at=at, members=members, branch=branch, coefficients=coefficients,
+            known=target - constant - slackness, slackness=slackness,
+        )  # fmt: skip
+    anchor = x if centre is None else centre
+    place = np.empty(len(constraints.people.sizes), dtype=np.int32)
+    place[split.members] = split.branch
+    own = place[members]
+    subtracted, known = tangent(branch_counts(anchor, members, own), criterion)
+    joint = branch * len(subtracted) + own
+    out = np.repeat(coefficients, len(subtracted), axis=0) - ratio * np.tile(subtracted, (len(coefficients), 1))
+    constant -= ratio * known
+    if constraints.divides:
+        # H enters with the weight ratio - 1: concave if positive, else on the side that is linearised at the centre.
+        point = x if ratio > 1 else anchor
+        node, shift = tangent(point[members].sum(axis=0, keepdims=True), criterion)
+        out += (ratio - 1) * node
+        constant += (ratio - 1) * shift
+    return Cut(
+        family=family, at=at, members=members, branch=joint, coefficients=out,
+        known=-constant - slackness, slackness=slackness,
+    )  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class Engine:
+    """The maximum-entropy problem of one tree, solved again and again as cuts come and go.
+
+    Attributes
+    ----------
+    people, leaves : People, LeafKnowledge
+        What the reader knows.
+    totals : ndarray, shape (c,), or None
+        Number of people of each class, where it is known and the leaves do not tell it.
+    """
+
+    people: People
+    leaves: LeafKnowledge
+    totals: Floats | None = None
+    _atom: npt.NDArray[np.intp] = field(init=False)
+    _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
+    _rows: Floats = field(init=False)
+    _totals: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._atom = self.people.leaf.copy()
+        known = self.leaves
+        weights = np.ones(known.n_classes) if self.totals is None else np.maximum(self.totals, 1e-3)
+        weights = weights / weights.sum()
+        self._totals = np.zeros(0) if self.totals is None else np.log(weights[:-1] / weights[-1])
+        self._rows = np.zeros((len(known.sizes), known.n_classes))
+        at = np.arange(len(known.sizes))
+        if known.counts is not None:
+            logs = np.log(np.where(known.counts > 0, known.counts, 1.0))
+            self._rows = logs - logs[at, known.counts.argmax(axis=1)][:, None]
+        elif known.correct is not None and known.labels is not None:
+            wrong = np.maximum(known.sizes - known.correct, 1e-6)
+            odds = weights[known.labels] / np.maximum(1 - weights[known.labels], 1e-6)
+            self._rows[at, known.labels] = np.log(np.maximum(known.correct, 1e-6) / wrong / odds)
+
+    def leaf_only(self) -> Floats:
+        """Return the table of the reader who uses the leaves alone, shape (q, c), class totals left aside."""
+        return self.people.sizes[:, None] * self.leaves.shares()[self.people.leaf]
+
+    def _refine(self, cut: Cut) -> None:
+        """Split the atoms by the branches of a cut."""
+        if (cut.family, cut.at) in self._refined:
+            return
+        self._refined.add((cut.family, cut.at))
+        code = np.zeros(len(self._atom), dtype=np.int64)
+        code[cut.members] = cut.branch + 1
+        _, self._atom = np.unique(self._atom * (int(code.max()) + 1) + code, return_inverse=True)
+
+    def _touched(self, leaf: npt.NDArray[np.intp], cuts: Sequence[Cut]) -> npt.NDArray[np.bool_]:
+        """Return which leaves have no closed form."""
+        n_leaves = len(self.leaves.sizes)
+        if self.totals is not None:
+            return np.ones(n_leaves, dtype=bool)
+        if self.leaves.counts is not None:
+            return np.bincount(leaf, minlength=n_leaves) > 1
+        out = np.zeros(n_leaves, dtype=bool)
+        for cut in cuts:
+            out[self.people.leaf[cut.members]] = True
+        return out
+
+    def solve(self, cuts: Sequence[Cut], multipliers: Floats, *, precision: float, ceiling: float = np.inf) -> Point:
+        """Return the table of most entropy under the leaves and some cuts.
+
+        Parameters
+        ----------
+        cuts : sequence of Cut
+            The cuts.
+        multipliers : ndarray, shape (k,)
+            Where to start.
+        precision, ceiling : float
+            As for :func:`~glassine.attacks.disclosure.dual.minimise`.
+        """
+        for cut in cuts:
+            self._refine(cut)
+        mass = np.bincount(self._atom, weights=self.people.sizes)
+        first = np.zeros(len(mass), dtype=np.intp)
+        first[self._atom[::-1]] = np.arange(len(self._atom))[::-1]
+        leaf = self.people.leaf[first]
+        touched = self._touched(leaf, cuts)
+        free = touched[leaf]
+        closed = self.leaves.shares()[leaf]
+        fixed = np.where(free, 0.0, mass)[:, None] * closed
+        table = fixed.copy()
+        logs = np.log(np.where(closed > 0, closed, 1.0))
+        value = entropy = float(-(fixed * logs).sum())
+        residual, out, feasible = 0.0, np.zeros(len(cuts)), True
+        forms, known = self._forms(cuts, first, fixed, free)
+        # A form without coefficients is about people of whom everything is known: it holds, or nothing does.
+        empty = (np.diff(forms.tocsc().indptr) == 0) & (known > 1e-9)
+        if empty.any() and not np.isfinite(ceiling):
+            out, feasible = empty[: len(cuts)].astype(np.float64), False
+        elif free.any():
+            kept = np.flatnonzero(touched)
+            place = np.cumsum(touched) - 1
+            solution = minimise(
+                DualProblem(
+                    mass=mass[free].astype(np.float64),
+                    leaf=place[leaf[free]],
+                    rows=self.leaves.rows().take(kept),
+                    forms=forms,
+                    known=known,
+                    bounded=np.arange(len(known)) < len(cuts),
+                ),
+                rows=self._rows[kept],
+                forms=np.concatenate([multipliers, self._totals]),
+                precision=precision,
+                ceiling=ceiling,
+            )
+            table[free] = solution.table
+            value, entropy, residual = value + solution.value, entropy + solution.entropy, solution.residual
+            out, feasible = solution.forms[: len(cuts)], solution.bounded_below
+            if feasible:
+                self._rows[kept] = solution.rows
+                self._totals = solution.forms[len(cuts) :]
+        shares = table / mass[:, None]
+        return Point(
+            table=self.people.sizes[:, None] * shares[self._atom],
+            multipliers=out,
+            value=value,
+            entropy=entropy,
+            residual=residual,
+            feasible=feasible,
+        )
+
+    def _forms(
+        self, cuts: Sequence[Cut], first: npt.NDArray[np.intp], fixed: Floats, free: npt.NDArray[np.bool_]
+    ) -> tuple[sparse.csr_matrix, Floats]:
+        """Return the cuts and class totals as forms over the free atoms, what the fixed ones give taken off."""
+        c = fixed.shape[1]
+        place = np.cumsum(free) - 1
+        rows, columns, values, known = [], [], [], []
+        code = np.full(len(self._atom), -1, dtype=np.int64)
+        for k, cut in enumerate(cuts):
+            code[:] = -1
+            code[cut.members] = cut.branch
+            of_atom = code[first]
+            held = np.flatnonzero(of_atom >= 0)
+            coefficients = cut.coefficients[of_atom[held]]
+            known.append(cut.known - float((coefficients * fixed[held]).sum()))
+            open_ = free[held]
+            cells = place[held[open_]][:, None] * c + np.arange(c)
+            rows.append(cells.ravel())
+            columns.append(np.full(cells.size, k))
+            values.append(coefficients[open_].ravel())
+        if self.totals is not None:
+            for j in range(c - 1):
+                rows.append(np.arange(int(free.sum())) * c + j)
+                columns.append(np.full(int(free.sum()), len(cuts) + j))
+                values.append(np.ones(int(free.sum())))
+                known.append(float(self.totals[j] - fixed[:, j].sum()))
+        shape = (int(free.sum()) * c, len(known))
+        if not rows:
+            return sparse.csr_matrix(shape), np.zeros(0)
+        cells, at, data = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+        return sparse.csr_matrix((data, (cells, at)), shape=shape), np.array(known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Approximation:
+    """What outer approximation ends with.
+
+    Attributes
+    ----------
+    point : Point
+        The last table.
+    bound : float
+        Upper bound of the entropy of every table that the linearised constraints allow, in nats over all people.
+    cuts : tuple of Cut
+        The cuts that the table was solved with.
+    rounds : int
+        How often the dual was solved.
+    converged : bool
+        Whether every constraint holds to its tolerance.
+    """
+
+    point: Point
+    bound: float
+    cuts: tuple[Cut, ...]
+    rounds: int
+    converged: bool
+
+
+def outer_approximation(
+    engine: Engine,
+    constraints: Constraints,
+    start: Point,
+    *,
+    terms: NodeTerms | None = None,
+    centre: Floats | None = None,
+    precision: float = 1e-10,
+    ceiling: float = np.inf,
+    warm: Approximation | None = None,
+    most_rounds: int = MOST_ROUNDS,
+) -> Approximation:
+    """Maximise the entropy under internal constraints, by tangents at one solution after the other.
+
+    Parameters
+    ----------
+    engine : Engine
+        The problem without internal constraints.
+    constraints : Constraints
+        The internal constraints.
+    start : Point
+        The solution without them.
+    terms : NodeTerms, optional
+        E(T) and H where they are known numbers: the constraints are convex, and the result is the global optimum.
+    centre : ndarray, shape (q, c), optional
+        Without ``terms``: where the constraints' convex terms are linearised.
+    precision : float
+        Aimed gap of the dual, in nats a person.
+    ceiling : float
+        Largest multiplier: the price of a violation, which is then allowed.
+    warm : Approximation, optional
+        An earlier result, whose candidates are linearised anew to begin with.
+    most_rounds : int
+        Limit of rounds.
+    """
+    n, allowance = float(engine.people.n_people), constraints.allowance()
+    cuts: list[Cut] = []
+    multipliers, idle = np.zeros(0), np.zeros(0, dtype=int)
+    point, bound, rounds, aimed = start, start.value, 0, precision
+    if warm is not None:
+        x = warm.point.table
+        cuts = [cut_at(constraints, c.family, c.at, x, terms=terms, centre=centre) for c in _latest(warm.cuts)]
+        multipliers, idle, aimed = np.full(len(cuts), 1e-2), np.zeros(len(cuts), dtype=int), 1.0
+    while True:
+        broken = np.zeros(0, dtype=int)
+        if point.feasible and aimed < 1:
+            slack, at = _slacks(constraints, point.table, terms, centre)
+            broken = np.flatnonzero(slack < -allowance - _allowed(cuts, point, len(slack), ceiling))
+            done = not len(broken) and aimed <= precision
+            if done or rounds >= most_rounds:
+                return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=done)
+            for f in broken[np.argsort(slack[broken])]:
+                cuts.append(cut_at(constraints, int(f), int(at[f]), point.table, terms=terms, centre=centre))
+            aimed = min(1e-4, max(precision, 1e-3 * float(-slack[broken].min(initial=0.0)) / n))
+        elif not point.feasible:
+            return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=False)
+        else:
+            aimed = 1e-4
+        multipliers = np.concatenate([multipliers, np.full(len(cuts) - len(multipliers), 1e-2)])
+        idle = np.concatenate([idle, np.zeros(len(cuts) - len(idle), dtype=int)])
+        point = engine.solve(cuts, multipliers, precision=aimed * n, ceiling=ceiling)
+        bound = point.value + sum(m * cut.slackness for m, cut in zip(point.multipliers, cuts, strict=True))
+        rounds += 1
+        idle = np.where(point.multipliers > NOTHING, 0, idle + 1)
+        keep = idle < IDLE_ROUNDS
+        if point.feasible:
+            cuts = [cut for cut, kept in zip(cuts, keep, strict=True) if kept]
+            multipliers, idle = point.multipliers[keep], idle[keep]
+            point = replace(point, multipliers=multipliers)
+
+
+def _latest(cuts: Sequence[Cut]) -> list[Cut]:
+    """Return the last cut of each candidate."""
+    return list({(cut.family, cut.at): cut for cut in cuts}.values())
+
+
+def _allowed(cuts: Sequence[Cut], point: Point, n_families: int, ceiling: float) -> Floats:
+    """Return by how much the cuts' price lets the table violate the constraints of each family, in people."""
+    out = np.zeros(n_families)
+    for cut in cuts if np.isfinite(ceiling) else ():
+        out[cut.family] = max(out[cut.family], 1.01 * cut.shortfall(point.table))
+    return out
+
+
+def _slacks(
+    constraints: Constraints, x: Floats, terms: NodeTerms | None, centre: Floats | None
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the least slack of every family, the chosen splits' terms known or linearised at the centre."""
+    if terms is None and centre is not None:
+        chosen = []
+        for split in constraints.people.splits:
+            coefficients, constant = tangent(branch_counts(centre, split.members, split.branch), constraints.criterion)
+            own = branch_counts(x, split.members, split.branch)
+            chosen.append(float((coefficients * own).sum()) + constant)
+        terms = NodeTerms(chosen=np.array(chosen), whole=constraints.terms(x).whole)
+    worst = constraints.worst(x, terms)
+    return worst.slack, worst.at

@@ -1,0 +1,346 @@
+"""What the reader concludes: the maximum-entropy estimate of everybody's class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.constraints import Clash, Constraints
+from glassine.attacks.disclosure.leaves import LeafKnowledge
+from glassine.attacks.disclosure.people import People
+from glassine.attacks.subgroups import subgroups
+from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.inference import columns as read_columns
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError, InvalidParameterError
+
+__all__ = ["ConstraintCounts", "Disclosure", "ReaderComparison", "SubgroupDisclosure"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintCounts:
+    """Number of constraints, as the paper counts them.
+
+    Attributes
+    ----------
+    quasi_identifiers : int
+        One for each distinct quasi-identifier: its probabilities add up to 1.
+    rate, label : int
+        One for each leaf, and one for each leaf and other class.
+    internal : int
+        One for each internal node and candidate split that divides its people.
+    active : int
+        Internal constraints that hold with equality and shape the estimate.
+    """
+
+    quasi_identifiers: int
+    rate: int
+    label: int
+    internal: int
+    active: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderComparison:
+    """How much one reader knows.
+
+    Attributes
+    ----------
+    reader : str
+        What the reader uses.
+    entropy : float
+        Entropy left, in nats a person.
+    certain : int
+        People of whom one class has a probability of at least 0.99.
+    d_overall : float or None
+        Distance to the truth, if it is given.
+    guess_rate : float or None
+        Share of the people whose class the reader's best guess hits, ties shared; if the truth is given.
+    """
+
+    reader: str
+    entropy: float
+    certain: int
+    d_overall: float | None
+    guess_rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubgroupDisclosure:
+    """What the reader knows about a subgroup.
+
+    Attributes
+    ----------
+    attribute, value : str
+        The subgroup.
+    size : int
+        Number of people.
+    entropy : float
+        Mean entropy left, in nats.
+    certainty : float
+        Mean probability of the most probable class.
+    """
+
+    attribute: str
+    value: str
+    size: int
+    entropy: float
+    certainty: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Disclosure:
+    """The estimate of a reader who knows the tree and everyone's quasi-identifiers.
+
+    Attributes
+    ----------
+    classes : tuple of scalars
+        The classes, in the order of the columns.
+    adversary : Adversary
+        What the reader is taken to know.
+    people : People
+        The distinct quasi-identifiers, and where they are in the tree.
+    leaves : LeafKnowledge
+        What the leaves tell.
+    constraints : Constraints
+        What the internal nodes tell.
+    quasi_probabilities : ndarray, shape (q, c)
+        P(class | quasi-identifier).
+    leaf_probabilities : ndarray, shape (q, c)
+        The same of the reader who does not use the internal nodes.
+    class_totals : ndarray, shape (c,), or None
+        People of each class, if the reader knows it.
+    status : {"optimal", "local"}
+        Whether no estimate has more entropy, up to ``gap``; or the estimate is the best of several local optima.
+    bound : float
+        Upper bound of the entropy that any estimate can leave, in nats a person. Of a local optimum it is the entropy
+        of the reader without internal nodes.
+    rounds : int
+        How often the dual problem was solved.
+    active : tuple of Clash
+        Internal constraints that shape the estimate, by node and candidate.
+    residual : float
+        Largest violation of what the leaves tell, in people.
+    notes : tuple of str
+        Which knowledge was left out, and why.
+    """
+
+    classes: tuple[Scalar, ...]
+    adversary: Adversary
+    people: People
+    leaves: LeafKnowledge
+    constraints: Constraints
+    quasi_probabilities: Floats
+    leaf_probabilities: Floats
+    class_totals: Floats | None
+    status: Literal["optimal", "local"]
+    bound: float
+    rounds: int
+    active: tuple[Clash, ...]
+    residual: float
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Disclosure of {self.people.n_people} people by {self.adversary.describe()}: "
+            f"{self.entropy:.4g} nats left, {self.status}>"
+        )
+
+    @property
+    def probabilities(self) -> Floats:
+        """P(class | person), shape (n, c)."""
+        return np.asarray(self.quasi_probabilities[self.people.person])
+
+    @property
+    def entropy(self) -> float:
+        """H(class | quasi-identifier), the entropy left, in nats a person."""
+        return self._mean_entropy(self.quasi_probabilities)
+
+    @property
+    def gap(self) -> float:
+        """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats a person."""
+        return max(0.0, self.bound - self.entropy)
+
+    @property
+    def counts(self) -> ConstraintCounts:
+        """Number of constraints of each kind."""
+        return ConstraintCounts(
+            quasi_identifiers=len(self.people.sizes),
+            rate=self.leaves.rate_constraints,
+            label=self.leaves.label_constraints,
+            internal=self.constraints.families.n_candidates,
+            active=len(self.active),
+        )
+
+    @property
+    def marginal(self) -> Floats:
+        """The class distribution that the reader of the class totals knows, uniform if nothing tells it, shape (c,)."""
+        totals = self.class_totals if self.leaves.counts is None else self.leaves.counts.sum(axis=0)
+        return np.full(len(self.classes), 1 / len(self.classes)) if totals is None else totals / totals.sum()
+
+    def entropy_left(self) -> Floats:
+        """Return the entropy left about each person's class, in nats, shape (n,)."""
+        return np.asarray(_entropies(self.quasi_probabilities)[self.people.person])
+
+    def true_probabilities(self, truth: npt.ArrayLike) -> Floats:
+        """Return the share of each class among the people of each quasi-identifier, shape (q, c).
+
+        Parameters
+        ----------
+        truth : array-like, shape (n,)
+            Everybody's class.
+
+        Raises
+        ------
+        InvalidDataError
+            If there is not one class for each person.
+        """
+        table = np.zeros((len(self.people.sizes), len(self.classes)))
+        np.add.at(table, (self.people.person, self._codes(truth)), 1.0)
+        return np.asarray(table / self.people.sizes[:, None])
+
+    def d_individual(self, truth: npt.ArrayLike) -> Floats:
+        """Return D_individual of each person's quasi-identifier, in nats, shape (n,).
+
+        It is the Kullback-Leibler divergence of the estimate from the true distribution of the people with the same
+        quasi-identifier: 0 where the reader has it right, infinite where what is true was excluded.
+
+        Parameters
+        ----------
+        truth : array-like, shape (n,)
+            Everybody's class.
+        """
+        divergences = _divergences(self.true_probabilities(truth), self.quasi_probabilities)
+        return np.asarray(divergences[self.people.person])
+
+    def d_overall(self, truth: npt.ArrayLike) -> float:
+        """Return D_overall, the mean of D_individual over the people, in nats.
+
+        Parameters
+        ----------
+        truth : array-like, shape (n,)
+            Everybody's class.
+        """
+        return float(self.d_individual(truth).mean())
+
+    def most_exposed(self, number: int = 10) -> list[tuple[int, float]]:
+        """Return the people about whom least is left open: row number, and probability of their most probable class.
+
+        Parameters
+        ----------
+        number : int, default=10
+            How many, at least 1.
+        """
+        if not is_whole(number) or not number >= 1:
+            raise InvalidParameterError(f"number must be a whole number of at least 1, got {number!r}.")
+        order = np.argsort(self.entropy_left(), kind="stable")[:number]
+        largest = self.quasi_probabilities.max(axis=1)[self.people.person]
+        return [(int(row), float(largest[row])) for row in order]
+
+    def by_subgroup(self, frame: Any, attributes: str | Sequence[str]) -> list[SubgroupDisclosure]:
+        """Return what the reader knows about subgroups, the most exposed first.
+
+        Parameters
+        ----------
+        frame : data frame
+            The people, in the order of the quasi-identifiers.
+        attributes : str or sequence of str
+            Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
+
+        Raises
+        ------
+        InvalidDataError
+            If a column is absent, or the number of rows is another.
+        """
+        data = read_columns(frame)
+        left, largest = self.entropy_left(), self.quasi_probabilities.max(axis=1)[self.people.person]
+        out = []
+        for name in [attributes] if isinstance(attributes, str) else attributes:
+            if name not in data or len(data[name]) != self.people.n_people:
+                raise InvalidDataError(
+                    f"subgroups need the column {name!r} for each of the {self.people.n_people} people. Add it."
+                )
+            for value, rows in subgroups(data[name]).items():
+                out.append(
+                    SubgroupDisclosure(
+                        attribute=name,
+                        value=value,
+                        size=len(rows),
+                        entropy=float(left[rows].mean()),
+                        certainty=float(largest[rows].mean()),
+                    )
+                )
+        return sorted(out, key=lambda group: group.entropy)
+
+    def compare(self, truth: npt.ArrayLike | None = None) -> list[ReaderComparison]:
+        """Return what readers with less knowledge conclude: of the marginal, of the leaves, and of all of it.
+
+        Parameters
+        ----------
+        truth : array-like, shape (n,), optional
+            Everybody's class.
+        """
+        marginal = np.repeat(self.marginal[None], len(self.people.sizes), axis=0)
+        readers = [("the class distribution", marginal), ("the leaves", self.leaf_probabilities)]
+        if self.adversary.internal_nodes:
+            readers.append(("the leaves and the internal nodes", self.quasi_probabilities))
+        true = None if truth is None else self.true_probabilities(truth)
+        sizes = self.people.sizes
+        out = []
+        for reader, estimate in readers:
+            distance = guessed = None
+            if true is not None:
+                distance = float(sizes @ _divergences(true, estimate)) / self.people.n_people
+                best = estimate >= estimate.max(axis=1, keepdims=True) - 1e-9
+                guessed = float(sizes @ ((true * best).sum(axis=1) / best.sum(axis=1))) / self.people.n_people
+            out.append(
+                ReaderComparison(
+                    reader=reader,
+                    entropy=self._mean_entropy(estimate),
+                    certain=int(sizes[estimate.max(axis=1) >= 0.99].sum()),
+                    d_overall=distance,
+                    guess_rate=guessed,
+                )
+            )
+        return out
+
+    def _mean_entropy(self, estimate: Floats) -> float:
+        return float(self.people.sizes @ _entropies(estimate)) / self.people.n_people
+
+    def _codes(self, truth: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        values = np.asarray(truth)
+        if values.shape != (self.people.n_people,):
+            raise InvalidDataError(
+                f"truth must hold one class for each of the {self.people.n_people} people, got the shape "
+                f"{values.shape}. Give them in the order of the quasi-identifiers."
+            )
+        if is_missing(values).any():
+            raise InvalidDataError("truth holds a missing value. Give the class of everybody.")
+        place = {name: i for i, name in enumerate(self.classes)}
+        codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
+        if (codes < 0).any():
+            raise InvalidDataError(
+                f"truth holds a value, in row {int(np.argmin(codes))}, that is not one of the tree's "
+                f"{len(self.classes)} classes. Recode it."
+            )
+        return codes
+
+
+def _entropies(estimate: Floats) -> Floats:
+    return np.asarray(-(estimate * np.log(np.where(estimate > 0, estimate, 1.0))).sum(axis=1))
+
+
+def _divergences(true: Floats, estimate: Floats) -> Floats:
+    """Return the Kullback-Leibler divergence of each row, in nats, shape (q,)."""
+    held = true > 0
+    possible = estimate > 0
+    ratio = np.where(held & possible, true, 1.0) / np.where(held & possible, estimate, 1.0)
+    out = np.where(held, np.where(possible, true * np.log(ratio), np.inf), 0.0).sum(axis=1)
+    return np.asarray(np.maximum(out, 0.0))

@@ -1,0 +1,252 @@
+"""What the leaves tell: class counts, error rates or labels, as linear rows of the maximum-entropy problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure.adversary import Adversary, Leaves
+from glassine.attacks.disclosure.people import People
+from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
+from glassine.models import DecisionTree, Evidence
+
+__all__ = ["LeafKnowledge", "Rows", "read_leaves"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """The linear rows of some leaves: ``forms @ (class counts of the leaf)`` is, or is at least, ``known``.
+
+    Attributes
+    ----------
+    forms : ndarray, shape (l, c, c)
+        One form for each row, zero where there is none.
+    known : ndarray, shape (l, c)
+        Right-hand sides.
+    exists, bounded : ndarray of bool, shape (l, c)
+        Which rows there are, and which are inequalities.
+    possible : ndarray of bool, shape (l, c)
+        Which classes can occur in the leaf.
+    """
+
+    forms: Floats
+    known: Floats
+    exists: npt.NDArray[np.bool_]
+    bounded: npt.NDArray[np.bool_]
+    possible: npt.NDArray[np.bool_]
+
+    def take(self, leaves: npt.NDArray[np.intp]) -> Rows:
+        """Return the rows of some leaves."""
+        return Rows(
+            forms=self.forms[leaves],
+            known=self.known[leaves],
+            exists=self.exists[leaves],
+            bounded=self.bounded[leaves],
+            possible=self.possible[leaves],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeafKnowledge:
+    """What the reader knows of the leaves that hold people.
+
+    Attributes
+    ----------
+    told : str
+        "leaf_counts", "error_rates" or "labels_only". Error rates over two classes are counts.
+    sizes : ndarray, shape (l,)
+        Number of people.
+    counts : ndarray, shape (l, c), or None
+        People of each class, if it is known.
+    labels : ndarray of intp, shape (l,), or None
+        The predicted class.
+    correct : ndarray, shape (l,), or None
+        People of the predicted class, if it is known.
+    n_classes : int
+        Number of classes.
+    """
+
+    told: Leaves
+    sizes: Floats
+    counts: Floats | None
+    labels: npt.NDArray[np.intp] | None
+    correct: Floats | None
+    n_classes: int
+
+    @property
+    def rate_constraints(self) -> int:
+        """Number of rate-constraints as the paper counts them: one a leaf, where error rates or counts are known."""
+        return 0 if self.told == "labels_only" else len(self.sizes)
+
+    @property
+    def label_constraints(self) -> int:
+        """Number of label-constraints as the paper counts them: one for each leaf and each other class."""
+        return len(self.sizes) * (self.n_classes - 1)
+
+    def shares(self) -> Floats:
+        """Return the estimate of the reader who uses the leaves alone, shape (l, c): it is in closed form.
+
+        Class counts give their shares. An error rate is spread evenly over the other classes: none can then exceed the
+        label. A label alone leaves the uniform distribution, which satisfies it with equality.
+        """
+        if self.counts is not None:
+            return self.counts / self.sizes[:, None]
+        out = np.full((len(self.sizes), self.n_classes), 1 / self.n_classes)
+        if self.correct is not None and self.labels is not None:
+            wrong = (self.sizes - self.correct) / self.sizes / max(self.n_classes - 1, 1)
+            out = np.repeat(wrong[:, None], self.n_classes, axis=1)
+            out[np.arange(len(out)), self.labels] = self.correct / self.sizes
+        return out
+
+    def rows(self) -> Rows:
+        """Return the rows of all leaves; of class counts one is left out in each leaf, which the others imply."""
+        n_leaves, c = len(self.sizes), self.n_classes
+        leaves = np.arange(n_leaves)
+        forms = np.repeat(np.eye(c)[None], n_leaves, axis=0)
+        possible = np.ones((n_leaves, c), dtype=bool)
+        if self.counts is not None:
+            possible = self.counts > 0
+            exists = possible.copy()
+            exists[leaves, self.counts.argmax(axis=1)] = False
+            return Rows(forms=forms, known=self.counts, exists=exists, bounded=np.zeros_like(exists), possible=possible)
+        labels = np.zeros(n_leaves, dtype=np.intp) if self.labels is None else self.labels
+        forms = -forms
+        known = np.zeros((n_leaves, c))
+        exists = np.ones((n_leaves, c), dtype=bool)
+        if self.correct is None:
+            forms[leaves, :, labels] = 1.0
+            exists[leaves, labels] = False
+        else:
+            # The label is as frequent as is known; every other class is at most as frequent.
+            forms[leaves, labels, labels] = 1.0
+            known -= self.correct[:, None]
+            known[leaves, labels] = self.correct
+            possible = np.repeat((self.correct < self.sizes)[:, None], c, axis=1)
+            possible[leaves, labels] = self.correct > 0
+            exists &= possible
+            alone = possible.sum(axis=1) < 2
+            exists[alone] = False
+        bounded = exists.copy()
+        bounded[leaves, labels] = False
+        return Rows(forms=forms, known=known, exists=exists, bounded=bounded, possible=possible)
+
+
+def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> LeafKnowledge:
+    """Return what a reader knows of the leaves.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the tree does not publish what the adversary is taken to know, or its counts are noisy or rounded.
+    InvalidDataError
+        If the published sizes are not those of the people.
+    InvalidModelError
+        If a leaf's label is not its most frequent class, although the reader relies on it.
+    """
+    evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
+    n_classes, sizes = len(model.classes or ()), people.leaf_sizes
+    if adversary.leaves != "labels_only" and not model.counts_are_exact:
+        raise UndefinedMeasureError(
+            "the tree's counts are noisy or rounded, so that they constrain nothing exactly. "
+            'Take the reader of labels alone: Adversary("labels_only", internal_nodes=False).'
+        )
+    if model.counts_are_exact:
+        _check_sizes(model, people, evidence)
+    if adversary.leaves == "leaf_counts":
+        told = [_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
+        if any(counts is None for counts in told):
+            raise UndefinedMeasureError(
+                "the tree does not publish the class counts of all its leaves. Take a reader who knows less: "
+                'Adversary("error_rates") or Adversary("labels_only").'
+            )
+        return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(told, dtype=np.float64))
+    labels = np.array([-1 if (label := entry.prediction) is None else label for entry in evidence], dtype=np.intp)
+    if (labels < 0).any():
+        node = people.leaf_nodes[int(np.argmin(labels))]
+        raise UndefinedMeasureError(
+            f"the leaf at node {node} publishes neither counts nor a class. Nothing constrains."
+        )
+    if any(entry.weighted for entry in evidence):
+        raise UndefinedMeasureError(
+            "the tree's labels are by weight, so that they do not tell the most frequent class."
+        )
+    _check_labels(people, evidence, labels)
+    if adversary.leaves == "labels_only":
+        return _knowledge("labels_only", sizes, n_classes, labels=labels)
+    correct = [_correct(entry, label, int(n)) for entry, label, n in zip(evidence, labels, sizes, strict=True)]
+    if any(value is None for value in correct):
+        raise UndefinedMeasureError(
+            'the tree does not publish the error rates of all its leaves. Take Adversary("labels_only").'
+        )
+    right = np.array(correct, dtype=np.float64)
+    _check_rates(people, right, sizes, n_classes)
+    if n_classes <= 2:
+        counts = np.empty((len(sizes), n_classes))
+        counts[:] = (sizes - right)[:, None]
+        counts[np.arange(len(sizes)), labels] = right
+        return _knowledge("error_rates", sizes, n_classes, counts=counts, labels=labels, correct=right)
+    return _knowledge("error_rates", sizes, n_classes, labels=labels, correct=right)
+
+
+def _knowledge(told: Leaves, sizes: npt.NDArray[Any], n_classes: int, **known: Any) -> LeafKnowledge:
+    parts: dict[str, Any] = {"counts": None, "labels": None, "correct": None} | known
+    return LeafKnowledge(told=told, sizes=sizes.astype(np.float64), n_classes=n_classes, **parts)
+
+
+def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) -> None:
+    reached = set(people.leaf_nodes)
+    for node, entry, size in zip(people.leaf_nodes, evidence, people.leaf_sizes, strict=True):
+        if entry.size is not None and entry.size != size:
+            raise InvalidDataError(
+                f"the leaf at node {node} is published with {entry.size} records, but {size} of the people reach it. "
+                "Give the quasi-identifiers of exactly the training records."
+            )
+    for cell in model.cells:
+        if cell.node not in reached and cell.evidence.size:
+            raise InvalidDataError(
+                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it. "
+                "Give the quasi-identifiers of exactly the training records."
+            )
+
+
+def _counts(entry: Evidence, n_classes: int, size: int) -> tuple[float, ...] | None:
+    if entry.counts is not None:
+        return tuple(float(count) for count in entry.counts)
+    shares = entry.shares(n_classes)
+    if shares is None:
+        return None
+    right = float(np.rint(max(shares) * size))
+    rest = size - right
+    return (
+        tuple(right if share == max(shares) else rest for share in shares) if shares[0] != shares[1] else (right, rest)
+    )
+
+
+def _correct(entry: Evidence, label: int, size: int) -> float | None:
+    if entry.counts is not None:
+        return float(entry.counts[label])
+    return None if entry.error_rate is None else float(np.rint((1 - entry.error_rate) * size))
+
+
+def _check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[np.intp]) -> None:
+    for node, entry, label in zip(people.leaf_nodes, evidence, labels, strict=True):
+        if entry.counts is not None and entry.counts[label] < max(entry.counts):
+            raise InvalidModelError(
+                f"the leaf at node {node} predicts a class that is not its most frequent one, so that a reader who "
+                'relies on the label is misled. Take Adversary("leaf_counts").'
+            )
+
+
+def _check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_classes: int) -> None:
+    wrong = np.flatnonzero(sizes - right > (n_classes - 1) * right + 1e-9)
+    if len(wrong):
+        at = int(wrong[0])
+        raise InvalidModelError(
+            f"the leaf at node {people.leaf_nodes[at]} has an error rate of {1 - right[at] / sizes[at]:.3g}, too high "
+            f"for its label to be the most frequent of {n_classes} classes. Check the error rates."
+        )

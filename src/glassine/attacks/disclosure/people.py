@@ -1,0 +1,222 @@
+"""The people of a training set as the reader sees them: distinct quasi-identifiers, and their way through the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError
+from glassine.models import DecisionTree
+
+__all__ = ["Column", "People", "Split", "read_people"]
+
+CLOSEST = 1e-7
+"""scikit-learn puts no threshold between values that differ by no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Column:
+    """One attribute of the distinct quasi-identifiers.
+
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (q,)
+        Index into ``values``; -1 where the value is missing.
+    values : ndarray, shape (v,)
+        The different values, numbers in order.
+    levels : ndarray of int32, shape (v,), or None
+        Of numbers, between which a threshold can stand only where the level differs: learners compare in single
+        precision, and take values within 1e-7 for equal. None for a category.
+    """
+
+    codes: npt.NDArray[np.int32]
+    values: npt.NDArray[Any]
+    levels: npt.NDArray[np.int32] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """An internal node that people reach.
+
+    Attributes
+    ----------
+    node : int
+        Its index in the tree.
+    attribute : str
+        The attribute by which it splits.
+    members : ndarray of int32, shape (m,)
+        The quasi-identifiers that reach it.
+    branch : ndarray of int32, shape (m,)
+        The branch that each of them takes.
+    """
+
+    node: int
+    attribute: str
+    members: npt.NDArray[np.int32]
+    branch: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class People:
+    """The distinct quasi-identifiers of a training set, and where they are in the tree.
+
+    Attributes
+    ----------
+    person : ndarray of intp, shape (n,)
+        The quasi-identifier of each person.
+    sizes : ndarray of int64, shape (q,)
+        Number of people of each quasi-identifier.
+    first : ndarray of intp, shape (q,)
+        The first person of each.
+    columns : mapping of str to Column
+        The attributes of the tree that the reader knows.
+    leaf : ndarray of intp, shape (q,)
+        The leaf of each quasi-identifier, among those that hold people.
+    leaf_nodes : tuple of int
+        The node of each such leaf, depth first.
+    splits : tuple of Split
+        The internal nodes that people reach, parents first.
+    """
+
+    person: npt.NDArray[np.intp]
+    sizes: npt.NDArray[np.int64]
+    first: npt.NDArray[np.intp]
+    columns: Mapping[str, Column]
+    leaf: npt.NDArray[np.intp]
+    leaf_nodes: tuple[int, ...]
+    splits: tuple[Split, ...]
+
+    @property
+    def n_people(self) -> int:
+        """Number of people n."""
+        return len(self.person)
+
+    @property
+    def leaf_sizes(self) -> npt.NDArray[np.int64]:
+        """Number of people in each leaf, shape (l,)."""
+        return np.bincount(self.leaf, weights=self.sizes, minlength=len(self.leaf_nodes)).astype(np.int64)
+
+
+def read_people(model: DecisionTree, data: Mapping[str, npt.NDArray[Any]], *, categories: Sequence[str] = ()) -> People:
+    """Return the people of a training set as the reader of a tree sees them.
+
+    People with the same values of the tree's attributes are one quasi-identifier: no constraint tells them apart.
+
+    Parameters
+    ----------
+    model : DecisionTree
+        The tree.
+    data : mapping of str to ndarray, shape (n,)
+        The records, with every attribute that the tree tests.
+    categories : sequence of str
+        Columns of numbers that are codes of categories.
+
+    Raises
+    ------
+    InvalidDataError
+        If a tested attribute is absent, or somebody is in no leaf.
+    """
+    tested = {literal.attribute for literal in model.literals}
+    for name in model.attributes:
+        if name in tested and name not in data:
+            raise InvalidDataError(
+                f"the quasi-identifiers lack the column {name!r}, which the tree tests. Add it: the reader is taken to "
+                "know everyone's way through the tree."
+            )
+    names = [name for name in model.attributes if name in data]
+    if not names:
+        raise InvalidDataError(
+            "the quasi-identifiers hold no attribute of the tree. Give the columns it was fitted on."
+        )
+    for name in categories:
+        if name not in names:
+            raise InvalidDataError(f"categories names {name!r}, which is no column of the tree's attributes. Drop it.")
+    listed = {branch.literal.attribute for node in model.nodes for branch in node.branches if _lists(branch.literal)}
+    columns = {name: _column(data[name], name in listed or name in categories) for name in names}
+    first, person, sizes = _distinct([columns[name].codes for name in names])
+    own = {name: data[name][first] for name in names}
+    leaf, leaf_nodes, splits = _descend(model, own, first)
+    kept = {
+        name: Column(codes=column.codes[first], values=column.values, levels=column.levels)
+        for name, column in columns.items()
+    }
+    return People(
+        person=person, sizes=sizes, first=first, columns=kept, leaf=leaf, leaf_nodes=leaf_nodes, splits=splits
+    )
+
+
+def _lists(literal: Any) -> bool:
+    """Return whether a literal names values of a category; those of a binary attribute can be a number's too."""
+    return not set(getattr(literal, "values", ())) <= {0, 1}
+
+
+def _column(values: npt.NDArray[Any], category: bool) -> Column:
+    """Return a column of all people, coded."""
+    gaps = is_missing(values)
+    codes = np.full(len(values), -1, dtype=np.int32)
+    present = values[~gaps]
+    levels: npt.NDArray[np.int32] | None = None
+    if values.dtype.kind in "iufb":
+        known, inverse = np.unique(present, return_inverse=True)
+        if not category:
+            apart = np.diff(known.astype(np.float32)) > CLOSEST
+            levels = np.concatenate([[0], np.cumsum(apart)])[: len(known)].astype(np.int32)
+    else:
+        index: dict[Any, int] = {}
+        inverse = np.fromiter((index.setdefault(value, len(index)) for value in present.tolist()), dtype=np.intp)
+        known = np.empty(len(index), dtype=object)
+        known[:] = list(index)
+    codes[~gaps] = inverse
+    return Column(codes=codes, values=known, levels=levels)
+
+
+def _distinct(
+    columns: Sequence[npt.NDArray[np.int32]],
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+    """Return the first row of each distinct combination, the combination of each row, and how often each occurs."""
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    for codes in columns:
+        span = int(codes.max(initial=-1)) + 2
+        _, key = np.unique(key * span + codes + 1, return_inverse=True)
+    _, first, person, sizes = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    return first.astype(np.intp), person.astype(np.intp), sizes.astype(np.int64)
+
+
+def _descend(
+    model: DecisionTree, columns: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], tuple[int, ...], tuple[Split, ...]]:
+    """Return the leaf of each record, the leaves that hold any, and the splits on the way, parents first."""
+    n = len(rows)
+    leaf = np.empty(n, dtype=np.intp)
+    leaf_nodes: list[int] = []
+    splits: list[Split] = []
+    stack: list[tuple[int, npt.NDArray[np.intp]]] = [(0, np.arange(n))]
+    while stack:
+        index, members = stack.pop()
+        node = model.nodes[index]
+        if not len(members):
+            continue
+        if not node.branches:
+            leaf[members] = len(leaf_nodes)
+            leaf_nodes.append(index)
+            continue
+        name = node.branches[0].literal.attribute
+        branch = np.full(len(members), -1, dtype=np.int32)
+        for i, way in enumerate(node.branches):
+            free = branch < 0
+            branch[free] = np.where(way.literal.holds(columns[way.literal.attribute][members[free]]), i, -1)
+        if (branch < 0).any():
+            at = int(members[int(np.argmin(branch))])
+            raise InvalidDataError(
+                f"row {rows[at]} of the quasi-identifiers is in no leaf: it satisfies no branch of node {index} on "
+                f"{name!r}. Give the people of the training set, values as in training."
+            )
+        splits.append(Split(node=index, attribute=name, members=members.astype(np.int32), branch=branch))
+        for i in reversed(range(len(node.branches))):
+            stack.append((node.branches[i].child, members[branch == i]))
+    return leaf, tuple(leaf_nodes), tuple(splits)

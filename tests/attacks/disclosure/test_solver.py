@@ -1,0 +1,210 @@
+"""The estimate against a general solver, and what is certified about it."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import Evidence, Node
+from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.learners.impurity import Criterion
+from glassine.models import DecisionTree
+from tests.attacks.disclosure.instances import categories, mixed, parity
+from tests.attacks.disclosure.naive import Problem
+
+Floats = npt.NDArray[np.float64]
+SMOOTH: list[Criterion] = ["gini", "entropy", "gain_ratio"]
+
+
+def problem(disclosure: Disclosure) -> Problem:
+    """Return the problem that a disclosure solves, its linear rows written anew."""
+    people, leaves = disclosure.people, disclosure.leaves
+    q, c = disclosure.quasi_probabilities.shape
+    equal: list[tuple[Floats, float]] = []
+    at_least: list[tuple[Floats, float]] = []
+    for leaf in range(len(leaves.sizes)):
+        inside = (people.leaf == leaf).astype(float)[:, None]
+        unit = np.eye(c)
+        if leaves.counts is not None:
+            equal += [(inside * unit[j], float(leaves.counts[leaf, j])) for j in range(c - 1)]
+            continue
+        assert leaves.labels is not None
+        label = int(leaves.labels[leaf])
+        if leaves.correct is not None:
+            equal.append((inside * unit[label], float(leaves.correct[leaf])))
+        at_least += [(inside * (unit[label] - unit[j]), 0.0) for j in range(c) if j != label]
+    if disclosure.class_totals is not None:
+        equal += [(np.ones((q, 1)) * np.eye(c)[j], float(disclosure.class_totals[j])) for j in range(c - 1)]
+    return Problem(
+        sizes=people.sizes.astype(float),
+        equal=equal,
+        at_least=at_least,
+        slack=lambda x: disclosure.constraints.worst(np.maximum(x, 0)).slack,
+    )
+
+
+def without_inner_evidence(tree: DecisionTree) -> DecisionTree:
+    return DecisionTree(
+        tuple(Node(branches=n.branches, evidence=Evidence() if n.branches else n.evidence) for n in tree.nodes),
+        tree.attributes,
+        tree.classes,
+    )
+
+
+def reshaped(disclosure: Disclosure) -> bool:
+    return bool(np.abs(disclosure.quasi_probabilities - disclosure.leaf_probabilities).max() > 1e-3)
+
+
+def searched(criterion: Criterion, *, n_wanted: int, leaves: Any = "leaf_counts", **more: Any) -> list[Disclosure]:
+    """Return disclosures of random trees in which the internal nodes tell something."""
+    found: list[Disclosure] = []
+    for seed in range(100):
+        frame, _, tree = parity(seed, criterion=criterion, n=26, values=2, **more)
+        adversary = Adversary(leaves, criterion=criterion, min_samples_leaf=1)
+        disclosure = infer_sensitive(tree, frame, adversary=adversary, n_starts=2)
+        if reshaped(disclosure):
+            found.append(disclosure)
+            if len(found) == n_wanted:
+                return found
+    raise AssertionError("no such instance")
+
+
+@pytest.mark.parametrize("criterion", SMOOTH)
+def test_with_counts_the_estimate_is_that_of_a_general_solver(criterion: Criterion) -> None:
+    for disclosure in searched(criterion, n_wanted=3):
+        n = disclosure.people.n_people
+        start = disclosure.leaf_probabilities * disclosure.people.sizes[:, None]
+        best = problem(disclosure).maximise(start)
+        assert disclosure.status == "optimal"
+        assert disclosure.gap < 1e-7
+        assert disclosure.entropy * n == pytest.approx(best, abs=2e-4 * n)
+        assert best <= disclosure.bound * n + 1e-5
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "misclassification"])
+def test_the_estimate_keeps_what_is_known_and_the_bound_holds_for_the_truth(criterion: Criterion) -> None:
+    n_shaped = 0
+    for seed in range(25):
+        frame, y, tree = parity(seed, criterion=criterion)
+        disclosure = infer_sensitive(tree, frame, adversary=Adversary(criterion=criterion, min_samples_leaf=1))
+        table = disclosure.quasi_probabilities * disclosure.people.sizes[:, None]
+        assert disclosure.constraints.satisfied(table)
+        counts = np.zeros_like(disclosure.leaves.shares())
+        np.add.at(counts, disclosure.people.leaf, table)
+        assert counts == pytest.approx(disclosure.leaves.counts, abs=1e-6)
+        assert disclosure.probabilities.sum(axis=1) == pytest.approx(1, abs=1e-12)
+        assert disclosure.probabilities.min() >= 0
+        true = disclosure.true_probabilities(y)
+        entropy = -float(disclosure.people.sizes @ (true * np.log(np.where(true > 0, true, 1))).sum(axis=1)) / len(y)
+        assert entropy <= disclosure.bound + 1e-9
+        assert math.isfinite(disclosure.d_overall(y))
+        # The truth keeps all constraints, so that it is no further from the estimate than from the leaves alone.
+        assert disclosure.d_overall(y) <= disclosure.compare(y)[1].d_overall + 1e-7  # type: ignore[operator]
+        assert disclosure.gap < 1e-6
+        n_shaped += reshaped(disclosure)
+    assert n_shaped > 1
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_error_rates_of_three_classes_reach_what_a_general_solver_reaches(criterion: Criterion) -> None:
+    for disclosure in searched(criterion, n_wanted=2, leaves="error_rates"):
+        n = disclosure.people.n_people
+        table = disclosure.quasi_probabilities * disclosure.people.sizes[:, None]
+        assert disclosure.status == "local"
+        assert disclosure.constraints.satisfied(table)
+        assert any("not convex" in note for note in disclosure.notes)
+        best = problem(disclosure).maximise(disclosure.leaf_probabilities * disclosure.people.sizes[:, None])
+        assert disclosure.entropy * n >= best - 1e-3 * n
+        assert best <= disclosure.bound * n + 1e-6
+
+
+def test_error_rates_of_two_classes_are_counts() -> None:
+    frame, y = mixed(2, n=150)
+    tree = DecisionTreeClassifier(max_leaf_nodes=10, random_state=0).fit(frame.select("age", "hours").to_pandas(), y)
+    counts = infer_sensitive(tree, frame)
+    rates = infer_sensitive(tree, frame, adversary=Adversary("error_rates"))
+    assert rates.status == "optimal"
+    assert rates.probabilities == pytest.approx(counts.probabilities, abs=1e-9)
+
+
+def test_labels_alone_tell_nothing_unless_class_totals_are_known() -> None:
+    frame, y, tree = categories(4, n=60, n_classes=3)
+    labels = infer_sensitive(tree, frame, adversary=Adversary("labels_only"))
+    assert labels.probabilities == pytest.approx(np.full((60, 3), 1 / 3))
+    assert labels.status == "optimal"
+    totals = {c: y.count(c) for c in ("c0", "c1", "c2")}
+    known = infer_sensitive(tree, frame, adversary=Adversary("labels_only", marginals=totals))
+    assert known.probabilities.sum(axis=0) == pytest.approx([y.count(c) for c in ("c0", "c1", "c2")], abs=1e-6)
+    leaf = np.zeros((len(known.leaves.sizes), 3))
+    np.add.at(leaf, known.people.leaf, known.quasi_probabilities * known.people.sizes[:, None])
+    assert known.leaves.labels is not None
+    at = np.arange(len(leaf))
+    assert (leaf[at, known.leaves.labels] >= leaf.max(axis=1) - 1e-6).all()
+    assert known.entropy < labels.entropy
+
+
+@pytest.mark.parametrize("leaves", ["error_rates", "labels_only"])
+def test_class_totals_without_internal_nodes_are_the_global_optimum(leaves: Any) -> None:
+    for seed in range(3):
+        frame, y, tree = categories(seed, n=30, min_samples_split=8)
+        totals = [y.count(c) for c in ("c0", "c1", "c2")]
+        adversary = Adversary(leaves, internal_nodes=False, marginals=totals)
+        disclosure = infer_sensitive(tree, frame, adversary=adversary)
+        n = disclosure.people.n_people
+        assert disclosure.gap < 1e-6
+        best = problem(disclosure).maximise(disclosure.quasi_probabilities * disclosure.people.sizes[:, None])
+        assert disclosure.entropy * n == pytest.approx(best, abs=1e-4 * n)
+
+
+def test_more_knowledge_leaves_less_entropy() -> None:
+    frame, _, tree = categories(11, n=80, n_classes=3, attributes=4)
+    left = []
+    for leaves in ("labels_only", "error_rates", "leaf_counts"):
+        for inner in (False, True):
+            adversary = Adversary(leaves, internal_nodes=inner)
+            left.append(infer_sensitive(tree, frame, adversary=adversary).entropy)
+    assert all(left[i + 1] <= left[i] + 1e-9 for i in (0, 2, 4))
+    assert left[0] >= left[2] >= left[4]
+
+
+def test_the_order_of_people_and_the_names_of_classes_do_not_matter() -> None:
+    frame, _, tree = categories(7, n=50, attributes=4)
+    order = np.random.default_rng(0).permutation(50)
+    plain = infer_sensitive(tree, frame)
+    moved = infer_sensitive(tree, frame[order])
+    assert moved.probabilities == pytest.approx(plain.probabilities[order], abs=1e-9)
+    swapped = DecisionTree(
+        tuple(
+            Node(
+                branches=n.branches,
+                evidence=Evidence(counts=None if n.evidence.counts is None else n.evidence.counts[::-1]),
+            )
+            for n in tree.nodes
+        ),
+        tree.attributes,
+        (tree.classes or ())[::-1],
+    )
+    assert infer_sensitive(swapped, frame).probabilities[:, ::-1] == pytest.approx(plain.probabilities, abs=1e-6)
+
+
+def test_counts_of_inner_nodes_are_not_needed() -> None:
+    frame, _, tree = categories(5, n=50)
+    bare = infer_sensitive(without_inner_evidence(tree), frame)
+    assert bare.probabilities == pytest.approx(infer_sensitive(tree, frame).probabilities)
+
+
+def test_the_gap_is_not_certified_by_a_solver_that_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: without rounds of outer approximation the estimate breaks constraints, and the notes say so."""
+    infer: Any = import_module("glassine.attacks.disclosure.infer")
+    original = infer.outer_approximation
+    frame, _, tree = next(t for seed in range(100) if reshaped(infer_sensitive((t := parity(seed))[2], t[0])))
+    monkeypatch.setattr(infer, "outer_approximation", lambda *a, **k: original(*a, **(k | {"most_rounds": 0})))
+    hasty = infer_sensitive(tree, frame)
+    assert any("stopped after 0 rounds" in note for note in hasty.notes)
+    assert not hasty.constraints.satisfied(hasty.quasi_probabilities * hasty.people.sizes[:, None])
