@@ -53,6 +53,19 @@ def test_the_published_accounting_says_that_it_does_not_hold(folder: Path, run: 
     _, certificate = read(folder)
     assert not certificate.holds
     assert "as published; see errata: the guarantee does not hold as stated" in " ".join(done.out.split())
+    headline = done.out.splitlines()[0]
+    assert headline.endswith("grown as published at a stated epsilon 1, which does not hold.")
+    assert "private" not in headline.lower()
+
+
+def test_a_published_fit_with_a_ledger_needs_a_delta(folder: Path, run: Run) -> None:
+    book = Ledger(folder / "budget.sqlite")
+    book.budget("more", 2, 0.01)
+    published = (*GREEDY, "--mechanism", "smooth-laplace", "--epsilon", "1", "--accounting", "published")
+    done = run(*published, "--ledger", "budget.sqlite", "--dataset", "more", cwd=folder)
+    assert done.status == 2
+    assert "delta is needed with a ledger" in done.err
+    assert book.entries("more") == ()
 
 
 def test_without_privacy(folder: Path, run: Run) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from glassine import Domain, audit
+from glassine import Certificate, Domain, Ledger, audit
+from glassine.errors import InvalidCertificateError, InvalidParameterError
 from glassine.learners import greedy_published
 from glassine.learners.greedy_plan import MECHANISMS, GreedyPlan
 from glassine.learners.greedy_published import (
@@ -24,7 +26,8 @@ from glassine.learners.greedy_published import (
 from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
 from glassine.policy import Policy
 from glassine.privacy import accounting
-from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise
+from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise, Parallel, Stated
+from glassine.privacy.events import UNPROVED
 from glassine.privacy.noisy_choices import cauchy_calibration
 from glassine.privacy.sensitivity import gini_spread
 from glassine.privacy.tails import discrete_laplace_tail
@@ -230,3 +233,70 @@ def test_node_budgets_are_fractions_of_what_thresholds_leave() -> None:
     whole = plan("smooth-laplace")
     part = replace(whole, literals=Fraction(1, 5))
     assert Node.of(part, 100).epsilon == pytest.approx(0.8 * Node.of(whole, 100).epsilon)
+
+
+# What a published fit pays and states.
+
+
+def test_the_parts_of_delta_never_exceed_it() -> None:
+    rng = np.random.default_rng(0)
+    given = [float(f"{digit}e-{power}") for digit in (1, 2, 3, 5, 7) for power in range(1, 12)]
+    crossed = 0
+    for whole in [*given, *(1 / n**2 for n in rng.integers(2, 100_000, 200).tolist())]:
+        for length in (1, 2, 3, 4, 6, 7, 11, 50, 100):
+            parts = max(1, length - 1)
+            part = greedy_published._share(whole, parts)
+            assert part * parts <= whole
+            assert Fraction(part) * parts <= Fraction(whole)
+            assert part == pytest.approx(whole / parts, rel=1e-14)
+            spent = Stated(name="choices", epsilon=0.1, delta=part, count=parts, proof="x")
+            assert accounting.epsilon([spent], whole) < math.inf
+            crossed += whole / parts * parts > whole
+    assert crossed > 10, "plain division crosses delta often"
+
+
+@pytest.mark.parametrize("mechanism", WITH_DELTA)
+def test_fits_whose_parts_of_delta_round_up_are_certified(mechanism: str) -> None:
+    for length, delta in ((6, 1e-5), (7, 3e-6), (11, 1e-7), (50, 2e-6)):
+        model = fitted(mechanism, n=60, delta=delta).set_params(max_rules=length)
+        rng = np.random.default_rng(0)
+        X = rng.integers(0, 2, (60, 3))
+        assert model.fit(X, X[:, 0]).certificate_.delta == delta
+
+
+def test_the_ledger_says_that_a_published_guarantee_does_not_hold(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10, 0.1)
+    fitted("smooth-laplace", ledger=book, dataset="people", delta=1e-6)
+    fitted("global-laplace", ledger=book, dataset="people")
+    fitted("global-laplace", "strict", ledger=book, dataset="people")
+    notes = [entry.note for entry in book.entries("people")]
+    assert [note.endswith(", as published: does not hold") for note in notes] == [True, True, False]
+    # A budget of exactly the delta is enough.
+    book.budget("few", 2, 3e-6)
+    fitted("smooth-laplace", ledger=book, dataset="few", delta=3e-6)
+    assert book.entries("few")[0].delta == Fraction(3, 10**6)
+
+
+@pytest.mark.parametrize("mechanism", WITH_DELTA)
+def test_a_ledger_is_not_told_the_number_of_records(mechanism: str, tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10, 0.1)
+    with pytest.raises(InvalidParameterError, match="delta is needed with a ledger"):
+        fitted(mechanism, ledger=book, dataset="people")
+    assert book.entries("people") == ()
+
+
+@pytest.mark.parametrize("mechanism", PUBLISHED)
+def test_a_certificate_with_published_events_cannot_hold(mechanism: str) -> None:
+    certificate = fitted(mechanism).certificate_
+    assert all(event.proof == UNPROVED for event in certificate.events if isinstance(event, Stated))
+    values = certificate.to_dict()
+    assert Certificate.from_dict(values) == certificate
+    with pytest.raises(InvalidCertificateError, match="has no proof"):
+        Certificate.from_dict({**values, "caveats": [], "holds": True})
+    with pytest.raises(InvalidCertificateError, match="holds must be False"):
+        Certificate.from_dict({**values, "holds": True})
+    inside = Parallel(name="parts", branches=(certificate.events,))
+    with pytest.raises(InvalidCertificateError, match="has no proof"):
+        Certificate(epsilon=certificate.epsilon, delta=certificate.delta, events=(inside,))

@@ -52,6 +52,9 @@ def to_text(outcome: Outcome) -> str:
 
 def _headline(outcome: Outcome) -> str:
     model = outcome.estimator.model_
+    if outcome.order.options.get("accounting") == "published":
+        epsilon = outcome.estimator.certificate_.epsilon
+        return f"{str(model).capitalize()}, grown as published at a stated epsilon {epsilon:g}, which does not hold."
     if outcome.order.private:
         return f"Private {model}, drawn at epsilon {outcome.estimator.certificate_.epsilon:g}."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from glassine.errors import InvalidParameterError
-from glassine.learners.budget import LARGEST_EPSILON, check_number
+from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_number
 from glassine.privacy.exact import decimal
 
 __all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan"]
@@ -32,6 +32,12 @@ SUPPORT_CHECKED = ("smooth-laplace", "smooth-cauchy")
 
 TOTAL_SHARE = Fraction(1, 20)
 """Share of epsilon for the noisy number of records, where a mechanism needs it."""
+
+COUNTS_SHARE = Fraction(1, 4)
+"""Share for the class counts, where none is asked for, of what the thresholds leave of epsilon."""
+
+LEAST_LEFT = Fraction(1, 1000)
+"""Least share of epsilon for the choices of the rules."""
 
 SMALLEST = Fraction(1, 10**6)
 
@@ -94,7 +100,8 @@ class GreedyPlan:
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range, missing, or without effect.
+            If a parameter is out of its range or missing, if the parts of epsilon do not fit, or if epsilon, delta,
+            ``counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
         """
         _check_names(mechanism, accounting)
         support = decimal(check_number(min_support, "min_support", low=0.0, high=0.5), "min_support")
@@ -102,16 +109,18 @@ class GreedyPlan:
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
         published = accounting == "published" and mechanism is not None
         if mechanism is None:
-            _refuse_budget(epsilon, delta, counts_share)
+            _refuse_budget(epsilon, delta, counts_share, accounting)
             total, lost, literals, counts = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
         else:
             total = _epsilon(epsilon, str(mechanism))
             lost_or_none = _delta(delta, str(mechanism), published)
             literals = total * share if with_literals else Fraction(0)
-            counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0, total)
+            counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0)
             lost = lost_or_none if lost_or_none is not None else Fraction(0)
         records = total * TOTAL_SHARE if mechanism == "smooth-laplace" and not published else Fraction(0)
         left = total - literals - counts - records
+        if mechanism is not None:
+            _check_parts(total, left, literals, None if published else counts)
         return cls(
             mechanism=None if mechanism is None else str(mechanism),
             published=published,
@@ -149,8 +158,14 @@ def _check_names(mechanism: object, accounting: object) -> None:
         )
 
 
-def _refuse_budget(epsilon: object, delta: object, counts_share: object) -> None:
-    for name, value in (("epsilon", epsilon), ("delta", delta), ("leaf_counts_share", counts_share)):
+def _refuse_budget(epsilon: object, delta: object, counts_share: object, accounting: object) -> None:
+    published = accounting if accounting != "strict" else None
+    for name, value in (
+        ("epsilon", epsilon),
+        ("delta", delta),
+        ("leaf_counts_share", counts_share),
+        ("accounting", published),
+    ):
         if value is not None:
             raise InvalidParameterError(
                 f"{name}={value!r} has no effect without a mechanism: mechanism=None learns without privacy. "
@@ -184,7 +199,7 @@ def _delta(delta: object, mechanism: str, published: bool) -> Fraction | None:
     return decimal(check_number(delta, "delta", low=1e-100, high=0.5), "delta")
 
 
-def _counts_share(counts_share: object, published: bool, literals_share: float, total: Fraction) -> Fraction:
+def _counts_share(counts_share: object, published: bool, literals_share: float) -> Fraction:
     if published:
         if counts_share is not None:
             raise InvalidParameterError(
@@ -193,7 +208,7 @@ def _counts_share(counts_share: object, published: bool, literals_share: float, 
             )
         return Fraction(0)
     if counts_share is None:
-        return default_counts_share(total) * (1 - decimal(literals_share, "share"))
+        return COUNTS_SHARE * (1 - decimal(literals_share, "share"))
     share = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0, low_open=True), "share")
     if not share + decimal(literals_share, "share") < 1 - TOTAL_SHARE:
         raise InvalidParameterError(
@@ -203,6 +218,15 @@ def _counts_share(counts_share: object, published: bool, literals_share: float, 
     return share
 
 
-def default_counts_share(epsilon: Fraction) -> Fraction:
-    """Return the share of epsilon for the class counts where none is asked for, by a public rule."""
-    return Fraction(1, 4)
+def _check_parts(total: Fraction, left: Fraction, literals: Fraction, counts: Fraction | None) -> None:
+    """Refuse parts of epsilon with which a fit would end after it is paid for."""
+    if not left >= total * LEAST_LEFT:
+        raise InvalidParameterError(
+            f"the shares of epsilon={float(total):g} for thresholds, counts and the number of records must leave at "
+            f"least {float(LEAST_LEFT):g} of it for the rules. Lower quantile_share or leaf_counts_share."
+        )
+    for name, part in (("quantile_share", literals or None), ("leaf_counts_share", counts)):
+        if part is not None and not part * LARGEST_SCALE >= 1:
+            raise InvalidParameterError(
+                f"{name} leaves epsilon {float(part):g}, which means noise beyond any count. Give a larger share."
+            )

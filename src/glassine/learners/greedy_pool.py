@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from glassine.counting.space import Box, Space
 from glassine.domain import Domain
 from glassine.learners.pools import Antecedent
@@ -19,8 +16,12 @@ __all__ = ["GreedyPool"]
 class GreedyPool:
     """A public pool of rules. Nothing of it is read from data.
 
+    The domain's logic prunes the pool and no more: records need not obey it, so no guarantee rests on it.
+
     Attributes
     ----------
+    domain : Domain
+        What is publicly known about the attributes.
     space : Space
         The domain as a product of factors.
     antecedents : tuple of tuple of Literal
@@ -30,6 +31,7 @@ class GreedyPool:
         Of each rule the factors that it constrains, with the atoms that it allows.
     """
 
+    domain: Domain
     space: Space
     antecedents: tuple[Antecedent, ...]
     boxes: tuple[Box, ...]
@@ -51,6 +53,7 @@ class GreedyPool:
             if box and 0 not in box.values():
                 found.setdefault(tuple(sorted(box.items())), (rule, box))
         return cls(
+            domain=domain,
             space=space,
             antecedents=tuple(rule for rule, _ in found.values()),
             boxes=tuple(box for _, box in found.values()),
@@ -89,26 +92,3 @@ class GreedyPool:
             return rest.get(factor, left.get(factor, self.space.factors[factor].possible))
 
         return not any(all(not allowed(factor) & ~mask for factor, mask in earlier.items()) for earlier in wide)
-
-    def most_satisfied(self, rules: Sequence[int]) -> int:
-        """Return a bound on how many of some rules one record can satisfy.
-
-        Exact within rules on the same one or two factors; rules on more factors count one each.
-        """
-        groups: dict[tuple[int, ...], list[Box]] = {}
-        for i in rules:
-            groups.setdefault(tuple(sorted(self.boxes[i])), []).append(self.boxes[i])
-        total = 0
-        for factors, boxes in groups.items():
-            if len(factors) > 2:
-                total += len(boxes)
-                continue
-            tables = [self._table(factor, boxes) for factor in factors]
-            both = tables[0].sum(axis=0) if len(factors) == 1 else tables[0].T @ tables[1]
-            total += int(both.max())
-        return total
-
-    def _table(self, factor: int, boxes: Sequence[Box]) -> npt.NDArray[np.int64]:
-        """Return which atoms of a factor each rule allows, shape (rules, atoms)."""
-        atoms = range(len(self.space.factors[factor].weights))
-        return np.array([[box[factor] >> atom & 1 for atom in atoms] for box in boxes], dtype=np.int64)

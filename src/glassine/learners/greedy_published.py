@@ -17,15 +17,14 @@ from glassine.learners.greedy_search import Remaining
 from glassine.learners.list_class import DrawnList
 from glassine.learners.split_gini import weighted_impurities
 from glassine.privacy.accounting import Event, Stated
+from glassine.privacy.events import UNPROVED
 from glassine.privacy.exact import float_above
 from glassine.privacy.mechanisms import cauchy, discrete_laplace, gaussian, laplace
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import draw
 from glassine.privacy.smooth_sensitivity import published_smooth_gini
 
-__all__ = ["AS_PUBLISHED", "Node", "confidence_threshold", "defects", "grow_as_published"]
-
-PROOF = "learners/greedy_rule_list.md"
+__all__ = ["AS_PUBLISHED", "Node", "confidence_threshold", "defects", "grow_as_published", "stated_events"]
 
 AS_PUBLISHED = "as published; see errata: the guarantee does not hold as stated"
 
@@ -80,7 +79,7 @@ class Node:
         """Return the split of a published plan: 3 K - 1 operations with a support check, 2 K - 1 without."""
         operations = (3 if plan.checks_support else 2) * plan.length - 1
         epsilon = float((plan.total - plan.literals) / operations)
-        delta = whole_delta(plan, n_records) / max(1, plan.length - 1)
+        delta = _share(whole_delta(plan, n_records), max(1, plan.length - 1))
         smooth_laplace = plan.mechanism == "smooth-laplace"
         return cls(
             epsilon=epsilon,
@@ -96,6 +95,14 @@ def whole_delta(plan: GreedyPlan, n_records: int) -> float:
     if not plan.needs_delta:
         return 0.0
     return float(plan.delta) if plan.delta is not None else 1 / max(2, n_records) ** 2
+
+
+def _share(whole: float, parts: int) -> float:
+    """Return an equal part of a delta, rounded down so that all parts together are not above it."""
+    part = whole / parts
+    while Fraction(part) * parts > Fraction(whole) or part * parts > whole:
+        part = math.nextafter(part, 0.0)
+    return part
 
 
 def confidence_threshold(confidence: float, epsilon: float) -> int:
@@ -136,7 +143,8 @@ def grow_as_published(
     """Grow a list by Algorithm 1 and its variants.
 
     The variants under global sensitivity have no support check, and epsilon / (2 K - 1) for each of their two
-    operations a rule: the paper says that the budget of that step is saved, and not how.
+    operations a rule: the paper says that the budget of that step is saved, and not how. Counts of records, in the
+    support check and of the rules, carry discrete Laplace noise, as they are whole numbers; the paper's is continuous.
 
     Guarantee
     ---------
@@ -170,7 +178,7 @@ def grow_as_published(
         drawn=DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1]),
         counts=np.maximum(np.array(noisy), 0),
         scale=scale,
-        events=_events(plan, node),
+        events=stated_events(plan, node),
     )
 
 
@@ -221,8 +229,8 @@ def _impurity(captured: Floats, left: Floats) -> Floats:
     return np.asarray((counted[0] + counted[1]) / np.where(whole > 0, whole, 1.0), dtype=np.float64)
 
 
-def _events(plan: GreedyPlan, node: Node) -> tuple[Event, ...]:
-    """Return the operations as the paper counts them."""
+def stated_events(plan: GreedyPlan, node: Node) -> tuple[Event, ...]:
+    """Return the operations as the paper counts them; none of them rests on a proof."""
     # K nodes, the default rule's without a choice; one choice where K is 1, as otherwise there would be none.
     choices = max(1, plan.length - 1)
     paid = [("noisy choices of a rule, as the paper counts them", choices, node.epsilon, node.delta)]
@@ -233,6 +241,6 @@ def _events(plan: GreedyPlan, node: Node) -> tuple[Event, ...]:
     if counts:
         paid.append(("noisy counts, as the paper counts them", counts, node.epsilon, 0.0))
     return tuple(
-        Stated(name=name, epsilon=epsilon, delta=delta, count=count, proof=PROOF)
+        Stated(name=name, epsilon=epsilon, delta=delta, count=count, proof=UNPROVED)
         for name, count, epsilon, delta in paid
     )

@@ -25,9 +25,17 @@ from glassine.learners.exponential_tree import refuse_unsupported
 from glassine.learners.greedy_growth import Growth, grow
 from glassine.learners.greedy_plan import GreedyPlan
 from glassine.learners.greedy_pool import GreedyPool
-from glassine.learners.greedy_published import AS_PUBLISHED, defects, grow_as_published, whole_delta
+from glassine.learners.greedy_published import (
+    AS_PUBLISHED,
+    Node,
+    defects,
+    grow_as_published,
+    stated_events,
+    whole_delta,
+)
+from glassine.learners.greedy_satisfied import most_satisfied
 from glassine.learners.greedy_search import Remaining
-from glassine.learners.greedy_strict import grow_strictly
+from glassine.learners.greedy_strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, take_in
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
@@ -40,6 +48,9 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["GreedyRuleListClassifier"]
+
+PAIR_TABLES, PAIR_SUMS = 3, 8
+"""Tables over all pairs of rules that looking ahead holds at a time, with the classes apart and summed."""
 
 
 class GreedyRuleListClassifier(TransparentClassifier):
@@ -63,9 +74,10 @@ class GreedyRuleListClassifier(TransparentClassifier):
     epsilon : float, optional
         Privacy budget of one fit, at least 1e-6; needed with a mechanism.
     delta : float, optional
-        Needed by "smooth-laplace" and "global-gaussian", refused by the others. As published its default is 1 / n^2.
+        Needed by "smooth-laplace" and "global-gaussian", refused by the others. As published its default is 1 / n^2,
+        and with a ledger it is needed too, since that default would tell n.
     accounting : {"strict", "published"}, default="strict"
-        Whether the guarantee holds, or is the paper's.
+        Whether the guarantee holds, or is the paper's. "published" needs a mechanism.
     random_state : None, int, numpy Generator or RandomState
         None for a private release.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
@@ -76,10 +88,11 @@ class GreedyRuleListClassifier(TransparentClassifier):
     literals, classes, n_quantiles, quantile_share
         As for :class:`~glassine.PrivateRuleListClassifier`. Without privacy, quantiles are those of the data.
     leaf_counts_share : float, optional
-        Share of epsilon for the class counts of the rules, from which the predictions follow, in (0, 1). The default
-        follows from epsilon alone. As published the split is the paper's.
+        Share of epsilon for the class counts of the rules, from which the predictions follow, in (0, 1). The default is
+        a quarter of what private thresholds leave. As published the split is the paper's.
     confidence : float, default=0.99
-        The paper's C: how surely its published support check holds.
+        The paper's C: how surely the support check of the smooth mechanisms as published holds; without effect on the
+        other forms.
     ledger, dataset, progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -103,6 +116,10 @@ class GreedyRuleListClassifier(TransparentClassifier):
     Edge cases: Without any rule the list is its default rule. Private lists have ``max_rules`` rules unless the pool,
     the noisy support or the absence of a better rule ends them sooner; "counted-gini" never stops early. In strict
     form, and without privacy, a rule that by the domain's logic can take nothing or leave nothing is passed over.
+
+    scikit-learn's estimator checks pass but for one with default arguments, ``check_classifiers_train``: it rounds two
+    numbers to a few whole ones, on which rules of one literal, chosen one at a time, end at an accuracy of 0.77 for
+    three classes where 0.83 is asked for. With ``pool="pairs"`` it passes.
 
     References
     ----------
@@ -188,6 +205,8 @@ class GreedyRuleListClassifier(TransparentClassifier):
             If the data do not fit the domain.
         BudgetExceededError
             If the ledger does not allow the fit. Nothing is released.
+        GlassineError
+            If the pool does not fit the domain, or a choice cannot be calibrated. Nothing is charged then.
         """
         refuse_unsupported(unsupported)
         self._plan(with_literals=False)
@@ -196,12 +215,15 @@ class GreedyRuleListClassifier(TransparentClassifier):
         plan = self._plan(with_literals=bool(pools.literals.quantiled))
         check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
-        lost = self._charge(plan, intake)
+        lost = whole_delta(plan, intake.n_records)
+        caveats = self._caveats(plan, intake, randomness)
+        if plan.mechanism is not None:
+            self._rehearse(plan, pools, intake, lost, caveats)
+        self._charge(plan)
         literals, events = self._literals(plan, pools, intake, randomness)
         pool = GreedyPool.of(intake.domain, pools.pool(literals))
         remaining = Remaining.of(intake, pool.antecedents)
         growth = self._grow(plan, pool, remaining, randomness)
-        caveats = self._caveats(plan, intake, randomness)
         model = list_model(
             growth.drawn,
             pool.antecedents,
@@ -229,13 +251,16 @@ class GreedyRuleListClassifier(TransparentClassifier):
     def memory_needed(self) -> int:
         """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
 
-        The bit sets of the distinct literals come to an eighth of a byte for each record and literal.
+        With "counted-gini" also those of all pairs of rules, where it looks one rule ahead. The bit sets of the
+        distinct literals come to an eighth of a byte for each record and literal.
         """
         domain, classes = getattr(self, "domain_", self.domain), getattr(self, "classes_", self.classes)
         if not isinstance(domain, Domain) or classes is None:
             return int(self._public_class("memory").table_bytes())
         pools = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
-        return 8 * (len(classes) + 2) * len(pools.pool(pools.literals.widest()))
+        n_rules, n_classes = len(pools.pool(pools.literals.widest())), len(classes)
+        ahead = self.mechanism == "counted-gini" and self.max_rules > 1 and n_rules <= LOOKAHEAD
+        return 8 * ((n_classes + 2) * n_rules + (PAIR_TABLES * n_classes + PAIR_SUMS) * n_rules**2 * ahead)
 
     def _plan(self, *, with_literals: bool) -> GreedyPlan:
         return GreedyPlan.of(
@@ -251,19 +276,41 @@ class GreedyRuleListClassifier(TransparentClassifier):
             with_literals=with_literals,
         )
 
-    def _charge(self, plan: GreedyPlan, intake: Intake) -> float:
-        """Charge the ledger, and return the delta of the fit."""
-        if plan.mechanism is None:
-            if self.ledger is not None or self.dataset is not None:
-                raise InvalidParameterError(
-                    "ledger and dataset have no effect without a mechanism: nothing is spent where nothing is private. "
-                    "Leave them out, or name a mechanism."
-                )
-            return 0.0
-        lost = whole_delta(plan, intake.n_records) if plan.published else float(plan.delta or Fraction(0))
-        note = f"greedy rule list of up to {plan.length} rules, {plan.mechanism}"
-        charge(self.ledger, self.dataset, plan.total, note, delta=Fraction(lost))
-        return lost
+    def _rehearse(
+        self, plan: GreedyPlan, pools: PoolPlan, intake: Intake, lost: float, caveats: tuple[str, ...]
+    ) -> None:
+        """Raise what a fit with the largest pool would raise, before anything is charged."""
+        if plan.published and plan.needs_delta and self.delta is None and self.ledger is not None:
+            raise InvalidParameterError(
+                "delta is needed with a ledger: the published default, 1 / n^2, would write the number of records "
+                "into it. Give delta, such as 1e-6."
+            )
+        # Private quantiles can only merge, so that the pool is at most as large as with all of them.
+        widest = pools.pool(pools.literals.widest())
+        pool = GreedyPool.of(intake.domain, widest)
+        most_satisfied(intake.domain, widest)
+        if plan.published:
+            events = stated_events(plan, Node.of(plan, intake.n_records))
+        else:
+            events = rehearse(plan, pool, Remaining.of(intake, ()), len(widest) + 1)
+        Certificate(
+            epsilon=float(plan.total),
+            delta=lost,
+            events=events,
+            caveats=caveats,
+            public=self._public(intake, pools, pool),
+        )
+
+    def _charge(self, plan: GreedyPlan) -> None:
+        if plan.mechanism is not None:
+            said = ", as published: does not hold" if plan.published else ""
+            note = f"greedy rule list of up to {plan.length} rules, {plan.mechanism}{said}"
+            charge(self.ledger, self.dataset, plan.total, note, delta=plan.delta or Fraction(0))
+        elif self.ledger is not None or self.dataset is not None:
+            raise InvalidParameterError(
+                "ledger and dataset have no effect without a mechanism: nothing is spent where nothing is private. "
+                "Leave them out, or name a mechanism."
+            )
 
     def _literals(
         self, plan: GreedyPlan, pools: PoolPlan, intake: Intake, randomness: Randomness

@@ -13,6 +13,7 @@ from glassine.counting.slices import Progress
 from glassine.learners.greedy_growth import Growth
 from glassine.learners.greedy_plan import GreedyPlan
 from glassine.learners.greedy_pool import GreedyPool
+from glassine.learners.greedy_satisfied import most_satisfied
 from glassine.learners.greedy_search import Remaining
 from glassine.learners.list_class import DrawnList
 from glassine.learners.split_gini import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
@@ -42,7 +43,7 @@ from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread
 from glassine.privacy.smooth_sensitivity import smooth_gini
 from glassine.privacy.tails import least_threshold
 
-__all__ = ["grow_strictly"]
+__all__ = ["LOOKAHEAD", "counts_sensitivity", "grow_strictly", "list_losses", "rehearse"]
 
 LOOKAHEAD = 256
 """Largest pool of which counted-gini looks one rule ahead; the time grows with the square of the pool."""
@@ -71,7 +72,6 @@ class _Strict:
         self.noisy: list[Counts] = []
         self.size = 0
         self.least = Fraction(0)
-        self.releases: list[Event] = []
 
     def release_counts(self, counts: Counts) -> None:
         """Release the class counts of what the latest rule captured; all rules together are one histogram."""
@@ -84,15 +84,6 @@ class _Strict:
             discrete_laplace(self.remaining.totals().sum()[None], 1 / self.plan.records, self.randomness)[0]
         )
         self.least = self.plan.support * max(self.size, 0)
-        self.releases.append(
-            DiscreteLaplaceNoise(
-                name="number of records",
-                l1_sensitivity=1.0,
-                scale=float_above(1 / self.plan.records),
-                share=float(self.plan.records / self.plan.total),
-                proof=PROOF,
-            )
-        )
 
     def bound(self) -> int:
         """Return a number that the remaining records reach, on either neighbor, unless the noise passes a threshold."""
@@ -204,8 +195,11 @@ def _noisy_counts(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> in
 
 
 def counts_sensitivity(pool: GreedyPool) -> int:
-    """Return the l1 sensitivity of the class counts of all rules of a pool, and of all records."""
-    return pool.most_satisfied(range(len(pool.antecedents))) + 1
+    """Return the l1 sensitivity of the class counts of all rules of a pool, and of all records.
+
+    It counts what any record can satisfy, also one that the domain's groups exclude.
+    """
+    return most_satisfied(pool.domain, pool.antecedents) + 1
 
 
 _CHOICES: dict[str, Choose] = {
@@ -269,14 +263,44 @@ def grow_strictly(
         drawn=DrawnList(tuple(zip(state.chosen, labels, strict=False)), labels[-1]),
         counts=np.maximum(np.array(state.noisy), 0),
         scale=state.scale,
-        events=(*state.releases, *_events(state)),
+        events=_events(state),
     )
 
 
-def _events(state: _Strict) -> Sequence[Event]:
+def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidates: int) -> tuple[Event, ...]:
+    """Return the events of a fit with so many candidates a choice, before anything is released.
+
+    Parameters
+    ----------
+    plan, pool, remaining
+        As of :func:`grow_strictly`; nothing but the number of classes is read from the records.
+    candidates : int
+        At least those of the fit.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If a choice cannot be calibrated.
+    """
+    state = _Strict(plan, pool, remaining, Randomness.of(0))
+    state.candidates = candidates
+    return _events(state)
+
+
+def _events(state: _Strict) -> tuple[Event, ...]:
     """Return what every fit of the plan spends, whatever it released: nothing here depends on the records."""
     plan = state.plan
     events: list[Event] = []
+    if plan.records:
+        events.append(
+            DiscreteLaplaceNoise(
+                name="number of records",
+                l1_sensitivity=1.0,
+                scale=float_above(1 / plan.records),
+                share=float(plan.records / plan.total),
+                proof=PROOF,
+            )
+        )
     if len(state.pool.antecedents):
         for epsilon in dict.fromkeys(plan.steps):
             events.append(_choice_event(state, epsilon, plan.steps.count(epsilon)))
@@ -291,7 +315,7 @@ def _events(state: _Strict) -> Sequence[Event]:
             proof="learners/leaf_counts.md",
         )
     )
-    return events
+    return tuple(events)
 
 
 def _bound_event(state: _Strict, step: int) -> Event:

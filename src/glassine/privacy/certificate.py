@@ -14,7 +14,7 @@ from glassine.errors import GlassineError, InvalidCertificateError
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
-from glassine.privacy.events import event_from_dict, event_to_dict
+from glassine.privacy.events import UNPROVED, event_from_dict, event_to_dict
 
 __all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
 
@@ -60,7 +60,8 @@ class Certificate:
     Raises
     ------
     InvalidCertificateError
-        If a field is out of its range, or the events spend more than is claimed.
+        If a field is out of its range, the events spend more than is claimed, or an event has no proof and no caveat
+        says so.
     UnknownEventError
         If the accountant has no rule for an event.
 
@@ -101,6 +102,11 @@ class Certificate:
             raise InvalidCertificateError(
                 f"a certificate must claim what its events spend: they come to epsilon={spent!r} at "
                 f"delta={self.delta!r}, the claim is {self.epsilon!r}. Raise the claim or the noise."
+            )
+        odd = None if self.caveats else next(filter(None, map(_unproved, self.events)), None)
+        if odd is not None:
+            raise InvalidCertificateError(
+                f"the event {odd!r} has no proof, and a certificate that holds rests on proofs alone. State a caveat."
             )
 
     def __hash__(self) -> int:
@@ -144,7 +150,7 @@ class Certificate:
         ------
         InvalidCertificateError
             If a field is missing, unknown or of the wrong type, the schema is another one, ``holds`` contradicts the
-            caveats, or the events spend more than is claimed.
+            caveats, the events spend more than is claimed, or an event has no proof and there is no caveat.
         """
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
@@ -240,6 +246,13 @@ _FIELDS = {
     "model",
     "version",
 }
+
+
+def _unproved(event: Event) -> str | None:
+    """Return the name of an event, or of one within it, that has no proof."""
+    if isinstance(event, Parallel):
+        return next(filter(None, (_unproved(inner) for branch in event.branches for inner in branch)), None)
+    return event.name if event.proof == UNPROVED else None
 
 
 def _number(value: object, name: str) -> float:

@@ -13,6 +13,7 @@ from glassine.privacy.fine_gaussian import FINE_SIGMA
 from glassine.privacy.mechanisms import CAUCHY_SLACK
 
 __all__ = [
+    "UNPROVED",
     "CauchyNoise",
     "CountBound",
     "DiscreteGaussianNoise",
@@ -31,6 +32,9 @@ __all__ = [
     "event_from_dict",
     "event_to_dict",
 ]
+
+UNPROVED = "none: as published"
+"""What stands for the proof of a claim that has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,7 +355,10 @@ class CountBound(Release):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated(Release):
-    """A mechanism of which only (epsilon, delta) is known, by the proof that is named."""
+    """A mechanism of which only (epsilon, delta) is known, by the proof that is named.
+
+    Where the proof is :data:`UNPROVED`, the figures are somebody's claim, and no certificate with the event holds.
+    """
 
     epsilon: float
     delta: float = 0.0
