@@ -353,7 +353,7 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
         shifted=shift.value.shifted if isinstance(shift, Measured) else None,
         shift=_shift(found),
         shift_auc=round(shift.value.auc, 3) if isinstance(shift, Measured) else None,
-        overlap=found.overlap.statement if found.overlap.suspicious else "",
+        overlap=_overlap(found),
         vulnerability=None if measured is None else round(measured.vulnerability.value, 3),
         vulnerability_low=None if measured is None else round(measured.vulnerability.low, 3),
         vulnerability_high=None if measured is None else round(measured.vulnerability.high, 3),
@@ -437,6 +437,15 @@ def _shift(found: MembershipAttacks) -> str:
         f"A classifier that knows attributes and class, but not the model, tells them apart with an area under the ROC "
         f"curve of {shift.auc:.3f} (p = {shift.p_value:.2g}); 0.5 is chance."
     )
+
+
+def _overlap(found: MembershipAttacks) -> str:
+    """Return why the holdout seems to hold members; empty where it does not."""
+    if found.overlap.suspicious:
+        return found.overlap.statement
+    if isinstance(found.shift, Measured) and found.shift.value.alike:
+        return "Members and holdout are more alike than two samples of one population."
+    return ""
 
 
 def _midpoints(found: MembershipAttacks, shown: Suppression) -> tuple[Count | None, Count | None, str]:

@@ -161,3 +161,19 @@ def test_bad_parameters_are_refused(options: dict[str, Any]) -> None:
     tree = DecisionTreeClassifier().fit(*data[:2])
     with pytest.raises(InvalidParameterError):
         lira(tree, *data, **{"learner": tree, **options})
+
+
+def test_shadow_models_of_another_size_are_named() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(440, 2)), rng.integers(0, 2, 440)
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:40], y[:40])
+    few = lira(tree, X[:40], y[:40], X[40:], y[40:], learner=DecisionTreeClassifier(), n_shadows=4, random_state=0)
+    assert isinstance(few, Measured)
+    assert "learnt from 5.5 times as many records" in few.value.verdict
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:220], y[:220])
+    same = lira(tree, X[:220], y[:220], X[220:], y[220:], learner=DecisionTreeClassifier(), n_shadows=4, random_state=0)
+    assert isinstance(same, Measured)
+    assert "times as many records" not in same.value.verdict
+    alone = lira(tree, X[:220], y[:220], X[220:], y[220:], learner=None)
+    assert isinstance(alone, NotApplicable)
+    assert "--shadows on the command line" in alone.reason

@@ -252,16 +252,6 @@ def test_a_model_that_raises_fails_the_attack(cancer: Data, attack: Any) -> None
     assert outcome.reason == "Broken did not answer: RuntimeError: out of order"
 
 
-def test_a_class_that_the_model_does_not_know_counts_as_wrong() -> None:
-    X = np.arange(20.0)[:, None]
-    tree = DecisionTreeClassifier().fit(X[:10], [0] * 5 + [1] * 5)
-    found = measured(gap_attack(tree, X[:10], [0] * 5 + [1] * 5, X[10:], [2] * 9 + [1]))
-    assert (found.tpr.value, found.fpr.value) == (1.0, 0.1)
-    assert (
-        measured(loss_attack(tree, X[:10], [0] * 5 + [1] * 5, X[10:], [2] * 9 + [1], random_state=0)).best is not None
-    )
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -287,10 +277,81 @@ def test_bad_data_is_refused(attack: Any, data: Any, message: str) -> None:
         attack(tree, *data)
 
 
-def test_classes_of_another_type_are_refused() -> None:
-    tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(InvalidDataError, match="no record is of a class of the model"):
-        gap_attack(tree, [[0.0], [1.0]], ["0", "1"], [[0.0]], ["0"])
+def test_classes_match_by_their_text_where_that_is_unambiguous() -> None:
+    X = [[0.0], [1.0], [2.0], [3.0]]
+    for own, theirs in (([0, 1, 0, 1], ["0", "1", "0", "1"]), (["0", "1", "0", "1"], [0, 1, 0, 1])):
+        tree = DecisionTreeClassifier(random_state=0).fit(X, own)
+        given: Any
+        for given in (theirs, [float(v) for v in theirs] if isinstance(theirs[0], int) else theirs):
+            for attack in (gap_attack, loss_attack):
+                outcome = attack(tree, X, own, X, given, random_state=0)
+                assert isinstance(outcome, Measured)
+                assert outcome.value.advantage.value == 0
+        with pytest.raises(InvalidDataError, match=r"does not know the class of 100\.0% of the non-members"):
+            gap_attack(tree, X, own, X, ["a", "b", "a", "b"])
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_classes_that_the_model_does_not_know_are_refused_and_not_shown(attack: Any) -> None:
+    X = np.arange(20.0)[:, None]
+    y = np.array([0, 1] * 10)
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    # Classes coded 1 and 2 on one side alone would count as wrong, and look like membership.
+    with pytest.raises(InvalidDataError, match=r"the class of 50\.0% of the non-members: its classes are"):
+        attack(tree, X, y, X, y + 1, random_state=0)
+    with pytest.raises(InvalidDataError, match=r"100\.0% of the members") as refused:
+        attack(tree, X, ["secret"] * 20, X, y, random_state=0)
+    assert "secret" not in str(refused.value)
+
+
+class Teller:
+    """A model that answers what it is told to."""
+
+    def __init__(self, classes: list[Any], predicted: Any, probabilities: Any = None) -> None:
+        self.classes_, self.predicted, self.probabilities = np.array(classes), predicted, probabilities
+
+    def predict(self, X: Any) -> Any:
+        return np.array([self.predicted] * len(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.array([self.probabilities] * len(X))
+
+
+def test_answers_of_another_shape_or_type_fail() -> None:
+    X, y = np.arange(20.0)[:, None], np.array([0, 1] * 10)
+    wide = gap_attack(Teller([0, 1], [0, 1], [0.5, 0.5]), X, y, X, y)
+    assert isinstance(wide, Failed)
+    assert "one class for each of 20 records, got the shape (20, 2)" in wide.reason
+    typed = gap_attack(Teller(["0", "1"], 0, [0.5, 0.5]), X, y.astype(str), X, y.astype(str))
+    assert isinstance(typed, Failed)
+    assert "classes that its classes_ lacks" in typed.reason
+
+
+def test_probabilities_that_are_no_numbers_are_named_as_such() -> None:
+    X, y = np.arange(20.0)[:, None], np.array([0, 1] * 10)
+    model = Teller([0, 1], 0, [np.nan, 1.0])
+    assert isinstance(gap_attack(model, X, y, X, y), Measured)
+    outcome = loss_attack(model, X, y, X, y)
+    assert isinstance(outcome, NotApplicable)
+    assert "not all finite numbers" in outcome.reason
+
+
+def test_an_advantage_below_nothing_has_a_sentence_of_its_own() -> None:
+    X_in, y_in, X_out, y_out = noise(200, 0)
+    tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
+    assert "wrong direction" in measured(gap_attack(tree, X_out, y_out, X_in, y_in)).verdict
+    assert "wrong direction" not in measured(gap_attack(tree, X_in, y_in, X_out, y_out)).verdict
+    assert "given these thresholds" in measured(loss_attack(tree, X_in, y_in, X_out, y_out, random_state=0)).decision
+
+
+def test_a_holdout_of_members_is_no_shift_but_too_much_alike() -> None:
+    X, y, *_ = noise(400, 3)
+    same = measured(holdout_shift(X, y, X, y, random_state=0))
+    assert same.auc < 0.5
+    assert same.p_value < 0.01
+    assert (same.shifted, same.alike) == (False, True)
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    assert "seems to hold members" in measured(gap_attack(tree, X, y, X, y, shift=same)).verdict
 
 
 def test_bad_parameters_are_refused() -> None:

@@ -106,6 +106,20 @@ def test_log_log_points_start_where_the_data_do() -> None:
     assert [x for x, _ in points] == sorted({x for x, _ in points})
 
 
+def test_log_log_points_lie_on_the_curve_and_are_few() -> None:
+    rng = np.random.default_rng(0)
+    for size, levels in ((40, 5), (300, 100_000), (20_000, 1_000_000)):
+        scores = rng.integers(0, levels, (2, size)).astype(float)
+        curve = roc_curve(scores[0] * 1.1, scores[1])
+        points = curve.log_points()
+        assert len(points) <= 700
+        assert points[-1] == (1.0, 1.0)
+        for x, y in points[:: max(1, len(points) // 50)]:
+            assert y == pytest.approx(curve.tpr_at(x), abs=1e-9)
+        if size == 40:
+            assert {x for x in curve.fpr if x > 1 / size} <= {x for x, _ in points}
+
+
 @given(SCORES, SCORES)
 def test_the_best_threshold_is_the_best_of_all(members: list[int], nonmembers: list[int]) -> None:
     a, b = np.array(members, float), np.array(nonmembers, float)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import polars as pl
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Failed, Measured, NotApplicable, RuleList
 from glassine.attacks import attack_membership
+from glassine.attacks.membership.overlap import overlap
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 
@@ -97,6 +104,137 @@ def test_a_model_that_raises_fails_each_attack_and_not_the_suite() -> None:
     assert isinstance(found.vulnerability, Failed)
     assert isinstance(found.midpoint, NotApplicable)
     assert isinstance(found.shift, Measured)
+
+
+def frames(n: int = 120) -> tuple[pd.DataFrame, npt.NDArray[Any], pd.DataFrame, npt.NDArray[Any]]:
+    rng = np.random.default_rng(0)
+    sides = [
+        pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.choice(list("xyz"), n)}) for _ in "io"
+    ]
+    return sides[0], rng.integers(0, 2, n), sides[1], rng.integers(0, 2, n)
+
+
+def pipeline(X: pd.DataFrame, y: npt.NDArray[Any]) -> Any:
+    encoder = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
+    return make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_columns_in_another_order_or_unknown_to_the_model(kind: Any) -> None:
+    X_in, y_in, X_out, y_out = frames()
+    for model, names in (
+        (DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in), ["a", "b"]),
+        (pipeline(X_in, y_in), ["a", "b", "c"]),
+    ):
+        plain = attack_membership(model, kind(X_in[names]), y_in, kind(X_out[names]), y_out, random_state=0)
+        assert isinstance(plain.gap, Measured)
+        turned = [kind(side[names[::-1]].assign(id=range(len(side)))) for side in (X_in, X_out)]
+        found = attack_membership(model, turned[0], y_in, turned[1], y_out, random_state=0)
+        for name in ("gap", "best_loss", "midpoint", "vulnerability"):
+            one, other = getattr(plain, name), getattr(found, name)
+            assert isinstance(other, Measured), (name, other)
+            if name == "vulnerability":
+                assert one.value.vulnerability.value == other.value.vulnerability.value
+            elif name == "midpoint":
+                assert set(one.value.accused) == set(other.value.accused)
+            else:
+                assert one.value.advantage.value == other.value.advantage.value
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X.assign(c=["new"] * len(X)),
+        lambda X: X.assign(c=None),
+        lambda X: X.assign(a=np.inf),
+        lambda X: X.drop(columns="c"),
+    ],
+)
+def test_records_that_the_model_cannot_take_fail_each_attack_and_not_the_suite(change: Any) -> None:
+    X_in, y_in, X_out, y_out = frames()
+    model = pipeline(X_in, y_in)
+    members = X_in.drop(columns="c") if "c" not in change(X_out) else X_in
+    found = attack_membership(model, members, y_in, change(X_out), y_out, learner=model, n_shadows=4, random_state=0)
+    for name in ("gap", "best_loss", "black_box", "vulnerability", "lira_online"):
+        outcome = getattr(found, name)
+        assert isinstance(outcome, Failed), name
+        assert "did not answer" in outcome.reason
+    assert isinstance(found.shift, Measured)
+    assert isinstance(found.midpoint, Failed | Measured)
+
+
+def test_an_error_of_one_attack_does_not_lose_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    X_in, y_in, X_out, y_out = frames()
+    tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)
+    monkeypatch.setattr("glassine.attacks.membership.midpoint.splits_of", lambda *given: 1 / 0)
+    found = attack_membership(tree, X_in[["a", "b"]], y_in, X_out[["a", "b"]], y_out, random_state=0)
+    assert isinstance(found.midpoint, Failed)
+    assert "broke off: ZeroDivisionError" in found.midpoint.reason
+    assert isinstance(found.gap, Measured)
+
+
+def test_a_column_without_any_value_takes_the_type_of_the_other_side() -> None:
+    X_in, y_in, X_out, y_out = frames()
+    tree = DecisionTreeClassifier(random_state=0).fit(X_in[["a", "b"]], y_in)
+    sides = [pl.DataFrame(side[["a", "b"]]) for side in (X_in, X_out)]
+    for kind in (pl.String, pl.Null, pl.Int64):
+        empty = sides[1].with_columns(pl.lit(None, dtype=kind).alias("b"))
+        for given in ((sides[0], empty), (empty, sides[0])):
+            found = attack_membership(tree, given[0], y_in, given[1], y_out, random_state=0)
+            assert isinstance(found.gap, Measured), found.gap
+            assert isinstance(found.midpoint, Measured)
+
+
+def test_classes_as_text_on_one_side_alone() -> None:
+    X_in, y_in, X_out, y_out = frames()
+    X_in, X_out = X_in[["a", "b"]], X_out[["a", "b"]]
+    tree = DecisionTreeClassifier(random_state=0).fit(X_in, y_in)
+    options: Any = {"learner": DecisionTreeClassifier(), "n_shadows": 4, "random_state": 0}
+    plain = attack_membership(tree, X_in, y_in, X_out, y_out, **options).to_dict()
+    for given in ((y_in, y_out.astype(str)), (y_in.astype(str), y_out), (y_in.astype(str), y_out.astype(str))):
+        found = attack_membership(tree, X_in, given[0], X_out, given[1], **options).to_dict()
+        for name in ("gap", "best_loss", "lira_online", "vulnerability", "overlap"):
+            if name == "vulnerability":
+                assert found[name]["value"]["vulnerability"] == plain[name]["value"]["vulnerability"]
+            else:
+                assert found[name] == plain[name], name
+
+
+def test_a_holdout_that_holds_members_is_suspicious() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1200, 3)), rng.integers(0, 2, 1200)
+    assert overlap(X[:600], y[:600], X[600:], y[600:]).n_shared == 0
+    for first, suspicious in ((0, True), (60, True), (540, True), (599, False)):
+        found = overlap(X[:600], y[:600], X[first : first + 600], y[first : first + 600])
+        assert (found.n_shared, found.suspicious) == (600 - first, suspicious)
+        assert found.statement.startswith("The holdout seems to hold members") == suspicious
+        assert str(found.n_shared) not in found.statement.replace("%", "") or found.n_shared < 10
+    # A record of another class is another record.
+    assert overlap(X[:600], y[:600], X[:600], 1 - y[:600]).n_shared == 0
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:600], y[:600])
+    suite = attack_membership(tree, X[:600], y[:600], X[60:660], y[60:660], random_state=0)
+    assert suite.overlap.suspicious
+    assert suite.to_dict()["overlap"]["n_shared"] == 540
+    assert isinstance(suite.shift, Measured)
+    assert suite.shift.value.alike
+
+
+def test_duplicates_by_nature_are_no_overlap() -> None:
+    wrong = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 3, (700, 4)), rng.integers(0, 2, 700)
+        found = overlap(X[:400], y[:400], X[400:], y[400:])
+        assert found.n_shared > 100
+        wrong += found.suspicious
+    # Each is wrong with a chance of at most 1 in 200; four of a hundred have one of 0.2 %.
+    assert wrong < 4
+    # Households that stay together are shared less than by chance.
+    rng, y = np.random.default_rng(0), np.array([0, 1] * 350)
+    X = np.repeat(rng.normal(size=(350, 2)), 2, axis=0)
+    assert not overlap(X[:400], y[:400], X[400:], y[400:]).suspicious
+    frame = pl.DataFrame({"t": ["x", None, "y", None] * 50, "v": [1.0, 2.0, None, 4.0] * 50, "y": [0, 1] * 100})
+    assert overlap(frame, "y", frame, "y").n_shared == 200
 
 
 def test_other_candidates() -> None:

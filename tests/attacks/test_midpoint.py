@@ -196,7 +196,7 @@ def test_the_control_is_what_keeps_whole_numbers_from_accusing() -> None:
 
 
 def test_a_shared_value_accuses_nobody_alone() -> None:
-    X = np.array([[1.0], [2.0], [2.0], [7.5], [20.25]])
+    X = np.array([[1.0, 0], [2.0, 0], [2.0, 1], [7.5, 0], [20.25, 0]])
     tree = DecisionTreeClassifier().fit(X[[1, 3]], [0, 1])
     found = attack(tree, X, complete=True)
     assert (found.accused, found.groups, found.cleared) == ((3,), ((1, 2),), ())
@@ -342,3 +342,46 @@ def test_the_verdict_names_the_figures(cancer: Pool) -> None:
     assert "the share of members is 1.000" in found.verdict
     assert "sole matches may be chance" in found.verdict
     assert f"{len(found.accused)} of 569" in repr(found)
+
+
+@pytest.mark.parametrize("again", [1000, 500, 167])
+def test_copies_among_the_candidates_do_not_silence_the_attack(again: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y, truth = rng.normal(size=(1000, 3)), rng.integers(0, 2, 1000), np.arange(1000) < 500
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:500], y[:500])
+    alone = attack(tree, X, truth=truth)
+    found = attack(tree, np.vstack([X, X[:again]]), truth=[*truth, *truth[:again]])
+    assert len(alone.accused) > 100
+    assert (found.accused, found.groups, found.precision) == (alone.accused, alone.groups, alone.precision)
+    assert (found.n_candidates, found.n_distinct) == (1000 + again, 1000)
+    frame = pd.DataFrame(np.vstack([X, X[:again]]), columns=["a", "b", "c"])
+    named = DecisionTreeClassifier(random_state=0).fit(frame[:500], y[:500])
+    # A column that the model does not know makes no copy another record.
+    assert attack(named, frame.assign(id=np.arange(1000 + again))).accused == alone.accused
+    assert attack(as_model(named), pl.DataFrame(frame).with_row_index("id")).accused == alone.accused
+
+
+def test_all_copies_of_a_cleared_candidate_are_cleared() -> None:
+    X = np.array([[1.0], [2.0], [4.0], [2.0]])
+    tree = DecisionTreeClassifier().fit(X[[0, 2]], [0, 1])
+    found = attack(tree, X, complete=True, truth=[True, False, True, False])
+    assert (found.accused, found.cleared, found.n_distinct) == ((0, 2), (1, 3), 3)
+
+
+def test_rates_and_advantage_are_given_with_the_truth() -> None:
+    X = np.array([[1.0], [2.0], [4.0], [9.0]])
+    tree = DecisionTreeClassifier().fit(X[[0, 2]], [0, 1])
+    found = attack(tree, X, complete=True, truth=[True, False, True, False])
+    assert found.tpr is not None
+    assert found.fpr is not None
+    assert found.advantage is not None
+    assert (found.tpr.value, found.fpr.value, found.advantage.value, found.base_rate) == (1.0, 0.0, 1.0, 0.5)
+    assert found.advantage.method == "Newcombe's hybrid score"
+    wrong = attack(tree, X, complete=True, truth=[False, True, True, True])
+    assert wrong.advantage is not None
+    assert wrong.advantage.value == pytest.approx(1 / 3 - 1)
+    assert wrong.not_beyond_base_rate
+    assert "Accusing at random would reach 0.750" in wrong.verdict
+    unknown = attack(tree, X, complete=True)
+    assert (unknown.tpr, unknown.fpr, unknown.advantage, unknown.base_rate) == (None, None, None, None)
+    assert attack(tree, X, complete=True, truth=[True] * 4).advantage is None

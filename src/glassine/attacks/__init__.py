@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from glassine.attacks.membership.lira import lira
     from glassine.attacks.membership.loss import loss_attack
     from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
+    from glassine.attacks.membership.overlap import Overlap, overlap
     from glassine.attacks.membership.result import MembershipResult, Shift
     from glassine.attacks.membership.shift import holdout_shift
     from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
@@ -32,6 +33,7 @@ _HOME = {
     "MembershipAttacks": "membership.suite",
     "MembershipResult": "membership.result",
     "MidpointResult": "membership.midpoint",
+    "Overlap": "membership.overlap",
     "RowReconstruction": "rows",
     "Shift": "membership.result",
     "Vulnerability": "overfitting",
@@ -43,6 +45,7 @@ _HOME = {
     "lira": "membership.lira",
     "loss_attack": "membership.loss",
     "midpoint_attack": "membership.midpoint",
+    "overlap": "membership.overlap",
     "permutation_importance": "importance",
     "reconstruct_rows": "rows",
     "vulnerability": "overfitting",
@@ -58,6 +61,7 @@ __all__ = [
     "MidpointResult",
     "NotApplicable",
     "Outcome",
+    "Overlap",
     "ProbabilisticDataset",
     "RowReconstruction",
     "Shift",
@@ -70,6 +74,7 @@ __all__ = [
     "lira",
     "loss_attack",
     "midpoint_attack",
+    "overlap",
     "permutation_importance",
     "reconstruct",
     "reconstruct_rows",

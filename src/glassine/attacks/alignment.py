@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -40,6 +41,19 @@ class ErrorEstimate:
     baseline_sd: float
     n_draws: int
     n_matched: int
+
+    @property
+    def no_better_than_random(self) -> bool:
+        """Whether the records are no closer than random ones, by less than two standard deviations."""
+        return not self.error < self.baseline - 2 * math.hypot(self.error_sd, self.baseline_sd)
+
+    @property
+    def statement(self) -> str:
+        """What the figures say, in a sentence."""
+        figures = f"mean distance {self.error:.3f} from the original records, {self.baseline:.3f} for random ones"
+        if self.no_better_than_random:
+            return f"The rows are no closer to the original records than random ones are: {figures}."
+        return f"The rows are closer to the original records than random ones are: {figures}."
 
 
 def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.float64]:

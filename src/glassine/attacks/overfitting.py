@@ -9,9 +9,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.gap import read_sides
+from glassine.attacks.membership.gap import known_sides, read_sides
 from glassine.attacks.membership.intervals import Estimate, check_confidence
-from glassine.attacks.membership.outputs import Records, answers, attempt, check_count, generator, published
+from glassine.attacks.membership.outputs import (
+    Records,
+    answers,
+    as_fitted,
+    asking,
+    attempt,
+    check_count,
+    generator,
+    published,
+)
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.subgroups import subgroups as split_by_value
@@ -206,8 +215,9 @@ def vulnerability(
     groups = _groups(by, inside, outside)
 
     def work() -> Vulnerability:
-        parts, kind = _parts(model, inside, outside, over)
-        target = inside.join(outside).target
+        sides = known_sides(model, inside, outside)
+        parts, kind = _parts(model, *sides, over)
+        target = np.concatenate([side.target for side in sides])
         names, labels = _codes(target)
         member = np.arange(len(target)) < len(inside.target)
         table = _Table.of(labels, parts, member)
@@ -390,14 +400,18 @@ def _cells(model: Any, records: Records) -> tuple[npt.NDArray[np.intp], str] | N
     own = getattr(model, "model_", None)
     if isinstance(own, DecisionTree | RuleList) and callable(getattr(model, "apply", None)):
         _require_classes(own)
-        return np.asarray(model.apply(records.native)), "rules" if isinstance(own, RuleList) else "leaves"
+        with asking(type(model).__name__):
+            return np.asarray(model.apply(as_fitted(model, records.native))), "rules" if isinstance(
+                own, RuleList
+            ) else "leaves"
     fitted = getattr(model, "best_estimator_", model)
     last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     if hasattr(last, "tree_") and hasattr(last, "classes_"):
-        native = records.native
-        if last is not fitted and len(fitted.steps) > 1:
-            native = fitted[:-1].transform(native)
-        return np.asarray(last.apply(native)), "leaves"
+        native = as_fitted(fitted, records.native)
+        with asking(type(fitted).__name__):
+            if last is not fitted and len(fitted.steps) > 1:
+                native = fitted[:-1].transform(native)
+            return np.asarray(last.apply(native)), "leaves"
     plain = published(model)
     if plain is None:
         return None

@@ -6,7 +6,9 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from glassine.errors import (
 )
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.models.forest import Forest
+from glassine.models.formats import scikit_forest
 from glassine.models.formats.scikit_forest import forest_from_sklearn
 from tests.oracles import strategies
 from tests.oracles.worlds import records
@@ -118,7 +121,11 @@ def test_certain_rows_are_those_of_every_data_set(seed: int, n_trees: int) -> No
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4, 5, 6, 7])
-def test_numbered_records_that_are_certain_are_those_of_every_data_set(seed: int) -> None:
+def test_numbered_records_that_are_certain_are_those_of_every_data_set(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three records are too few to tell that the seeds are the true ones; here they are.
+    monkeypatch.setattr(scikit_forest, "AGREED_BY_CHANCE", 1.0)
     model, _, _ = fitted(3, 2 + seed % 2, seed)
     forest = forest_from_sklearn(model, BITS)
     assert forest.classes is not None
@@ -254,7 +261,9 @@ def test_bootstrap_without_seeds_beats_chance() -> None:
     assert estimate.error < 0.5 * estimate.baseline
 
 
-def test_a_record_that_no_tree_drew_stays_unknown() -> None:
+def test_a_record_that_no_tree_drew_stays_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One tree does not tell that its seed is the true one; here it is.
+    monkeypatch.setattr(scikit_forest, "AGREED_BY_CHANCE", 1.0)
     forest, _, _ = fitted(12, 1)
     rebuilt = measured(reconstruct_rows(forest, BITS, random_state=0))
     assert rebuilt.labels is not None
@@ -385,10 +394,14 @@ def test_bad_input_is_refused() -> None:
         reconstruct_rows(forest_from_sklearn(forest, BITS), Domain.binary(["a", "b"]))
     with pytest.raises(UnsupportedModelError):
         reconstruct_rows(3, BITS)
-    for options in ({"time_limit": 0}, {"time_limit": float("nan")}, {"workers": 0}, {"max_boxes": -1}):
-        wrong: Any = options
-        with pytest.raises(InvalidParameterError, match="must be positive"):
-            reconstruct_rows(forest, BITS, **wrong)
+    for value in (0, -1, float("nan"), float("inf"), "5", True, None):
+        wrong: Any = value
+        with pytest.raises(InvalidParameterError, match="finite positive number of seconds"):
+            reconstruct_rows(forest, BITS, time_limit=wrong)
+    for options in ({"workers": 0}, {"workers": "2"}, {"max_boxes": -1}, {"max_boxes": 1.5}):
+        given: Any = options
+        with pytest.raises(InvalidParameterError, match="must be a positive whole number"):
+            reconstruct_rows(forest, BITS, **given)
     rebuilt = measured(reconstruct_rows(forest, BITS))
     frame, _ = bits(20, 0)
     with pytest.raises(InvalidDataError, match="lacks the column 'b'"):
@@ -512,3 +525,68 @@ def test_stages_are_reported() -> None:
         "building the constraints",
         "looking for a data set",
     ]
+
+
+def test_sums_of_weights_are_not_taken_for_draws() -> None:
+    forest = SimpleNamespace(_n_samples=20, _n_samples_bootstrap=20, max_samples=None)
+    assert scikit_forest._are_draws(forest, [((12, 8),), ((5, 5), (5, 5))])
+    assert not scikit_forest._are_draws(forest, [((12, 9),), ((5, 5), (5, 6))])
+    assert not scikit_forest._are_draws(forest, [((12, 8),), ((5, 5), (5, 6))])
+    older = SimpleNamespace(_n_samples=20, max_samples=None)
+    assert not scikit_forest._are_draws(older, [((40,),), ((40,),)])
+    assert scikit_forest._are_draws(SimpleNamespace(max_samples=0.5), [((10,),), ((10,),)])
+
+
+def test_forests_fitted_with_weights_make_no_false_claim_in_order() -> None:
+    measured_ones = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(rng.integers(0, 2, (8, 4)), columns=list(NAMES))
+        weights = rng.integers(1, 4, 8)
+        model = RandomForestClassifier(2, random_state=seed).fit(frame, rng.integers(0, 2, 8), sample_weight=weights)
+        assert forest_from_sklearn(model, BITS).multiplicities is None
+        outcome = reconstruct_rows(model, BITS, random_state=0, workers=1)
+        measured_ones += isinstance(outcome, Measured) and not outcome.value.ordered
+        assert not (isinstance(outcome, Measured) and outcome.value.ordered)
+    # Older versions of scikit-learn sum up the weights, newer ones draw by them.
+    assert measured_ones == 0 or measured_ones > 20
+
+
+def test_seeds_that_agree_by_chance_are_not_used() -> None:
+    # Over two trees of eight records other seeds often agree; over thirty trees of twenty records hardly ever.
+    few, *_ = fitted(8, 2)
+    many, *_ = fitted(20, 30)
+    assert forest_from_sklearn(few, BITS).multiplicities is None
+    assert forest_from_sklearn(many, BITS).multiplicities is not None
+    agreed = 0
+    for change in range(1, 200):
+        for member in few.estimators_:
+            member.random_state += change
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scikit_forest, "AGREED_BY_CHANCE", 1.0)
+            agreed += forest_from_sklearn(few, BITS).multiplicities is not None
+        assert forest_from_sklearn(few, BITS).multiplicities is None
+    assert agreed >= 5
+
+
+def test_the_chance_of_so_many_different_records_is_exact_or_nearly_so() -> None:
+    laws = [scikit_forest._log_chance(3, 2, d) for d in (1, 2)]
+    assert np.exp(laws) == pytest.approx([1 / 3, 2 / 3])
+    assert scikit_forest._log_chance(3, 2, 3) == -np.inf
+    assert np.exp([scikit_forest._log_chance(40, 25, d) for d in range(1, 26)]).sum() == pytest.approx(1.0)
+    n, middle = 1_990, 1_258
+    exact = scikit_forest._log_chance(n, n, middle)
+    once, twice = (1 - 1 / n) ** n, (1 - 2 / n) ** n
+    variance = n * once + n * (n - 1) * twice - (n * once) ** 2
+    assert exact == pytest.approx(-np.log(2 * np.pi * variance) / 2, abs=0.01)
+    assert scikit_forest._log_chance(3_000, 3_000, 1_896) == pytest.approx(exact, abs=0.3)
+
+
+def test_rows_that_are_no_closer_than_random_ones_say_so() -> None:
+    forest, frame, _ = fitted(20, 30, bootstrap=False)
+    near = measured(reconstruct_rows(forest, BITS, random_state=0)).error_to(frame, random_state=0, n_draws=20)
+    assert not near.no_better_than_random
+    assert "are closer" in near.statement
+    far = replace(near, error=near.baseline)
+    assert far.no_better_than_random
+    assert "no closer" in far.statement

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.gap import gap_figure, read_sides, setting_of
-from glassine.attacks.membership.outputs import Answers, answers, attempt
+from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
+from glassine.attacks.membership.outputs import Answers, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls
 from glassine.attacks.outcome import NotApplicable, Outcome
@@ -81,7 +81,7 @@ def black_box_attack(
     def work() -> MembershipResult:
         from sklearn.ensemble import RandomForestClassifier
 
-        sides = [answers(model, records) for records in (inside, outside)]
+        sides = answered(model, inside, outside)
         parts = [_split(len(side.truth), train_share, setting.rng) for side in sides]
         trained, tested = ([side.take(part[i]) for side, part in zip(sides, parts, strict=True)] for i in (0, 1))
         forest = RandomForestClassifier(

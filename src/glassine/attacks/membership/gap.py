@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from glassine.attacks.membership.intervals import Estimate, check_confidence, newcombe
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator
+from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator, in_classes_of
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting, judge_calls
 from glassine.attacks.outcome import Outcome
 
-__all__ = ["gap_attack", "gap_figure", "read_sides", "setting_of"]
+__all__ = ["answered", "gap_attack", "gap_figure", "known_sides", "read_sides", "setting_of"]
 
 
 def gap_attack(
@@ -36,8 +36,7 @@ def gap_attack(
     X_in, X_out : data frame or array-like, shapes (m, d) and (n, d)
         Training records, and records that were not used for training.
     y_in, y_out : array-like of shapes (m,) and (n,), or str
-        Their classes, or the name of the column that holds them. A class that the model does not know counts as
-        classified wrongly.
+        Their classes, or the name of the column that holds them; each must be one that the model knows.
     confidence : float, default=0.95
         Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
@@ -53,7 +52,7 @@ def gap_attack(
     Raises
     ------
     InvalidDataError
-        If the data are empty, lack a column, or hold no class of the model.
+        If the data are empty, lack a column, or hold a class that the model does not know.
     InvalidParameterError
         If the confidence lies outside its range.
 
@@ -77,7 +76,7 @@ def gap_attack(
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
 
     def work() -> MembershipResult:
-        members, nonmembers = answers(model, inside), answers(model, outside)
+        members, nonmembers = answered(model, inside, outside)
         return judge_calls(
             "gap attack",
             members.correct,
@@ -87,6 +86,17 @@ def gap_attack(
         )
 
     return attempt(work)
+
+
+def answered(model: Any, inside: Records, outside: Records) -> tuple[Answers, Answers]:
+    """Return what a model answers on members and on non-members, whose classes it must know."""
+    sides = known_sides(model, inside, outside)
+    return answers(model, sides[0]), answers(model, sides[1])
+
+
+def known_sides(model: Any, inside: Records, outside: Records) -> tuple[Records, Records]:
+    """Return members and non-members with columns and classes as the model has them."""
+    return in_classes_of(model, inside, "members"), in_classes_of(model, outside, "non-members")
 
 
 def gap_figure(members: Answers, nonmembers: Answers, confidence: float) -> Estimate:

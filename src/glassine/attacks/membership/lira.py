@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.gap import gap_figure, read_sides, setting_of
+from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
 from glassine.attacks.membership.outputs import (
     Records,
     UnansweredError,
@@ -113,30 +113,39 @@ def lira(
             raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}.")
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
     if learner is None:
-        return NotApplicable("shadow models need a learner like the model's. Pass learner=, an unfitted estimator.")
+        return NotApplicable(
+            "shadow models need a learner like the model's: learner=, or --shadows on the command line."
+        )
     if not callable(getattr(learner, "fit", None)):
         raise InvalidParameterError(f"learner must be an estimator with fit, got {type(learner).__name__}.")
 
     def work() -> MembershipResult:
-        members, nonmembers = answers(model, inside), answers(model, outside)
-        if members.probabilities is None or nonmembers.probabilities is None:
-            raise UnsupportedModelError("the model gives no probabilities. Use the gap attack.")
+        sides = known_sides(model, inside, outside)
+        members, nonmembers = answers(model, sides[0]), answers(model, sides[1])
         m = len(members.truth)
         observed = np.concatenate([members.confidence, nonmembers.confidence])
-        pool = inside.join(outside)
+        pool = sides[0].join(sides[1])
         seen = _draw(len(observed), m / len(observed), n_shadows, setting.rng)
         shadows = _shadow_confidences(learner, pool, seen, setting.rng, progress)
         fits = _fit(shadows, seen, pooled=variance == "pooled" or (variance == "auto" and n_shadows < 64))
         scores = fits.ratio(observed) if mode == "online" else fits.surprise(observed)
         held = float(np.mean(np.abs(observed) > 13.8))
-        notes = (f"{held:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them.",)
+        notes = (
+            [f"{held:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them."] if held else []
+        )
+        ratio = float(seen.sum(axis=0).mean()) / m
+        if not 0.9 <= ratio <= 1.1:
+            notes.append(
+                f"The shadow models learnt from {ratio:.2g} times as many records as there are members, so they differ "
+                "from the model more than its training data do. Take more shadow models."
+            )
         return judge_scores(
             f"{mode} likelihood ratio attack",
             scores[:m],
             scores[m:],
             setting,
             gap=gap_figure(members, nonmembers, setting.confidence),
-            notes=notes if held else (),
+            notes=tuple(notes),
         )
 
     return attempt(work)
@@ -174,7 +183,9 @@ def _shadow_confidences(
             raise UnansweredError(f"the learner could not fit a shadow model: {first_line(error)}") from error
         told = answers(estimator, pool)
         if told.probabilities is None:
-            raise UnsupportedModelError("the learner's models give no probabilities. Pass one with predict_proba.")
+            raise UnsupportedModelError(
+                "the learner's models give no probabilities that are numbers. Pass one with predict_proba."
+            )
         columns.append(told.confidence)
         if progress is not None:
             progress(shadow + 1, seen.shape[1])

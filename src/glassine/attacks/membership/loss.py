@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from glassine.attacks.membership.gap import gap_figure, read_sides, setting_of
-from glassine.attacks.membership.outputs import answers, attempt
+from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
+from glassine.attacks.membership.outputs import attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
@@ -65,9 +65,10 @@ def loss_attack(
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
 
     def work() -> MembershipResult:
-        members, nonmembers = answers(model, inside), answers(model, outside)
-        if members.probabilities is None or nonmembers.probabilities is None:
-            raise UnsupportedModelError("the model gives no probabilities, so it has no loss. Use the gap attack.")
+        members, nonmembers = answered(model, inside, outside)
+        for side in (members, nonmembers):
+            if side.probabilities is None:
+                raise UnsupportedModelError(f"{side.lacking}, so it has no loss. Use the gap attack.")
         return judge_scores(
             "best-loss threshold",
             members.confidence,

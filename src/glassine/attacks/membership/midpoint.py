@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson
+from glassine.attacks.membership.candidates import People
+from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson, newcombe
 from glassine.attacks.membership.matching import Match, ValuePair, pairs_at, placed_between
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
 from glassine.attacks.membership.splits import Split, splits_of
@@ -87,12 +88,15 @@ class MidpointResult:
     ----------
     n_candidates : int
         Number of candidates.
+    n_distinct : int
+        Number of different ones. Candidates that are equal in all columns that the model knows count as one record, by
+        the row of the first; it is a member if one of them is.
     n_thresholds : int
         Splits on numbers that a candidate reaches.
     n_explained, n_unique : int
         Those whose threshold is the midpoint of some pair, and of just one pair, of the candidates at the node.
     accused : tuple of int
-        Rows of the candidates that are called members.
+        Rows of the candidates that are called members, of equal ones the first.
     groups : tuple of tuple of int
         Rows that share a value, at least one of which is called a member; none is accused by itself.
     cleared : tuple of int
@@ -110,9 +114,16 @@ class MidpointResult:
     precision, recall : Estimate or None
         Share of the accused that are members, and of the members that are accused; None without the truth, or without
         any accused or member.
+    base_rate : float or None
+        Share of members among the candidates: the precision of accusing at random. None without the truth.
+    tpr, fpr : Estimate or None
+        Shares of the members, and of the others, that are accused; None without the truth, or without any of them.
+    advantage : Estimate or None
+        True less false positive rate, as of the other membership attacks.
     """
 
     n_candidates: int
+    n_distinct: int
     n_thresholds: int
     n_explained: int
     n_unique: int
@@ -126,6 +137,10 @@ class MidpointResult:
     complete: bool
     precision: Estimate | None
     recall: Estimate | None
+    base_rate: float | None
+    tpr: Estimate | None
+    fpr: Estimate | None
+    advantage: Estimate | None
 
     @property
     def verdict(self) -> str:
@@ -133,10 +148,14 @@ class MidpointResult:
         said = [
             f"{self.n_explained} of {self.n_thresholds} thresholds are midpoints of candidates' values, "
             f"{self.n_unique} of just one pair, where {self.expected_by_chance:.1f} would match by chance.",
-            f"{len(self.accused)} of {self.n_candidates} candidates are called members.",
+            f"{len(self.accused)} of {self.n_distinct} different candidates are called members.",
         ]
         if self.precision is not None:
             said.append(f"Of these, the share of members is {self.precision}.")
+        if self.not_beyond_base_rate:
+            said.append(
+                f"Accusing at random would reach {self.base_rate:.3f}, the share of members among the candidates."
+            )
         if self.recall is not None:
             said.append(f"Of all members, the share found is {self.recall}.")
         refused = sum(rate.n_unique for rate in self.chance if not rate.accepted)
@@ -144,8 +163,13 @@ class MidpointResult:
             said.append(f"{refused} sole matches may be chance and are not used.")
         return " ".join(said)
 
+    @property
+    def not_beyond_base_rate(self) -> bool:
+        """Whether the interval of the precision reaches down to what accusing at random would have."""
+        return self.precision is not None and self.base_rate is not None and self.precision.low <= self.base_rate
+
     def __repr__(self) -> str:
-        return f"<MidpointResult: {len(self.accused)} of {self.n_candidates} candidates accused>"
+        return f"<MidpointResult: {len(self.accused)} of {self.n_distinct} different candidates accused>"
 
 
 def midpoint_attack(
@@ -169,6 +193,8 @@ def midpoint_attack(
     leaves the two out, and counts how often other pairs match. From it and from the share of the model's thresholds
     that are explained follows about how many of the model's pairs are among the candidates at all, at the lower bound
     of an interval, and so which share of the sole matches is chance; attributes where it is too large are not used.
+
+    Candidates that are equal in all columns that the model knows are one record, which is accused once.
 
     Parameters
     ----------
@@ -217,11 +243,12 @@ def midpoint_attack(
     if not 0 <= max_chance <= 1:
         raise InvalidParameterError(f"max_chance must lie between 0 and 1, got {max_chance!r}. Use 0.05.")
     native = read_matrix(candidates, "candidates")
-    records = Records(native, np.zeros(len(native)))
-    member = None if truth is None else _truth(truth, len(native))
+    given = Records(native, np.zeros(len(native)))
+    truths = None if truth is None else _truth(truth, len(native))
 
     def work() -> MidpointResult:
-        found = [Match.of(split) for split in splits_of(model, records)]
+        people = People.of(model, given, truths)
+        found = [Match.of(split) for split in splits_of(model, people.records)]
         if not found:
             raise UnsupportedModelError("the model has no threshold on a number that a candidate reaches.")
         trials = _trials([match.split for match in found], rng)
@@ -234,7 +261,7 @@ def midpoint_attack(
             usable = {rate.attribute for rate in chance if rate.accepted}
             evidence = [match for match in found if len(match.pairs) == 1 and match.split.attribute in usable]
             cleared = ()
-        return _result(found, evidence, cleared, chance, present, whole, member, len(native), confidence)
+        return _result(found, evidence, cleared, chance, present, whole, people, confidence)
 
     return attempt(work)
 
@@ -362,8 +389,7 @@ def _result(
     chance: tuple[ChanceRate, ...],
     present: Estimate,
     complete: bool,
-    member: npt.NDArray[np.bool_] | None,
-    n: int,
+    people: People,
     confidence: float,
 ) -> MidpointResult:
     gone = set(cleared)
@@ -375,8 +401,8 @@ def _result(
                 tree=match.split.tree,
                 attribute=match.split.attribute,
                 threshold=match.split.threshold,
-                below=sides[0],
-                above=sides[1],
+                below=people.rows(sides[0]),
+                above=people.rows(sides[1]),
             )
         )
         for side in sides:
@@ -385,22 +411,36 @@ def _result(
             else:
                 groups.add(side)
     rates = {rate.attribute: rate.rate for rate in chance}
-    rows = tuple(sorted(accused))
-    hits = 0 if member is None else int(member[list(rows)].sum()) if rows else 0
-    n_members = 0 if member is None else int(member.sum())
     return MidpointResult(
-        n_candidates=n,
+        n_candidates=len(people.codes),
+        n_distinct=len(people.first),
         n_thresholds=len(found),
         n_explained=sum(bool(match.pairs) for match in found),
         n_unique=sum(len(match.pairs) == 1 for match in found),
-        accused=rows,
-        groups=tuple(sorted(group for group in groups if accused.isdisjoint(group))),
-        cleared=cleared,
+        accused=people.rows(sorted(accused)),
+        groups=tuple(sorted(people.rows(group) for group in groups if accused.isdisjoint(group))),
+        cleared=people.all_rows(cleared),
         pairs=tuple(pairs),
         chance=chance,
         expected_by_chance=float(sum(rates[match.split.attribute] for match in found)),
         present=present,
         complete=complete,
-        precision=clopper_pearson(hits, len(rows), confidence) if member is not None and rows else None,
-        recall=clopper_pearson(hits, n_members, confidence) if n_members else None,
+        **_rates(people.member, sorted(accused), confidence),
     )
+
+
+def _rates(member: npt.NDArray[np.bool_] | None, accused: list[int], confidence: float) -> dict[str, Any]:
+    """Return the rates of accusations, where it is known who is a member."""
+    if member is None:
+        return dict.fromkeys(("precision", "recall", "base_rate", "tpr", "fpr", "advantage"))
+    m, n, hits = int(member.sum()), int((~member).sum()), int(member[accused].sum())
+    wrong = len(accused) - hits
+    found = clopper_pearson(hits, m, confidence) if m else None
+    return {
+        "precision": clopper_pearson(hits, len(accused), confidence) if accused else None,
+        "recall": found,
+        "base_rate": m / (m + n),
+        "tpr": found,
+        "fpr": clopper_pearson(wrong, n, confidence) if n else None,
+        "advantage": newcombe(hits, m, wrong, n, confidence) if m and n else None,
+    }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.domain.inference import columns, eager
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.evidence import predict
 from glassine.models.probabilities import predict_proba
@@ -25,10 +26,15 @@ __all__ = [
     "Records",
     "UnansweredError",
     "answers",
+    "as_fitted",
+    "asking",
     "attempt",
     "check_count",
+    "class_text",
+    "classes_of",
     "first_line",
     "generator",
+    "in_classes_of",
     "published",
     "read_matrix",
 ]
@@ -36,6 +42,7 @@ __all__ = [
 CLIP = 1e-6
 """Probabilities are held this far from 0 and 1 before a logarithm is taken."""
 
+NO_PROBABILITIES = "the model gives no probabilities"
 
 T = TypeVar("T")
 
@@ -115,9 +122,9 @@ class Records:
         odd = sorted(set(self.names) ^ set(other.names))
         if odd:
             raise InvalidDataError(f"only members or only non-members have the column {odd[0]!r}. Add or drop it.")
-        frame = nw.from_native(self.native, eager_only=True).select(list(other.names))
-        if frame.implementation != nw.from_native(other.native).implementation:
-            theirs = nw.from_native(other.native, eager_only=True)
+        theirs = nw.from_native(other.native, eager_only=True)
+        frame = _typed(nw.from_native(self.native, eager_only=True).select(list(other.names)), theirs)
+        if frame.implementation != theirs.implementation:
             native = frame.to_pandas() if theirs.implementation.is_pandas() else frame.to_polars()
             return Records(native, self.target)
         return Records(frame.to_native(), self.target)
@@ -128,6 +135,7 @@ class Records:
         if isinstance(self.native, np.ndarray):
             return Records(np.concatenate([self.native, other.native]), target)
         first, second = (nw.from_native(side.native, eager_only=True) for side in (self, other))
+        first, second = _typed(first, second), _typed(second, first)
         for name in first.columns:
             kinds = first[name].dtype, second[name].dtype
             if kinds[0] == kinds[1]:
@@ -166,12 +174,15 @@ class Answers:
         Index of the predicted class.
     probabilities : ndarray of float, shape (n, n_classes), or None
         Probabilities of the classes, where the model gives them.
+    lacking : str
+        Why there are no probabilities, if there are none.
     """
 
     n_classes: int
     truth: npt.NDArray[np.intp]
     predicted: npt.NDArray[np.intp]
     probabilities: npt.NDArray[np.float64] | None
+    lacking: str = NO_PROBABILITIES
 
     @property
     def correct(self) -> npt.NDArray[np.bool_]:
@@ -183,7 +194,7 @@ class Answers:
         """Logarithm of the odds of each record's class, its probability held within [1e-6, 1 - 1e-6]."""
         probabilities = self.probabilities
         if probabilities is None:
-            raise UnsupportedModelError("the model gives no probabilities. Use the gap attack.")
+            raise UnsupportedModelError(f"{self.lacking}. Use the gap attack.")
         hot = np.flatnonzero(self.truth >= 0)
         own, others = np.zeros(len(self.truth)), probabilities.copy()
         own[hot] = probabilities[hot, self.truth[hot]]
@@ -209,58 +220,153 @@ def answers(model: Any, records: Records) -> Answers:
     ------
     UnsupportedModelError
         If the model is no classifier of one target, or has no ``predict``.
-    InvalidDataError
-        If no record is of a class that the model knows.
+    UnansweredError
+        If it raises an error, or answers in another shape or with other classes than it should.
     """
+    classes = classes_of(model)
     plain = published(model)
     probabilities: npt.NDArray[np.float64] | None
     if plain is not None:
-        if plain.classes is None:
-            raise UnsupportedModelError("the model predicts a number; these attacks are on classifiers.")
         given = records.columns(plain.attributes)
-        classes: list[Any] = list(plain.classes)
         predicted = _index(predict(plain, given), classes)
         probabilities = predict_proba(plain, given)
     else:
-        classes = _classes(model)
         predicted, probabilities = _asked(model, records, classes)
+    lacking = NO_PROBABILITIES
     if probabilities is not None:
         if probabilities.shape != (len(records.target), len(classes)):
             raise UnsupportedModelError(
                 f"predict_proba must give one column for each of {len(classes)} classes, got {probabilities.shape}."
             )
         if not np.isfinite(probabilities).all():
-            probabilities = None
+            probabilities, lacking = None, "the model's probabilities are not all finite numbers"
     truth = _index(records.target, classes)
-    if not (truth >= 0).any():
-        raise InvalidDataError(
-            f"no record is of a class of the model, {classes[:5]}; the first is of {records.target[0]!r}. "
-            "Give the classes as the model names them."
-        )
-    return Answers(n_classes=len(classes), truth=truth, predicted=predicted, probabilities=probabilities)
+    return Answers(
+        n_classes=len(classes), truth=truth, predicted=predicted, probabilities=probabilities, lacking=lacking
+    )
 
 
 def _asked(
     model: Any, records: Records, classes: list[Any]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64] | None]:
     """Return the predicted classes, and the probabilities if there are any; whatever a model raises is one error."""
-    try:
-        predicted = np.asarray(model.predict(records.native))
+    native, name, n = as_fitted(model, records.native), type(model).__name__, len(records.target)
+    with asking(name):
+        told = np.asarray(model.predict(native))
         ask = getattr(model, "predict_proba", None)
-        probabilities = None if ask is None else np.asarray(ask(records.native), dtype=float)
+        probabilities = None if ask is None else np.asarray(ask(native), dtype=float)
+    if told.shape not in ((n,), (n, 1)):
+        raise UnansweredError(
+            f"{name}.predict must give one class for each of {n} records, got the shape {told.shape}."
+        )
+    predicted = _index(told.reshape(n), classes)
+    if (predicted < 0).any():
+        raise UnansweredError(f"{name}.predict gives classes that its classes_ lacks, such as by another type.")
+    return predicted, probabilities
+
+
+@contextmanager
+def asking(name: str) -> Iterator[None]:
+    """Turn whatever somebody else's code raises into one error."""
+    try:
+        yield
     except Exception as error:
-        raise UnansweredError(f"{type(model).__name__} did not answer: {first_line(error)}") from error
-    return _index(predicted.reshape(len(records.target)), classes), probabilities
+        raise UnansweredError(f"{name} did not answer: {first_line(error)}") from error
+
+
+def as_fitted(model: Any, native: Any) -> Any:
+    """Return records with the columns that a model was fitted on, if it names them and the records have them."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or isinstance(native, np.ndarray) or not hasattr(native, "columns"):
+        return native
+    wanted, given = list(names), list(native.columns)
+    return native if wanted == given or not set(wanted) <= set(given) else native[wanted]
+
+
+def in_classes_of(model: Any, records: Records, what: str) -> Records:
+    """Return records with the columns that a model was fitted on, and with the classes as the model names them.
+
+    Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
+    and "1", say, and the numbers 0 and 1 as a file holds them.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is no classifier of one target.
+    InvalidDataError
+        If the model does not know the class of some record. To count it as wrong, or to leave it out, could be taken
+        for a trace of membership.
+    """
+    classes = classes_of(model)
+    found, named = _index(records.target, classes), records.target
+    texts = [class_text(name) for name in classes]
+    if (found < 0).all() and len(set(texts)) == len(texts):
+        where = {text: i for i, text in enumerate(texts)}
+        found = np.array([where.get(class_text(value), -1) for value in records.target.tolist()], dtype=np.intp)
+        named = (np.array(classes) if len({type(name) for name in classes}) == 1 else _objects(classes))[found]
+    unknown = float(np.mean(found < 0))
+    if unknown:
+        kind, own = (type(values[0]).__name__ for values in (records.target.tolist(), classes))
+        raise InvalidDataError(
+            f"the model does not know the class of {unknown:.1%} of the {what}: its classes are {classes[:5]} ({own}), "
+            f"theirs are of type {kind}. Give the classes as the model names them, or leave these records out."
+        )
+    return Records(as_fitted(model, records.native), named)
+
+
+def class_text(value: Any) -> str:
+    """Return a class as text; a whole number is the same with and without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def classes_of(model: Any) -> list[Any]:
+    """Return the classes of a classifier.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is none, or predicts several targets.
+    """
+    plain = published(model)
+    if plain is None:
+        return _classes(model)
+    if plain.classes is None:
+        raise UnsupportedModelError("the model predicts a number; these attacks are on classifiers.")
+    return list(plain.classes)
+
+
+def _objects(values: list[Any]) -> npt.NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _typed(frame: Any, other: Any) -> Any:
+    """Return a frame whose columns without any value have the type that another frame gives them."""
+    for name in frame.columns:
+        kind = other[name].dtype
+        if frame[name].dtype != kind and bool(frame[name].is_null().all()):
+            frame = frame.with_columns(nw.lit(None, dtype=kind).alias(name))
+    return frame
 
 
 def attempt(work: Callable[[], T]) -> Outcome[T]:
-    """Return what a measurement gives, or why the model allows none; errors of the caller are raised."""
+    """Return what a measurement gives, or why there is none; errors of the caller are raised.
+
+    Whatever else goes wrong fails this measurement alone.
+    """
     try:
         return Measured(work())
     except UnsupportedModelError as error:
         return NotApplicable(str(error))
     except UnansweredError as error:
         return Failed(str(error))
+    except GlassineError:
+        raise
+    except Exception as error:
+        return Failed(f"the attack broke off: {first_line(error)}")
 
 
 def first_line(error: Exception) -> str:

@@ -11,10 +11,13 @@ from glassine.attacks.membership.intervals import Estimate
 from glassine.attacks.membership.roc import LowRate, Roc
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 
-__all__ = ["BestThreshold", "Control", "MembershipResult", "Shift", "chance", "plain"]
+__all__ = ["SHIFT_LEVEL", "BestThreshold", "Control", "MembershipResult", "Shift", "chance", "plain"]
 
 SHIFT_LEVEL = 0.01
 """Members and holdout count as different without the model where chance makes them look so in fewer cases than this."""
+
+ALIKE_LEVEL = 0.0001
+"""The same of an area below 0.5, which must not be taken for an overlap lightly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +73,9 @@ class Shift:
     balanced_accuracy : float
         Its balanced accuracy on records unseen by it.
     p_value : float
-        Chance of such an area where both come from one population; twice the smaller of two halves'.
+        Chance of an area as far from 0.5 where both come from one population; twice the smaller of two halves'.
     shifted : bool
-        Whether the p-value lies below 0.01.
+        Whether the p-value lies below 0.01 and the area above 0.5.
     n_members, n_nonmembers : int
         Numbers of records used.
     method : str
@@ -86,6 +89,14 @@ class Shift:
     n_members: int
     n_nonmembers: int
     method: str
+
+    @property
+    def alike(self) -> bool:
+        """Whether the area lies so far below 0.5 that the holdout seems to hold members.
+
+        Where a record stands on both sides, and the classifier learns from it on one, it mistakes it on the other.
+        """
+        return self.p_value < ALIKE_LEVEL and self.auc < 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +192,16 @@ class MembershipResult:
         if self.below_baseline:
             name, value = self.baseline
             said.append(f"It reaches less than its naive baseline, {name}, with {value:.3f}.")
+        if self.advantage.high < 0:
+            said.append(
+                "Members are told from others in the wrong direction: the holdout is easier, or holds the "
+                "members' like."
+            )
+        if self.shift is not None and self.shift.alike:
+            said.append(
+                "Without the model, a classifier takes members for the holdout and the holdout for members (area under "
+                f"the ROC curve {self.shift.auc:.3f}, {chance(self.shift.p_value)}): the holdout seems to hold members."
+            )
         if self.shift is not None and self.shift.shifted:
             said.append(
                 "Members and holdout differ already without the model (area under the ROC curve "

@@ -12,6 +12,9 @@ from glassine.attacks.membership.intervals import Estimate, clopper_pearson
 
 __all__ = ["LowRate", "Roc", "roc_curve"]
 
+MOST_POINTS = 500
+"""Corners of a curve that are drawn at most."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowRate:
@@ -85,13 +88,23 @@ class Roc:
         """Return the points (FPR, TPR) to be drawn on logarithmic axes.
 
         The line starts at a false positive rate of 1 / n_nonmembers, below which nothing is resolved; between corners
-        that ties leave far apart there are points in between, since a straight line is curved on logarithmic axes.
+        that ties leave far apart there are points in between, since a straight line is curved on logarithmic axes. Of
+        very many corners some 500 are given, evenly along the axis.
         """
         floor = 1 / self.n_nonmembers
         grid = np.geomspace(floor, 1, 1 + 16 * max(1, math.ceil(-math.log10(floor))))
-        rates = sorted({floor, *grid.tolist(), *(x for x in self.fpr if x > floor)})
-        points = [(x, self.tpr_at(min(x, 1.0))) for x in rates if x <= 1]
-        return tuple((x, y) for x, y in points if y > 0)
+        x, y = np.array(self.fpr), np.array(self.tpr)
+        corners = np.unique(x[x > floor])
+        if len(corners) > MOST_POINTS:
+            near = np.searchsorted(corners, np.geomspace(corners[0], corners[-1], MOST_POINTS))
+            corners = corners[np.unique(np.minimum(near, len(corners) - 1))]
+        rates = np.unique(np.concatenate([[floor], np.minimum(grid, 1.0), corners]))
+        # Over each rate the highest point; between two, the line from the last corner of one to the first of the other.
+        last = np.searchsorted(x, rates, side="right") - 1
+        after = np.minimum(last + 1, len(x) - 1)
+        share = (rates - x[last]) / np.where(after > last, x[after] - x[last], 1.0)
+        found = y[last] + share * (y[after] - y[last])
+        return tuple((rate, height) for rate, height in zip(rates.tolist(), found.tolist(), strict=True) if height > 0)
 
 
 def roc_curve(members: npt.NDArray[np.float64], nonmembers: npt.NDArray[np.float64]) -> Roc:

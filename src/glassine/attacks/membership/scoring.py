@@ -20,7 +20,7 @@ N_FOLDS = 5
 N_PERMUTATIONS = 199
 CROSSFIT = (
     f"the threshold that is best on the other folds of {N_FOLDS}: no record takes part in choosing the threshold by "
-    "which it is judged"
+    "which it is judged; the intervals are given these thresholds"
 )
 
 Scores = npt.NDArray[np.float64]

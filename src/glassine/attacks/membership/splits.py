@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import Records, as_fitted, asking
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
@@ -95,10 +95,11 @@ def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
     if isinstance(own, RuleList):
         raise UnsupportedModelError("a rule list's thresholds need not be midpoints of training values.")
     model = getattr(model, "best_estimator_", model)
-    native = candidates.native
+    native = as_fitted(model, candidates.native)
     if hasattr(model, "steps"):
         if len(model.steps) > 1:
-            native = model[:-1].transform(native)
+            with asking(type(model).__name__):
+                native = model[:-1].transform(native)
         model = model.steps[-1][1]
     yield from _members(model, _matrix(native, model))
 

@@ -14,6 +14,7 @@ from glassine.attacks.membership.lira import lira
 from glassine.attacks.membership.loss import loss_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, check_count, generator
+from glassine.attacks.membership.overlap import Overlap, overlap_of
 from glassine.attacks.membership.result import MembershipResult, Shift, plain
 from glassine.attacks.membership.shift import holdout_shift
 from glassine.attacks.outcome import Measured, Outcome
@@ -33,6 +34,8 @@ class MembershipAttacks:
         Numbers of records given.
     confidence : float
         Confidence of every interval.
+    overlap : Overlap
+        Whether the holdout seems to hold members.
     shift : Outcome of Shift
         Whether members and holdout differ without the model.
     gap : Outcome of MembershipResult
@@ -52,6 +55,7 @@ class MembershipAttacks:
     n_members: int
     n_nonmembers: int
     confidence: float
+    overlap: Overlap
     shift: Outcome[Shift]
     gap: Outcome[MembershipResult]
     best_loss: Outcome[MembershipResult]
@@ -129,7 +133,8 @@ def attack_membership(
     Raises
     ------
     InvalidDataError
-        If the data lack a column or a class, are empty, or the two sets have different columns.
+        If the data lack a column or a class, are empty, hold a class that the model does not know, or the two sets
+        have different columns.
     InvalidParameterError
         If a parameter lies outside its range.
 
@@ -172,6 +177,7 @@ def attack_membership(
         n_members=len(inside.target),
         n_nonmembers=len(outside.target),
         confidence=confidence,
+        overlap=overlap_of(inside, outside),
         shift=shift,
         gap=gap,
         best_loss=best_loss,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -89,7 +90,7 @@ def reconstruct_rows(
     InvalidDomainError
         If the domain is not a :class:`Domain`.
     InvalidParameterError
-        If a limit is not positive.
+        If a limit is not positive, or the time not finite.
 
     References
     ----------
@@ -112,9 +113,7 @@ def reconstruct_rows(
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
-    for name, value in (("time_limit", time_limit), ("workers", workers), ("max_boxes", max_boxes)):
-        if value is not None and not value > 0:
-            raise InvalidParameterError(f"{name} must be positive, got {value!r}.")
+    _check_limits(time_limit, workers, max_boxes)
     deadline = time.monotonic() + time_limit
     rng = np.random.default_rng(random_state)
     progress = progress or (lambda stage: None)
@@ -128,6 +127,18 @@ def reconstruct_rows(
         attack = _ForestAttack(read, domain, again, rng, workers or os.cpu_count() or 1, max_boxes, progress)
         return attack.run(deadline, time_limit)
     return _from_one(read.trees[0] if isinstance(read, Forest) else read, domain, rng)
+
+
+def _check_limits(time_limit: Any, workers: Any, max_boxes: Any) -> None:
+    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
+    if not number or not 0 < float(time_limit) < math.inf:
+        raise InvalidParameterError(
+            f"time_limit must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+        )
+    for name, value in (("workers", workers), ("max_boxes", max_boxes)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and value > 0):
+            raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
 
 
 def _read(model: Any, domain: Domain, use_seeds: bool) -> DecisionTree | RuleList | Forest:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ __all__ = ["forest_from_sklearn", "is_sklearn_forest"]
 
 FORESTS = ("ForestClassifier", "ForestRegressor")
 TOLERANCE = 1e-6
+AGREED_BY_CHANCE = 1e-4
+"""Largest chance that random seeds would give the same numbers of different records in all trees."""
 
 
 def is_sklearn_forest(obj: object) -> bool:
@@ -93,10 +97,14 @@ def _of_draws(tree: DecisionTree, member: Any) -> DecisionTree:
 def _multiplicities(
     forest: Any, n_records: int | None, trees: Sequence[DecisionTree], drawn: Sequence[Table]
 ) -> Table | None:
-    """Return how often each tree drew each record, if the trees' seeds give the numbers of records that they hold."""
+    """Return how often each tree drew each record, if the trees' seeds give the numbers of records that they hold.
+
+    Seeds that have nothing to do with the draws, of a forest that was changed after it was fitted, agree with a tree by
+    chance as often as random draws hold so many different records. All trees together must make that unlikely.
+    """
     if n_records is None:
         return None
-    out = []
+    out, doubt = [], 0.0
     for member, tree, table in zip(forest.estimators_, trees, drawn, strict=True):
         seed = getattr(member, "random_state", None)
         draws = int(np.sum(table))
@@ -106,8 +114,38 @@ def _multiplicities(
         times = np.bincount(rows, minlength=n_records)
         if int((times > 0).sum()) != tree.n_records:
             return None
+        doubt += _log_chance(n_records, draws, int((times > 0).sum()))
         out.append(tuple(int(v) for v in times))
-    return tuple(out)
+    return tuple(out) if doubt <= math.log(AGREED_BY_CHANCE) else None
+
+
+@lru_cache(maxsize=256)
+def _log_chance(n: int, draws: int, different: int) -> float:
+    """Return the log of the chance that so many draws, with replacement, of n records hold so many different ones."""
+    if n * draws > 4_000_000:
+        # The normal law with the moments of the occupancy problem.
+        once, twice = (1 - 1 / n) ** draws, (1 - 2 / n) ** draws
+        variance = max(n * once + n * (n - 1) * twice - n * n * once * once, 1.0)
+        return min(0.0, -math.log(2 * math.pi * variance) / 2 - (different - n + n * once) ** 2 / (2 * variance))
+    held = np.zeros(n + 1)
+    held[0] = 1.0
+    again = np.arange(n + 1) / n
+    for _ in range(draws):
+        held[1:] = held[1:] * again[1:] + held[:-1] * (1 - again[:-1])
+        held[0] = 0.0
+    return math.log(held[different]) if held[different] > 0 else -math.inf
+
+
+def _are_draws(forest: Any, tables: Sequence[Table]) -> bool:
+    """Return whether the trees' weights add up to the number of draws, so that they can be numbers of draws.
+
+    With ``sample_weight`` they are sums of weights, which whole weights make whole.
+    """
+    totals = {int(np.sum(table)) for table in tables}
+    asked = getattr(forest, "_n_samples_bootstrap", None)
+    if not isinstance(asked, int | np.integer):
+        asked = _n_records(forest, tables) if getattr(forest, "max_samples", None) is None else None
+    return len(totals) == 1 and (asked is None or totals == {int(asked)})
 
 
 def _n_records(forest: Any, drawn: Sequence[Table]) -> int | None:
@@ -129,7 +167,8 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
         As for :func:`glassine.models.formats.tree_from_sklearn`.
     use_seeds : bool, default=True
         Whether to read the seeds of the bootstrap, which every fitted forest holds. They tell how often each tree drew
-        each training record. They are used only if they give, for every tree, the number of records that it holds.
+        each training record. They are used only if they give, for every tree, the number of records that it holds, and
+        if random seeds would do so in all trees with a chance of at most one in 10,000.
 
     Returns
     -------
@@ -173,7 +212,7 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
     trees = tuple(_of_draws(tree, member) for tree, member in zip(trees, members, strict=True))
     tables = [_draws(member, tree) for tree, member in zip(trees, members, strict=True)]
     drawn = tuple(table for table in tables if table is not None)
-    if len(drawn) < len(trees):
+    if len(drawn) < len(trees) or not _are_draws(forest, drawn):
         return Forest(trees=trees, bootstrap=True, source=source)
     n = _n_records(forest, drawn)
     times = _multiplicities(forest, n, trees, drawn) if use_seeds else None
