@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from glassine.editing import Editor
     from glassine.errors import GlassineError, PrivacyLeakWarning
     from glassine.findings import Findings
+    from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
     from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
     from glassine.learners.exponential_tree import PrivateTreeClassifier
     from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
@@ -96,6 +97,8 @@ _HOME = {
     "OptimalTreeClassifier": "glassine.learners.optimal_tree",
     "Policy": "glassine.policy",
     "PrivacyLeakWarning": "glassine.errors",
+    "PrivateEBMClassifier": "glassine.learners.ebm",
+    "PrivateEBMRegressor": "glassine.learners.ebm",
     "PrivateRuleListClassifier": "glassine.learners.exponential_rule_list",
     "PrivateTreeClassifier": "glassine.learners.exponential_tree",
     "ProbabilisticDataset": "glassine.attacks.reconstruction",
@@ -161,6 +164,8 @@ __all__ = [
     "OptimalTreeClassifier",
     "Policy",
     "PrivacyLeakWarning",
+    "PrivateEBMClassifier",
+    "PrivateEBMRegressor",
     "PrivateRuleListClassifier",
     "PrivateTreeClassifier",
     "ProbabilisticDataset",

@@ -23,7 +23,19 @@ from glassine.domain.inference import infer
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 
-__all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "Intake", "pack", "read_records", "take_in"]
+__all__ = [
+    "CLASSES_FROM_DATA",
+    "DOMAIN_FROM_DATA",
+    "Intake",
+    "as_frame",
+    "first_column",
+    "named_records",
+    "pack",
+    "pop_target",
+    "read_records",
+    "take_in",
+    "without_target",
+]
 
 DOMAIN_FROM_DATA = "domain inferred from the data: the guarantee does not cover it"
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
@@ -103,14 +115,14 @@ def take_in(
     if isinstance(X, CountTable):
         X, y, multiplicities, domain = _open_table(X, y)
     elif isinstance(y, str):
-        X, y = _pop(X, y)
+        X, y = pop_target(X, y)
     if y is None:
         raise InvalidDataError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
     names, records = _named(estimator, X, reset=True)
     labels = _one_type(column_or_1d(y, warn=True))
-    check_consistent_length(_first(records), labels)
+    check_consistent_length(first_column(records), labels)
     if is_missing(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
         raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or label these records.")
     if sample_weight is not None:
@@ -122,12 +134,12 @@ def take_in(
         known = _classes_of(labels)
         caveats.append(CLASSES_FROM_DATA)
     if domain is None:
-        domain = infer(_as_frame(names, records))
+        domain = infer(as_frame(names, records))
         caveats.append(DOMAIN_FROM_DATA)
     else:
         if isinstance(target, str) and target in domain and domain[target].inferred and classes is None:
             caveats.append(CLASSES_FROM_DATA)
-        domain = _without_target(domain, names, target)
+        domain = without_target(domain, names, target)
         if domain.inferred:
             caveats.append(DOMAIN_FROM_DATA)
     if warn and caveats:
@@ -183,7 +195,7 @@ def _open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], n
     return table.columns.restrict(others), table.columns.values(y), table.multiplicities, table.domain
 
 
-def _pop(X: Any, target: str) -> tuple[Any, npt.NDArray[Any]]:
+def pop_target(X: Any, target: str) -> tuple[Any, npt.NDArray[Any]]:
     """Separate the target from a frame."""
     try:
         frame = nw.from_native(X)
@@ -293,7 +305,13 @@ def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(width))
 
 
-def _first(records: Any) -> Any:
+def named_records(estimator: BaseEstimator, X: Any) -> tuple[tuple[str, ...], Any]:
+    """Return the names of the columns of training records, and the records as a frame or as arrays by name."""
+    return _named(estimator, X, reset=True)
+
+
+def first_column(records: Any) -> Any:
+    """Return something as long as the records."""
     if isinstance(records, Columns):
         return records.array(records.names[0])
     if isinstance(records, dict):
@@ -301,7 +319,8 @@ def _first(records: Any) -> Any:
     return records
 
 
-def _as_frame(names: Sequence[str], records: Any) -> Any:
+def as_frame(names: Sequence[str], records: Any) -> Any:
+    """Return records without gaps as a frame, from which a domain may be inferred."""
     if isinstance(records, dict):
         import polars as pl
 
@@ -315,7 +334,7 @@ def _as_frame(names: Sequence[str], records: Any) -> Any:
     return records
 
 
-def _without_target(domain: Domain, names: Sequence[str], target: object) -> Domain:
+def without_target(domain: Domain, names: Sequence[str], target: object) -> Domain:
     """Return the domain of the columns; every attribute but the target must be a column, and the other way round."""
     for name in names:
         if name not in domain:

@@ -1,0 +1,201 @@
+"""Fits of one table: data sets, budgets and algorithms over seeded splits; a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the path is set
+from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+DELTA = 1e-6
+FIELDS = ("dataset", "epsilon", "method", "measure", "mean", "sd", "splits", "seconds")
+
+Model = Any
+Make = Callable[[Additive, float, int], Model]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A row of a table: its name, how it is made, and its name in the published table if it stands there."""
+
+    name: str
+    make: Make
+    published: str | None = None
+
+
+def ours(algorithm: str, **more: Any) -> Make:
+    """Return how one of this package's learners is made; seeded, so that a table can be repeated."""
+
+    def make(data: Additive, epsilon: float, seed: int) -> Model:
+        common: dict[str, Any] = {"domain": data.domain, "algorithm": algorithm, "random_state": seed, **more}
+        if data.classes is not None:
+            return PrivateEBMClassifier(epsilon, DELTA, classes=data.classes, **common)
+        return PrivateEBMRegressor(epsilon, DELTA, target_range=data.target_range, **common)
+
+    return make
+
+
+def interpret(data: Additive, epsilon: float, seed: int) -> Model:
+    """Return interpret's learner with the same public bounds."""
+    from interpret.privacy import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+
+    bounds = {
+        i: (float(attribute.lo), float(attribute.hi))
+        for i, attribute in enumerate(data.domain[name] for name in data.domain)
+        if hasattr(attribute, "lo")
+    }
+    kinds = ["continuous" if i in bounds else "nominal" for i in range(len(data.domain))]
+    common = {
+        "epsilon": epsilon,
+        "delta": DELTA,
+        "feature_types": kinds,
+        "privacy_bounds": bounds,
+        "random_state": None,
+    }
+    if data.classes is not None:
+        return DPExplainableBoostingClassifier(**common)
+    lo, hi = data.target_range or (0.0, 1.0)
+    return DPExplainableBoostingRegressor(privacy_target_min=lo, privacy_target_max=hi, **common)
+
+
+METHODS = (
+    Method(name="penalized", make=ours("penalized")),
+    Method(name="marginals", make=ours("marginals")),
+    Method(name="boosting gdp", make=ours("boosting"), published="DP-EBM GDP"),
+    Method(name="boosting classic", make=ours("boosting", accounting="classic"), published="DP-EBM classic"),
+    Method(name="interpret", make=interpret, published="DP-EBM GDP"),
+)
+
+
+def filled(frame: pl.DataFrame) -> Any:
+    """Return records as interpret's private binning takes them: without gaps, as in the raw files, in pandas."""
+    return frame.with_columns(pl.col(pl.String).fill_null("?"), pl.col(pl.Float64).fill_null(0.0)).to_pandas()
+
+
+def measures(data: Additive, model: Model, rows: np.ndarray, *, pandas: bool) -> dict[str, float]:
+    """Return the test figures of a fitted model."""
+    frame: Any = filled(data.frame[rows]) if pandas else data.frame[rows]
+    truth = data.target[rows]
+    if data.classes is None:
+        return {"rmse": float(np.sqrt(np.mean((model.predict(frame) - truth) ** 2)))}
+    chance = np.asarray(model.predict_proba(frame))[:, 1]
+    positive = truth == data.classes[1]
+    return {
+        "auroc": float(roc_auc_score(positive, chance)),
+        "accuracy": float(accuracy_score(positive, chance > 0.5)),
+        "log-loss": float(log_loss(positive, chance)),
+    }
+
+
+def cell(data: Additive, method: Method, epsilon: float, splits: int) -> list[dict[str, str]]:
+    """Return the rows of one data set, budget and method: mean and standard deviation of each measure."""
+    found: dict[str, list[float]] = {}
+    seconds = 0.0
+    for seed in range(splits):
+        train, test = data.split(seed)
+        model = method.make(data, epsilon, seed)
+        frame: Any = filled(data.frame[train]) if method.make is interpret else data.frame[train]
+        start = time.process_time()
+        model.fit(frame, data.target[train])
+        seconds += time.process_time() - start
+        for name, value in measures(data, model, test, pandas=method.make is interpret).items():
+            found.setdefault(name, []).append(value)
+    return [
+        {
+            "dataset": data.name,
+            "epsilon": f"{epsilon:g}",
+            "method": method.name,
+            "measure": name,
+            "mean": f"{statistics.fmean(values):.6g}",
+            "sd": f"{statistics.stdev(values):.3g}",
+            "splits": str(splits),
+            "seconds": f"{seconds / splits:.3f}",
+        }
+        for name, values in found.items()
+    ]
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Write rows as a CSV file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def published(table: int, measure: str) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return the paper's means and standard deviations by data set, epsilon and method."""
+    rows = read(HERE / f"published_table_{table}.csv")
+    return {
+        (row["dataset"], row["epsilon"], row["method"]): (float(row[f"{measure}_mean"]), float(row[f"{measure}_sd"]))
+        for row in rows
+    }
+
+
+def say(text: str) -> None:
+    """Write one line."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def run(table: int, measure: str, names: Sequence[str], arguments: Sequence[str] | None, about: str) -> None:
+    """Measure a table and print it beside the published one."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--full", action="store_true", help="25 splits, as published, instead of 5")
+    parser.add_argument("--datasets", nargs="*", default=list(names), help="some of the data sets")
+    parser.add_argument("--methods", nargs="*", help="some of the methods")
+    parser.add_argument("--epsilons", nargs="*", type=float, default=list(EPSILONS))
+    given = parser.parse_args(arguments)
+    splits = 25 if given.full else 5
+    path = HERE / "results" / f"table_{table}.csv"
+    rows = read(path)
+    printed = published(table, measure)
+    for name in given.datasets:
+        data = LOADERS[name]()
+        for epsilon in given.epsilons:
+            for method in METHODS:
+                if given.methods and method.name not in given.methods:
+                    continue
+                key = {"dataset": name, "epsilon": f"{epsilon:g}", "method": method.name}
+                old = [row for row in rows if all(row[field] == value for field, value in key.items())]
+                if not old or int(old[0]["splits"]) < splits:
+                    rows = [row for row in rows if row not in old]
+                    old = cell(data, method, epsilon, splits)
+                    rows += old
+                    write(path, rows)
+                _show(old, measure, method, printed)
+
+
+def _show(
+    rows: Sequence[dict[str, str]], measure: str, method: Method, printed: dict[Any, tuple[float, float]]
+) -> None:
+    row = next(row for row in rows if row["measure"] == measure)
+    paper = printed.get((row["dataset"], row["epsilon"], method.published or "DP-EBM GDP"))
+    beside = "" if paper is None else f"   published {paper[0]:g} +- {paper[1]:g}"
+    say(f"{row['dataset']:11} {row['epsilon']:>4} {method.name:17} {row['mean']:>9} +- {row['sd']:<8}{beside}")

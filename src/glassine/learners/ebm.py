@@ -1,0 +1,398 @@
+"""Private additive models: classifiers and regressors whose shape functions are released with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from glassine.counting.slices import Progress
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidParameterError
+from glassine.learners.base import class_array
+from glassine.learners.budget import SEEDED, charge, check_progress
+from glassine.learners.ebm_budget import GaussianBudget
+from glassine.learners.ebm_fitting import Plan, fit_model
+from glassine.learners.ebm_marginals import Marginals
+from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
+from glassine.learners.exponential_tree import refuse_unsupported
+from glassine.learners.intake import read_records
+from glassine.models import AdditiveModel
+from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
+from glassine.models.shapes import ShapeFunction, explain_global
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["PrivateEBMClassifier", "PrivateEBMRegressor"]
+
+
+class _PrivateEBM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """What both estimators share."""
+
+    released: ClassVar[frozenset[str]] = frozenset(
+        {"model_", "certificate_", "domain_", "marginals_", "n_features_in_", "feature_names_in_"}
+    )
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    model_: AdditiveModel
+    certificate_: Certificate
+    domain_: Domain
+    marginals_: Marginals
+
+    epsilon: float
+    delta: float
+    domain: Domain | None
+    algorithm: str
+    accounting: str
+    bins: Any
+    monotone: Any
+    ledger: Any
+    dataset: str | None
+    progress: Progress | None
+    random_state: Any
+
+    def _fit(self, training: Training) -> None:
+        check_progress(self.progress)
+        budget = GaussianBudget.of(self.epsilon, self.delta)
+        plan = Plan.of(
+            training, algorithm=self.algorithm, accounting=self.accounting, bins=self.bins, monotone=self.monotone
+        )
+        randomness = Randomness.of(self.random_state)
+        caveats = (*training.caveats, *([SEEDED] if randomness.seeded else []))
+        note = f"private additive model, {plan.algorithm}"
+        charge(self.ledger, self.dataset, budget.epsilon, note, delta=budget.delta)
+        fit = fit_model(
+            training,
+            plan,
+            budget,
+            caveats=caveats,
+            source=f"glassine.{type(self).__name__}",
+            randomness=randomness,
+            progress=self.progress,
+        )
+        self.certificate_ = budget.certify(fit.events, fit.model, caveats=caveats, public=plan.public(training))
+        self.model_, self.domain_ = fit.model, training.domain
+        self.__dict__.pop("marginals_", None)
+        if fit.marginals is not None:
+            self.marginals_ = fit.marginals
+
+    def _columns(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        columns = read_records(self, X, self.domain_)
+        read = self.model_.tested or columns.names[:1]
+        return {name: columns.values(name) for name in read}
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        columns = self._columns(X)
+        return scores(self.model_, columns)
+
+    def explain_global(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
+        """Return the shape function of each term with its band, the most important first.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            Share of the noise's outcomes in which the band holds the mean score.
+        """
+        check_is_fitted(self, "model_")
+        return explain_global(self.model_, coverage)
+
+    def explain_local(self, X: Any) -> LocalExplanation:
+        """Return what each term adds to the score of each record; the parts add up to the score exactly.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return explain(self.model_, columns)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        tags = super().__sklearn_tags__()
+        domain = getattr(self, "domain", None)
+        tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
+        tags.input_tags.categorical = True
+        return tags
+
+
+class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
+    """A differentially private additive classifier: one shape function for each attribute.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, in [0.001, 1000].
+    delta : float, default=1e-6
+        In [1e-100, 0.1]; well below one over the number of records.
+    domain : Domain, optional
+        What is publicly known about the attributes: bounds of numbers, names of categories. It may declare the target,
+        as a ``Category`` or ``Binary`` of the name of ``y``.
+    algorithm : {"penalized", "boosting", "marginals"}, default="penalized"
+        How the scores are learnt. "penalized": few rounds of noisy residual sums, penalties set by the known noise.
+        "boosting": as published, cyclic boosting of random splits. "marginals": one release of the tables of all pairs,
+        to which models are then fitted without spending.
+    accounting : {"gdp", "classic"}, default="gdp"
+        With "boosting" how much noise each step gets: what composition in Gaussian differential privacy asks for, or
+        the advanced composition that the paper compares it to. All certificates are accounted in mu.
+    bins : mapping of str to sequence, optional
+        Bins fixed by the user: increasing cut points of a number, groups of values of a category. All other attributes
+        get private bins.
+    monotone : mapping of str to {"increasing", "decreasing"}, optional
+        Numbers whose scores must be in order.
+    classes : sequence of scalars, optional
+        The public classes, where the domain does not declare the target.
+    ledger : Ledger or path, optional
+        The budget book; the fit is charged to ``dataset`` before anything is drawn.
+    dataset : str, optional
+        Name of the data set in the ledger.
+    progress : callable, optional
+        Called with the rounds done and in all.
+    random_state : int, Generator or None, default=None
+        None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The published model. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_ : Domain
+        Domain of the attributes. Public, unless inferred.
+    classes_ : ndarray of shape (c,)
+        Classes. Public, unless taken from the data.
+    marginals_ : Marginals
+        With ``algorithm="marginals"`` the released tables; its ``fit`` returns further models. Released.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, of everything that is
+    kept: bins, counts, scores, errors. See ``ebm_penalized.md``, ``binning.md`` and :attr:`certificate_`.
+
+    Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
+    with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
+    observed.
+
+    Edge cases: An attribute whose values are all in one bin gets no term. Each further fit spends again.
+    ``sample_weight`` is refused: a weight changes what one record can do.
+
+    References
+    ----------
+    Nori, Caruana, Bu, Shen and Kulkarni (2021), *Accuracy, Interpretability, and Differential Privacy via Explainable
+    Boosting*, for ``algorithm="boosting"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain, Integer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 100, (4000, 2))
+    >>> y = (X[:, 0] > 60).astype(int)
+    >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
+    >>> model = PrivateEBMClassifier(1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.certificate_.epsilon
+    (True, 1.0)
+    """
+
+    released: ClassVar[frozenset[str]] = _PrivateEBM.released | {"classes_"}
+
+    classes_: npt.NDArray[Any]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Domain | None = None,
+        algorithm: str = "penalized",
+        *,
+        accounting: str = "gdp",
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        classes: Sequence[Scalar] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.algorithm = algorithm
+        self.accounting = accounting
+        self.bins = bins
+        self.monotone = monotone
+        self.classes = classes
+        self.ledger = ledger
+        self.dataset = dataset
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+        """Learn a model.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        **unsupported
+            Nothing is accepted; ``sample_weight`` gets an error of its own.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidDataError
+            If the data do not fit the domain.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
+        """
+        refuse_unsupported(unsupported)
+        training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes)
+        classes = training.target.classes or ()
+        if len(classes) < 2:
+            raise InvalidParameterError(
+                f"a classifier needs at least two classes, got {len(classes)} class. Declare them with classes=."
+            )
+        self._fit(training)
+        self.classes_ = class_array(classes)
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
+        found = self._scores(X)
+        return found[:, 0] if self.model_.link == "logit" else found
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each record, shape (n, c)."""
+        found = self._scores(X)
+        return probabilities_of(self.model_, found)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of each record, shape (n,).
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        found = self._scores(X)
+        chosen = (found[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else found.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
+    """A differentially private additive regression: one shape function for each attribute.
+
+    Parameters
+    ----------
+    epsilon, delta, domain, algorithm
+        As in :class:`PrivateEBMClassifier`. The domain may declare the target, as ``Real`` or ``Integer`` of the name
+        of ``y``.
+    target_range : (float, float), optional
+        The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
+        are predictions.
+    bins, monotone, ledger, dataset, progress, random_state
+        As in :class:`PrivateEBMClassifier`.
+
+    Attributes
+    ----------
+    model_, certificate_, domain_, n_features_in_, feature_names_in_
+        As in :class:`PrivateEBMClassifier`.
+
+    Notes
+    -----
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, of everything that is
+    kept: bins, counts, scores, errors. Residuals are taken from the middle of the public range and clipped, so that
+    the guarantee does not depend on how far from zero the target is. See ``ebm_penalized.md``, ``binning.md`` and
+    :attr:`certificate_`.
+
+    Assumptions, edge cases and references are those of :class:`PrivateEBMClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain, Integer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 100, (4000, 2))
+    >>> y = 1000.0 + X[:, 0]
+    >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
+    >>> model = PrivateEBMRegressor(1.0, domain=domain, target_range=(1000, 1100), random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Domain | None = None,
+        algorithm: str = "penalized",
+        *,
+        accounting: str = "gdp",
+        target_range: tuple[float, float] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.algorithm = algorithm
+        self.accounting = accounting
+        self.target_range = target_range
+        self.bins = bins
+        self.monotone = monotone
+        self.ledger = ledger
+        self.dataset = dataset
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+        """Learn a model.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
+        y : array-like of shape (n,), or str
+            Targets, or the name of the column of ``X`` that holds them.
+        **unsupported
+            Nothing is accepted; ``sample_weight`` gets an error of its own.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidDataError
+            If the data do not fit the domain.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
+        """
+        refuse_unsupported(unsupported)
+        training = take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range)
+        self._fit(training)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted number of each record, shape (n,), within the public range.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return np.asarray(predict(self.model_, columns), dtype=np.float64)

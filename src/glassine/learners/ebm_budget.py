@@ -1,0 +1,96 @@
+"""The budget of one additive fit: mu, of which the squares add up, and what follows for the certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from glassine.errors import InvalidParameterError
+from glassine.learners.budget import ONE_FIT, PERSONS, REFUSALS, TIMING, check_number
+from glassine.models import AdditiveModel, Guarantee
+from glassine.models.formats import fingerprint
+from glassine.privacy.accounting import Event
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.conversions import mu_from_epsilon
+from glassine.privacy.exact import decimal
+
+__all__ = ["RESERVED", "GaussianBudget", "usable"]
+
+RESERVED = 1e-6
+"""Share of epsilon that is kept for the slack of discrete noise."""
+
+LEAST_RESERVED = 1e-7
+"""Epsilon that is kept for it at least."""
+
+RELEASES = "each release has a fixed mu; what is released next may depend on what was released before"
+
+
+def usable(epsilon: float) -> float:
+    """Return what is left of an epsilon for noise, after what is kept for the slack."""
+    return epsilon - max(RESERVED * epsilon, LEAST_RESERVED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianBudget:
+    """Epsilon and delta of one fit, and the mu that they allow.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        What the fit claims.
+    mu : float
+        Gaussian differential privacy that all releases together may have.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    mu: float
+
+    @classmethod
+    def of(cls, epsilon: object, delta: object) -> GaussianBudget:
+        """Return the budget for epsilon in [0.001, 1000] and delta in [1e-100, 0.1].
+
+        Raises
+        ------
+        InvalidParameterError
+            If one lies outside.
+        """
+        total = check_number(epsilon, "epsilon", low=1e-3, high=1e3)
+        failure = check_number(delta, "delta", low=1e-100, high=0.1)
+        mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED))
+        if not 0 < mu < math.inf:
+            raise InvalidParameterError(f"epsilon={total:g} at delta={failure:g} leaves nothing. Raise one of them.")
+        return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu)
+
+    def part(self, share: float) -> float:
+        """Return the mu of a release that may cost a share of the squared mu."""
+        return self.mu * math.sqrt(share)
+
+    def claim(self, caveats: Sequence[str], count_scale: float | None) -> Guarantee:
+        """Return what the published model states of its guarantee."""
+        return Guarantee(
+            epsilon=float(self.epsilon), delta=float(self.delta), count_scale=count_scale, caveats=tuple(caveats)
+        )
+
+    def certify(
+        self,
+        events: Sequence[Event],
+        model: AdditiveModel,
+        *,
+        caveats: Sequence[str],
+        public: Mapping[str, Any],
+        assumptions: Sequence[str] = (),
+    ) -> Certificate:
+        """Return the certificate of a fit; its constructor adds up the events."""
+        return Certificate(
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            events=tuple(events),
+            assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT, RELEASES, *assumptions),
+            caveats=tuple(caveats),
+            public=public,
+            model=fingerprint(model),
+        )

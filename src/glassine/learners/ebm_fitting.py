@@ -1,0 +1,278 @@
+"""One private additive fit, from records to the published model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.slices import Progress
+from glassine.errors import InvalidParameterError
+from glassine.learners import ebm_boosting
+from glassine.learners.binning import Axis, Grid, bin_axes, public_grids, read_cells
+from glassine.learners.ebm_boosting import ACCOUNTINGS, Boosting, boost, stage_mu
+from glassine.learners.ebm_budget import GaussianBudget
+from glassine.learners.ebm_descent import Rounds
+from glassine.learners.ebm_marginals import QUANTILES, Marginals, release_marginals
+from glassine.learners.ebm_penalized import fit_rounds
+from glassine.learners.ebm_publishing import Frame, Shapes, check_monotone, in_order, publish
+from glassine.learners.ebm_rules import Choices, choices
+from glassine.learners.ebm_sums import apply_bins
+from glassine.learners.ebm_targets import Base, Target, Training, release_base
+from glassine.models import AdditiveModel
+from glassine.privacy.accounting import Event
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["ALGORITHMS", "Fit", "Plan", "fit_model"]
+
+ALGORITHMS = ("penalized", "boosting", "marginals")
+
+BASE_SHARE = 0.01
+"""Share of the squared mu for the first look at the target."""
+
+MARGINAL_BINS = 0.15
+"""Share of the squared mu for the bins of ``algorithm="marginals"``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is fixed before anything is released.
+
+    Attributes
+    ----------
+    algorithm, accounting : str
+        As in the estimators.
+    grids : tuple of Grid
+        Public cells of each attribute.
+    monotone : dict of str to bool
+        Numbers whose scores must be in order, and whether upwards.
+    override : Choices or None
+        Choices of a penalised fit instead of those of the public rules, for studies.
+    """
+
+    algorithm: str
+    accounting: str
+    grids: tuple[Grid, ...]
+    monotone: dict[str, bool]
+    override: Choices | None = None
+
+    @classmethod
+    def of(cls, training: Training, *, algorithm: Any, accounting: Any, bins: Any, monotone: Any) -> Plan:
+        """Return the plan for parameters as given.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is unknown or does not fit the domain.
+        """
+        for name, given, known in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
+            if not isinstance(given, str) or given not in known:
+                raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, known))}, got {given!r}.")
+        if algorithm == "boosting" and training.target.n_outputs > 1:
+            raise InvalidParameterError(
+                "algorithm='boosting' is published for two classes and for numbers, got "
+                f"{training.target.n_outputs} classes. Use algorithm='penalized'."
+            )
+        if algorithm == "marginals" and len(training.domain) < 2:
+            raise InvalidParameterError(
+                "algorithm='marginals' needs two attributes or more, got 1. Use algorithm='penalized'."
+            )
+        equal = 2 * Boosting().bins if algorithm == "boosting" else None
+        return cls(
+            algorithm=algorithm,
+            accounting=accounting,
+            grids=public_grids(training.domain, bins, equal=equal),
+            monotone=check_monotone(monotone, training.domain, training.target),
+        )
+
+    def public(self, training: Training) -> dict[str, Any]:
+        """Return what the certificate names as public."""
+        out: dict[str, Any] = {
+            "algorithm": self.algorithm,
+            "attributes": list(training.domain.names),
+            "bins fixed by the user": [grid.attribute for grid in self.grids if grid.fixed],
+            "monotone": {name: "increasing" if up else "decreasing" for name, up in self.monotone.items()},
+        }
+        if self.algorithm == "boosting":
+            out["accounting"] = self.accounting
+        if training.target.classes is not None:
+            out["classes"] = list(training.target.classes)
+        if training.target.bounds is not None:
+            out["range of the target"] = list(training.target.bounds)
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What one fit releases: the model, the tables of ``algorithm="marginals"``, and the events."""
+
+    model: AdditiveModel
+    marginals: Marginals | None
+    events: list[Event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Binned:
+    """Records in released bins: terms that seem to vary, and the bin of each record in them."""
+
+    axes: list[Axis]
+    codes: npt.NDArray[Any]
+
+
+def fit_model(
+    training: Training,
+    plan: Plan,
+    budget: GaussianBudget,
+    *,
+    caveats: Sequence[str],
+    source: str,
+    randomness: Randomness,
+    progress: Progress | None,
+) -> Fit:
+    """Release the target's base, the bins and the scores, and return the model.
+
+    Guarantee
+    ---------
+    The budget's (epsilon, delta), by composition of releases whose squared mu add up to the budget's; see
+    ``ebm_fitting.md``.
+    """
+    stages = {"penalized": _penalized, "boosting": _boosting, "marginals": _marginals}
+    events: list[Event] = []
+    given = _Given(training=training, plan=plan, budget=budget, randomness=randomness, progress=progress)
+    shapes, axes, marginals = stages[plan.algorithm](given, events, caveats, source)
+    if marginals is not None:
+        directions = {name: "increasing" if up else "decreasing" for name, up in plan.monotone.items()}
+        return Fit(model=marginals.fit(monotone=directions), marginals=marginals, events=events)
+    ordered = tuple(_ordered(axis, scores, plan.monotone) for axis, scores in zip(axes, shapes.scores, strict=True))
+    shapes = Shapes(scores=ordered, errors=shapes.errors, intercept=shapes.intercept)
+    return Fit(model=publish(axes, shapes, _frame(given, axes, caveats, source)), marginals=None, events=events)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What every algorithm is given."""
+
+    training: Training
+    plan: Plan
+    budget: GaussianBudget
+    randomness: Randomness
+    progress: Progress | None
+
+    @property
+    def classes(self) -> bool:
+        """Whether the target is a class."""
+        return self.training.target.classes is not None
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The target as the passes read it: numbers, but indices of more than two classes."""
+        values = self.training.target.values
+        return values if self.training.target.n_outputs > 1 else np.asarray(values, dtype=np.float64)
+
+    def base(self, share: float, events: list[Event]) -> Base:
+        """Release the target's base."""
+        base, event = release_base(self.training.target, self.budget.part(share), share, self.randomness)
+        events.append(event)
+        return base
+
+    def binned(
+        self, mu: float, share: float, events: list[Event], *, quantiles: int | None = None, at_least: int = 0
+    ) -> _Binned:
+        """Release the bins, and read the records in those that seem to vary; in all, if these are too few."""
+        cells = read_cells(self.training.columns, self.plan.grids)
+        axes, event = bin_axes(cells, self.plan.grids, mu, share, self.randomness, quantiles=quantiles)
+        events.append(event)
+        kept = [k for k, axis in enumerate(axes) if axis.useful]
+        if len(kept) < at_least:
+            kept = list(range(len(axes)))
+        axes = [axes[k] for k in kept]
+        return _Binned(axes=axes, codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]))
+
+
+_Result = tuple[Shapes, list[Axis], Marginals | None]
+
+
+def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
+    base = given.base(BASE_SHARE, events)
+    chosen = given.plan.override or choices(
+        classes=given.classes,
+        n_terms=len(given.plan.grids),
+        n_records=base.n_records,
+        mu=given.budget.mu,
+    )
+    binned = given.binned(given.budget.part(chosen.bin_share), chosen.bin_share, events)
+    if not binned.axes:
+        return Shapes(scores=(), errors=(), intercept=base.start), [], None
+    left = 1 - BASE_SHARE - chosen.bin_share
+    clip = chosen.clip if given.classes else float(np.clip(chosen.clip * base.deviation, 0.01, 1.0))
+    shapes, event = fit_rounds(
+        binned.codes,
+        given.values,
+        binned.axes,
+        base=base,
+        classes=given.classes,
+        rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution),
+        mu=given.budget.part(left),
+        share=left,
+        randomness=given.randomness,
+        progress=given.progress,
+    )
+    events.append(event)
+    return shapes, binned.axes, None
+
+
+def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
+    boosting, share = Boosting(), ebm_boosting.BIN_SHARE
+    mu = stage_mu(given.budget, given.plan.accounting, share)
+    binned = given.binned(mu, share, events, quantiles=boosting.bins)
+    if not binned.axes:
+        return Shapes(scores=(), errors=(), intercept=np.zeros(1)), [], None
+    shapes, event = boost(
+        binned.codes,
+        given.values,
+        binned.axes,
+        classes=given.classes,
+        boosting=boosting,
+        mu=stage_mu(given.budget, given.plan.accounting, 1 - share),
+        share=1 - share,
+        randomness=given.randomness,
+        progress=given.progress,
+    )
+    events.append(event)
+    return shapes, binned.axes, None
+
+
+def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
+    base = given.base(BASE_SHARE, events)
+    part = given.budget.part(MARGINAL_BINS)
+    binned = given.binned(part, MARGINAL_BINS, events, at_least=2, quantiles=QUANTILES)
+    left = 1 - BASE_SHARE - MARGINAL_BINS
+    marginals, event = release_marginals(
+        binned.codes,
+        given.training.target.values,
+        binned.axes,
+        base=base,
+        frame=_frame(given, binned.axes, caveats, source),
+        mu=given.budget.part(left),
+        share=left,
+        randomness=given.randomness,
+        progress=given.progress,
+    )
+    events.append(event)
+    return Shapes(scores=(), errors=(), intercept=base.start), binned.axes, marginals
+
+
+def _frame(given: _Given, axes: Sequence[Axis], caveats: Sequence[str], source: str) -> Frame:
+    target = given.training.target
+    bare = Target(values=np.empty(0), classes=target.classes, bounds=target.bounds, name=target.name)
+    found = [float(np.sqrt(axis.variances.max())) for axis in axes]
+    guarantee = given.budget.claim(caveats, max(found, default=None))
+    return Frame(domain=given.training.domain, target=bare, guarantee=guarantee, source=source)
+
+
+def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bool]) -> npt.NDArray[np.float64]:
+    up = monotone.get(axis.grid.attribute)
+    return scores if up is None else in_order(scores[:, 0], axis.counts, axis, up)[:, None]

@@ -1,0 +1,108 @@
+"""Private bins: what is published is what was counted, skewed numbers are refined, rare categories are merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import Binary, Category, Domain, Integer, Real
+from glassine.domain.conforming import conform
+from glassine.learners.binning import MERGE, Axis, bin_axes, public_grids, read_cells
+from glassine.models import CategoryBins, NumericBins
+from glassine.privacy.randomness import Randomness
+
+DOMAIN = Domain(
+    {
+        "skewed": Integer(0, 99_999),
+        "real": Real(-1.0, 1.0, resolution=0.01, missing=True),
+        "job": Category(("a", "b", "c", "rare"), missing=True),
+        "flag": Binary(),
+    }
+)
+
+
+def records(n: int = 20_000) -> pl.DataFrame:
+    """Return records most of whose first number is 0, and whose job is never ``rare``."""
+    rng = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "skewed": np.where(rng.random(n) < 0.9, 0, rng.integers(1, 5000, n)),
+            "real": [
+                None if gap else round(float(v), 2)
+                for gap, v in zip(rng.random(n) < 0.1, rng.uniform(-1, 1, n), strict=True)
+            ],
+            "job": rng.choice(np.array(["a", "b", "c", None], dtype=object), n).tolist(),
+            "flag": rng.integers(0, 2, n),
+        }
+    )
+
+
+def released(mu: float, **more: Any) -> tuple[Any, list[Axis], Any]:
+    """Return the columns, the released axes and the cells of the records."""
+    columns = conform(records(), DOMAIN)
+    grids = public_grids(DOMAIN, None, equal=64 if more else None)
+    codes = read_cells(columns, grids)
+    return columns, bin_axes(codes, grids, mu, 0.2, Randomness.of(0), **more)[0], codes
+
+
+@pytest.mark.parametrize("more", [{}, {"quantiles": 32}])
+def test_published_bins_are_those_that_were_counted(more: dict[str, Any]) -> None:
+    columns, axes, codes = released(1.0, **more)
+    for axis, row in zip(axes, codes, strict=True):
+        counted = axis.bin_of[row]
+        bins, index = axis.published()
+        if isinstance(bins, NumericBins):
+            found = bins.index(columns.numbers[axis.grid.attribute])
+        else:
+            found = bins.find(columns.values(axis.grid.attribute).tolist())
+        assert (index[found] == counted).all()
+        exact = np.bincount(counted, minlength=axis.n_bins)
+        assert np.abs(exact - axis.counts).max() < 6 * np.sqrt(axis.variances.max()) + 1
+        assert set(np.concatenate([index, [0]])) >= set(range(axis.n_bins))
+
+
+def test_cells_of_numbers_are_counted_from_the_cuts() -> None:
+    columns = conform(records(500), DOMAIN)
+    grids = public_grids(DOMAIN, None)
+    codes = read_cells(columns, grids)
+    for grid, row in zip(grids[:2], codes[:2], strict=True):
+        assert grid.cuts is not None
+        values = columns.numbers[grid.attribute]
+        expected = np.where(np.isnan(values), grid.n_cells, np.searchsorted(grid.cuts, values, side="left"))
+        assert (row == expected).all()
+
+
+def test_a_skewed_number_is_refined_where_its_records_are() -> None:
+    _, axes, _ = released(2.0)
+    cuts = axes[0].published()[0].cuts  # type: ignore[union-attr]  # a number
+    assert len(cuts) > 20
+    assert sum(cut < 5000 for cut in cuts) >= len(cuts) - 2
+
+
+def test_counts_exceed_their_noise_and_a_category_nobody_has_is_merged_or_small() -> None:
+    for seed in range(20):
+        columns = conform(records(2000), DOMAIN)
+        grids = public_grids(DOMAIN, None)
+        axes, event = bin_axes(read_cells(columns, grids), grids, 0.3, 0.2, Randomness.of(seed))
+        noise = event.sigma / event.l2_sensitivity * np.sqrt(sum(len(grid.sizes) for grid in grids))
+        ordered = axes[0].counts[: axes[0].n_ordered]
+        assert len(ordered) == 1 or (ordered >= MERGE * noise * (1 - 1e-9)).all()
+        bins = axes[2].published()[0]
+        assert isinstance(bins, CategoryBins)
+        alone = ("rare",) in bins.groups
+        assert not alone or axes[2].counts[bins.groups.index(("rare",))] >= noise or sum(map(len, bins.groups)) == 4
+
+
+def test_a_category_nobody_has_stands_alone_by_chance_only() -> None:
+    """Its noisy count exceeds one standard deviation in 16 % of the releases, whoever is in the data."""
+    grids = public_grids(DOMAIN, None)
+    codes = read_cells(conform(records(2000), DOMAIN), grids)
+    alone = 0
+    for seed in range(300):
+        axes, _ = bin_axes(codes, grids, 1.0, 0.2, Randomness.of(seed))
+        counts = axes[2].counts
+        alone += int(axes[2].bin_of[3] < 3 or counts[axes[2].bin_of[3]] > np.sqrt(axes[2].variances[0]))
+    assert 25 <= alone <= 75
