@@ -209,6 +209,8 @@ class _Audit:
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
         if sensitive is not None:
             self._check_sensitive(sensitive)
+        if target is not None:
+            self._check_target(target)
         self.guarantee = describe_guarantee(model, policy)
         self.accepted = self.guarantee is not None and self.guarantee.standing == "accepted"
         self.noise = self._noise()
@@ -227,6 +229,12 @@ class _Audit:
             raise InvalidDataError(
                 f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
             )
+
+    def _check_target(self, name: str) -> None:
+        if name in attributes_of(self.model.literals):
+            raise InvalidDataError(f"the target {name!r} is an attribute that the model tests. Name what it predicts.")
+        if self.columns is not None and name not in self.columns:
+            raise InvalidDataError(f"the target {name!r} must be a column of the data. Check its name.")
 
     def run(self) -> Findings:
         """Measure everything, judge, and put the findings together."""

@@ -458,7 +458,9 @@ def _midpoints(found: MembershipAttacks, shown: Suppression) -> tuple[Count | No
     if result.precision is not None:
         wrongly = shown.count(round(n * (1 - result.precision.value)))
     told = (
-        f"{result.n_unique} of {result.n_thresholds} thresholds are the midpoint of just one pair of records; "
+        f"{result.n_unique} of {result.n_thresholds} thresholds are the midpoint of just one pair of values; "
         f"{result.expected_by_chance:.1f} would be by chance."
     )
+    if result.n_unique and not n:
+        told += " These may be chance, so that nobody is accused."
     return shown.count(n), wrongly, told

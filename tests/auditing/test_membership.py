@@ -19,7 +19,6 @@ from glassine.findings import schema
 from glassine.judging import check_membership
 from tests.report.builders import GAP, MEMBERSHIP
 
-
 DOMAIN = Domain({"a": Real(-10, 10), "b": Real(-10, 10)})
 
 
@@ -161,3 +160,12 @@ def test_few_records_are_told_as_few() -> None:
     membership = found.membership.value
     assert (membership.n_members, membership.n_nonmembers, membership.roc) == ("<10", "<10", ())
     assert "6 non-members" not in json.dumps(found.to_dict()["membership"])
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("a", "is an attribute that the model tests"), ("z", "column of the data")]
+)
+def test_a_wrong_target_is_told_even_without_a_holdout(target: str, said: str) -> None:
+    members, _ = frames()
+    with pytest.raises(InvalidDataError, match=said):
+        audit(grown(members), DOMAIN, data=members, target=target)

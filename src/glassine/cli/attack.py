@@ -74,6 +74,8 @@ def attack_command(
     read = load_published(model, known, trust_pickle)
     if getattr(read, "classes", getattr(read, "classes_", None)) is None:
         raise GlassineError("membership attacks are made on classifiers; this model predicts a number.")
+    if target in (_attributes(read) or ()):
+        raise GlassineError(f"--target {target!r} is an attribute of the model. Name the column that it predicts.")
     members, others = (_sides(path, known, _attributes(read), target) for path in (data, holdout))
     with shown_progress(quiet=as_json) as display:
         display.stage("attacking")

@@ -14,6 +14,7 @@ import typer
 from glassine import __version__
 from glassine.cli.attack import attack_command
 from glassine.cli.audit import audit_command, scrub_command
+from glassine.cli.disclose import disclose_command
 from glassine.cli.domains import check_command, infer_command
 from glassine.cli.edit import edit_command
 from glassine.cli.export import export_command
@@ -64,6 +65,7 @@ def demo_command(
 
 app.command("audit")(audit_command)
 app.command("attack")(attack_command)
+app.command("disclose")(disclose_command)
 app.command("reconstruct")(reconstruct_command)
 app.command("scrub")(scrub_command)
 app.command("fit")(fit_command)

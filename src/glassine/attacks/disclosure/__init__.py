@@ -3,5 +3,16 @@
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import ContradictionError, SearchError, infer_sensitive, measure_disclosure
+from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
 
-__all__ = ["Adversary", "ContradictionError", "Disclosure", "SearchError", "infer_sensitive", "measure_disclosure"]
+__all__ = [
+    "Adversary",
+    "ContradictionError",
+    "Disclosure",
+    "Posterior",
+    "SearchError",
+    "infer_posterior",
+    "infer_sensitive",
+    "measure_disclosure",
+    "measure_posterior",
+]

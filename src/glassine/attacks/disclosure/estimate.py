@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure.posterior import Posterior
 
 __all__ = ["ConstraintCounts", "Disclosure", "ReaderComparison", "SubgroupDisclosure"]
 
@@ -310,6 +313,18 @@ class Disclosure:
                 )
             )
         return out
+
+    def posterior(self, **options: Any) -> Posterior:
+        """Return the posterior over whole-number worlds, which the estimate relaxes.
+
+        Parameters
+        ----------
+        **options
+            Those of :func:`~glassine.attacks.disclosure.posterior.infer_posterior`.
+        """
+        from glassine.attacks.disclosure.posterior import infer_posterior
+
+        return infer_posterior(self, **options)
 
     def _mean_entropy(self, estimate: Floats) -> float:
         return float(self.people.sizes @ _entropies(estimate)) / self.people.n_people

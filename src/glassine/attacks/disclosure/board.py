@@ -1,0 +1,298 @@
+"""The board on which classes are swapped: every candidate's class counts, kept up to date in whole numbers.
+
+A candidate split is a few cells, one for each branch, with the class counts of the people in it. Each cell has a
+purity: n minus its impurity for Gini (the sum of squares over n) and misclassification (the largest count), minus its
+impurity for entropy (the sum of m log m over the classes, minus n log n). Sums of squares are integers. Purities are
+integers too, in steps of 2^-40 of a person (coarser above some 100,000 people): quotients are rounded to a step, and
+n log n is tabulated and rounded to one. A purity is thus a function of the counts alone, and nothing drifts however
+many moves are made. It is off by at most one step a class and 2^-51 of itself, far below the adversary's tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure.constraints import Constraints
+from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.slacks import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
+from glassine.learners.impurity import split_information
+
+__all__ = ["OWN", "Board", "State", "lay_out", "set_up"]
+
+OWN = 3
+"""The kind of a chosen split, and of a node as a whole: their purities are kept, nothing competes in them."""
+
+FINEST = 40
+
+
+class Board(NamedTuple):
+    """What stays the same while classes are swapped.
+
+    Families are those of the constraints that hold an allowed candidate, then the chosen split of each node (kind
+    :data:`OWN`, a cell a branch), then each node as a whole (one cell).
+
+    Attributes
+    ----------
+    kinds, nodes : ndarray of int64, shape (f,)
+        Kind of each family, and the split that it belongs to.
+    own, whole : ndarray of int64, shape (v,)
+        The families of the chosen split and of the whole node.
+    first, n_groups : ndarray of int64, shape (f,)
+        First cell and number of groups of each family. Of kind MULTIWAY or OWN group g is cell ``first + g``; else
+        candidate j has the cells ``first + 2 j`` (its side) and ``first + 2 j + 1`` (the others).
+    cell_sizes : ndarray of int64, shape (k,)
+        People of each cell.
+    steps : ndarray of float, shape (k,)
+        Steps of a person over the size of each cell.
+    open : ndarray of bool, shape (k,)
+        Whether a cell's candidate is allowed.
+    ratios : ndarray of float, shape (k,)
+        Split information of a cell's candidate over that of the chosen split; 1 without gain ratio.
+    allowances : ndarray of float, shape (v,)
+        By how much candidates may be better, in people.
+    path_starts, path : ndarray of int64
+        The families of the nodes above each leaf, those that moves can change.
+    group_starts, groups : ndarray
+        For each quasi-identifier its group in each family of its leaf's path.
+    person, leaf, leaf_starts : ndarray of int64
+        Quasi-identifier of each person, people ordered by leaf; leaf of each quasi-identifier; first person of each
+        leaf.
+    spans : ndarray of int64, shape (v, 2)
+        First and last person (exclusive) of each node; of the root if there is no split.
+    labels, correct : ndarray of int64, shape (l,)
+        Label and known number of people of it, -1 where they are not used.
+    table : ndarray of int64, shape (n + 1,)
+        n log n in steps.
+    scale : int
+        Steps of a person.
+    criterion : int
+        0 Gini, 1 entropy, 2 misclassification.
+    divides, free : bool
+        Whether it is the gain ratio; whether the class counts of leaves are unknown.
+    """
+
+    kinds: npt.NDArray[np.int64]
+    nodes: npt.NDArray[np.int64]
+    own: npt.NDArray[np.int64]
+    whole: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    n_groups: npt.NDArray[np.int64]
+    cell_sizes: npt.NDArray[np.int64]
+    steps: npt.NDArray[np.float64]
+    open: npt.NDArray[np.bool_]
+    ratios: npt.NDArray[np.float64]
+    allowances: npt.NDArray[np.float64]
+    path_starts: npt.NDArray[np.int64]
+    path: npt.NDArray[np.int64]
+    group_starts: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int32]
+    person: npt.NDArray[np.int64]
+    leaf: npt.NDArray[np.int64]
+    leaf_starts: npt.NDArray[np.int64]
+    spans: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+    correct: npt.NDArray[np.int64]
+    table: npt.NDArray[np.int64]
+    scale: int
+    criterion: int
+    divides: bool
+    free: bool
+
+
+class State(NamedTuple):
+    """What changes.
+
+    Attributes
+    ----------
+    classes : ndarray of int64, shape (n,)
+        Class of each person, in the order of the board.
+    x : ndarray of int64, shape (q, c)
+        The table.
+    leaf_counts : ndarray of int64, shape (l, c)
+        Class counts of the leaves.
+    counts : ndarray of int32, shape (k, c)
+        Class counts of the cells.
+    squares, purity : ndarray of int64, shape (k,)
+        Sum of squares, and purity in steps, of each cell.
+    values : ndarray of int64, shape (f,)
+        Purity of the whole family, kinds MULTIWAY and OWN.
+    """
+
+    classes: npt.NDArray[np.int64]
+    x: npt.NDArray[np.int64]
+    leaf_counts: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int32]
+    squares: npt.NDArray[np.int64]
+    purity: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+
+
+class _Family(NamedTuple):
+    kind: int
+    split: int
+    members: npt.NDArray[np.int32]
+    group: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int64]
+
+
+def _families(constraints: Constraints) -> list[_Family]:
+    """Return the families that hold an allowed candidate, then the chosen splits and whole nodes that they need."""
+    given, people = constraints.families, constraints.people
+    out = []
+    for f in range(len(given)):
+        first, last = int(given.families[f]), int(given.families[f + 1])
+        sizes = given.sizes[first:last]
+        one = np.cumsum(sizes)[:-1] if given.kinds[f] == THRESHOLD else sizes
+        least = np.minimum(one, sizes.sum() - one)
+        if given.kinds[f] != MULTIWAY and not (least >= constraints.smallest).any():
+            continue
+        group = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(given.groups[first : last + 1]))
+        out.append(_Family(int(given.kinds[f]), int(given.splits[f]), given.members(f), group, sizes))
+    for v in sorted({family.split for family in out}):
+        split = people.splits[v]
+        sizes = np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.int64)
+        out.append(_Family(OWN, v, split.members, split.branch, sizes))
+        none = np.zeros(len(split.members), dtype=np.int32)
+        out.append(_Family(OWN, v, split.members, none, sizes.sum(keepdims=True)))
+    return out
+
+
+def _cells(
+    family: _Family, constraints: Constraints
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], list[float]]:
+    """Return the sizes of a family's cells, which are of allowed candidates, and the ratios of their candidates."""
+    sizes, divisor = family.sizes, constraints.divisors[family.split]
+    if family.kind in (MULTIWAY, OWN):
+        compared = constraints.divides and family.kind == MULTIWAY
+        ratio = float(split_information(sizes)) / divisor if compared else 1.0
+        return sizes, np.ones(len(sizes), dtype=bool), [ratio] * len(sizes)
+    one = np.cumsum(sizes)[:-1] if family.kind == THRESHOLD else sizes
+    both = np.stack([one, sizes.sum() - one], axis=1)
+    ratios = split_information(both) / divisor if constraints.divides else np.ones(len(both))
+    return both.ravel(), np.repeat(both.min(axis=1) >= constraints.smallest, 2), np.repeat(ratios, 2).tolist()
+
+
+def _paths(
+    families: list[_Family], disclosure: Disclosure, free: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the families above each leaf, and each quasi-identifier's group in them."""
+    people = disclosure.people
+    paths: list[list[int]] = [[] for _ in people.leaf_nodes]
+    slots = []
+    for f, family in enumerate(families):
+        slot = np.full(len(paths), -1, dtype=np.int64)
+        # Swaps within a leaf change neither the chosen split's branches nor the node as a whole.
+        for leaf in np.unique(people.leaf[family.members]) if free or family.kind != OWN else ():
+            slot[leaf] = len(paths[leaf])
+            paths[leaf].append(f)
+        slots.append(slot)
+    lengths = np.array([len(path) for path in paths], dtype=np.int64)
+    group_starts = np.concatenate([[0], np.cumsum(lengths[people.leaf])]).astype(np.int64)
+    groups = np.zeros(int(group_starts[-1]), dtype=np.int32)
+    for family, slot in zip(families, slots, strict=True):
+        at = slot[people.leaf[family.members]]
+        if (at >= 0).all():
+            groups[group_starts[family.members] + at] = family.group
+    flat = np.array([f for path in paths for f in path], dtype=np.int64)
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), flat, group_starts, groups
+
+
+def lay_out(disclosure: Disclosure) -> Board:
+    """Return the board of what a reader knows.
+
+    Parameters
+    ----------
+    disclosure : Disclosure
+        What the reader knows.
+    """
+    people, constraints, leaves = disclosure.people, disclosure.constraints, disclosure.leaves
+    families, free = _families(constraints), leaves.counts is None
+    parts = [_cells(family, constraints) for family in families]
+    own, whole = np.full((2, len(people.splits)), -1, dtype=np.int64)
+    for f, family in enumerate(families):
+        if family.kind == OWN:
+            (own if own[family.split] < 0 else whole)[family.split] = f
+    path_starts, path, group_starts, groups = _paths(families, disclosure, free)
+    order = np.argsort(people.leaf, kind="stable")
+    ends = np.cumsum(people.leaf_sizes)
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    reached = [np.unique(people.leaf[split.members]) for split in people.splits]
+    spans = [(starts[held[0]], ends[held[-1]]) for held in reached] or [(0, people.n_people)]
+    n, none = people.n_people, np.full(len(people.leaf_nodes), -1, dtype=np.int64)
+    steps = np.arange(1, n + 1)
+    most = n * math.log(n) + n
+    scale = 2 ** min(FINEST, 61 - math.ceil(math.log2(most + 1)))
+    rounded = [0] + [round(value * scale) for value in (steps * np.log(steps)).tolist()]
+    zero = np.zeros(0, dtype=np.int64)
+    sizes = np.concatenate([zero, *(part[0] for part in parts)]).astype(np.int64)
+    return Board(
+        kinds=np.array([family.kind for family in families], dtype=np.int64),
+        nodes=np.array([family.split for family in families], dtype=np.int64),
+        own=own,
+        whole=whole,
+        first=np.cumsum([0] + [len(part[0]) for part in parts])[:-1].astype(np.int64),
+        n_groups=np.array([len(family.sizes) for family in families], dtype=np.int64),
+        cell_sizes=sizes,
+        steps=scale / np.maximum(sizes, 1),
+        open=np.concatenate([zero.astype(bool), *(part[1] for part in parts)]),
+        ratios=np.concatenate([zero.astype(np.float64), *(part[2] for part in parts)]),
+        allowances=constraints.tolerance * constraints.node_sizes,
+        path_starts=path_starts,
+        path=path,
+        group_starts=group_starts,
+        groups=groups,
+        person=np.repeat(order, people.sizes[order]).astype(np.int64),
+        leaf=people.leaf.astype(np.int64),
+        leaf_starts=starts,
+        spans=np.array(spans, dtype=np.int64),
+        labels=none if leaves.labels is None or not free else leaves.labels.astype(np.int64),
+        correct=none if leaves.correct is None or not free else leaves.correct.astype(np.int64),
+        table=np.array(rounded, dtype=np.int64),
+        scale=scale,
+        criterion=CODES[constraints.criterion],
+        divides=constraints.divides,
+        free=free,
+    )
+
+
+def set_up(board: Board, constraints: Constraints, classes: npt.NDArray[np.int64], n_classes: int) -> State:
+    """Return the state in which everybody has a class, the people in the order of the board.
+
+    Parameters
+    ----------
+    board : Board
+        The board.
+    constraints : Constraints
+        Those that it was laid out for.
+    classes : ndarray of int64, shape (n,)
+        Everybody's class.
+    n_classes : int
+        Number of classes.
+    """
+    x = np.zeros((len(board.leaf), n_classes), dtype=np.int64)
+    np.add.at(x, (board.person, classes), 1)
+    leaf_counts = np.zeros((len(board.leaf_starts) - 1, n_classes), dtype=np.int64)
+    np.add.at(leaf_counts, board.leaf, x)
+    counts = np.zeros((len(board.cell_sizes), n_classes), dtype=np.int32)
+    for family, first in zip(_families(constraints), board.first.tolist(), strict=True):
+        sums = np.zeros((len(family.sizes), n_classes), dtype=np.int32)
+        np.add.at(sums, family.group, x[family.members].astype(np.int32))
+        if family.kind in (THRESHOLD, ONE_VALUE):
+            one = np.cumsum(sums, axis=0, dtype=np.int32)[:-1] if family.kind == THRESHOLD else sums
+            sums = np.stack([one, sums.sum(axis=0, dtype=np.int32) - one], axis=1).reshape(-1, n_classes)
+        counts[first : first + len(sums)] = sums
+    squares = (counts.astype(np.int64) ** 2).sum(axis=1)
+    if board.criterion == 0:
+        purity = (squares * board.steps).astype(np.int64)
+    elif board.criterion == 1:
+        purity = board.table[counts].sum(axis=1) - board.table[board.cell_sizes]
+    else:
+        purity = counts.max(axis=1, initial=0).astype(np.int64) * board.scale
+    values = np.zeros(len(board.kinds), dtype=np.int64)
+    for f in np.flatnonzero((board.kinds == MULTIWAY) | (board.kinds == OWN)):
+        values[f] = purity[board.first[f] : board.first[f] + board.n_groups[f]].sum()
+    return State(classes.copy(), x, leaf_counts, counts, squares, purity, values)

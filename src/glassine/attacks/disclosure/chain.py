@@ -1,0 +1,267 @@
+"""The posterior by Markov chains: the classes of two people of a leaf are swapped, again and again.
+
+A swap keeps the class counts of the leaf. The pair is drawn evenly, so that the chain is symmetric on assignments of
+classes to people, and its stationary distribution is even on those that are worlds: moves that would break an internal
+constraint are rejected. A share of the moves are larger ones: two to four swaps at once among the people of one node,
+of which only the result is checked. Where class counts are unknown, half of the moves give one person another class,
+and moves that contradict the label or error rate of a leaf are rejected too.
+
+Under constraints such moves need not connect all worlds. Chains that are caught in different parts show in R-hat;
+parts that no chain started in do not show at all.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure.board import Board, State, lay_out, set_up
+from glassine.attacks.disclosure.convergence import batch_means, split_r_hat
+from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run, sample
+from glassine.attacks.disclosure.worlds import StartError, check_known
+
+__all__ = ["BATCHES", "Chains", "first_world", "run_chains"]
+
+Floats = npt.NDArray[np.float64]
+
+BATCHES = 20
+"""Batches of a chain; a chain's draws are a multiple of it."""
+
+SHORTEST_SWEEP = 50
+MANY_PEOPLE = 1000
+LARGER, LARGER_OF_FEW = 0.1, 0.4
+"""Share of the moves that are larger ones: more where a constraint can be about everybody, below 1,000 people."""
+
+HOTTEST, COOLING, STEPS, REHEATS = 0.3, 0.7, 30, 3
+"""Temperature of the search for a world in people of impurity; its factor a step; steps, and how often it restarts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chains:
+    """What the chains found.
+
+    Attributes
+    ----------
+    table, standard_errors : ndarray, shape (q, c)
+        Mean share of each class among the people of each quasi-identifier, and its standard error.
+    r_hat, effective_size : ndarray, shape (q, c)
+        R-hat, and number of independent draws that would give the standard error; NaN where the draws are all equal.
+    constant : ndarray of bool, shape (q, c)
+        Where all draws are equal.
+    accepted, accepted_larger : float
+        Share of the single and of the larger moves, of those that would change the table, that were accepted.
+    searched : int
+        Chains whose random start was no world, so that one was searched.
+    tables : ndarray of int64, shape (m, q, c)
+        The last world of each chain.
+    """
+
+    table: Floats
+    standard_errors: Floats
+    r_hat: Floats
+    effective_size: Floats
+    constant: npt.NDArray[np.bool_]
+    accepted: float
+    accepted_larger: float
+    searched: int
+    tables: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Run:
+    """What is kept of one chain."""
+
+    histograms: npt.NDArray[np.int32]
+    batches: npt.NDArray[np.int64]
+    tally: npt.NDArray[np.int64]
+    searched: bool
+    table: npt.NDArray[np.int64]
+
+
+def run_chains(
+    disclosure: Disclosure, *, n_chains: int = 4, draws: int = 500, burn_in: int = 100, thin: int = 1,
+    random_state: int | np.random.Generator | None = 0,
+) -> Chains:  # fmt: skip
+    """Run chains from different starts.
+
+    Parameters
+    ----------
+    disclosure : Disclosure
+        What the reader knows.
+    n_chains : int, default=4
+        Number of chains, at least 2. They run side by side on the cores that there are.
+    draws : int, default=500
+        Draws of each that are kept, a multiple of 20.
+    burn_in : int, default=100
+        Sweeps before the first draw; a sweep is one move for each person, at least 50.
+    thin : int, default=1
+        Sweeps from draw to draw.
+    random_state : int, Generator or None, default=0
+        Source of the moves.
+
+    Raises
+    ------
+    StartError
+        If no world is found to start from; names the worst node and candidate.
+    UndefinedMeasureError
+        If class totals are known without class counts.
+    """
+    check_known(disclosure)
+    board = lay_out(disclosure)
+    rngs = np.random.default_rng(random_state).spawn(n_chains)
+
+    def one(k: int) -> _Run:
+        return _chain(disclosure, board, k, rngs[k], draws, burn_in, thin)
+
+    with ThreadPoolExecutor(max_workers=min(n_chains, os.cpu_count() or 1)) as pool:
+        runs = list(pool.map(one, range(n_chains)))
+    return _summary(disclosure, runs, draws)
+
+
+def _chain(
+    disclosure: Disclosure, board: Board, k: int, rng: np.random.Generator, draws: int, burn_in: int, thin: int
+) -> _Run:
+    sizes, c = disclosure.people.sizes, len(disclosure.classes)
+    state, searched = first_world(disclosure, board, rng, from_estimate=k % 2 == 1)
+    offsets = np.concatenate([[0], np.cumsum(sizes + 1)]).astype(np.int64)
+    histograms = np.zeros((2, int(offsets[-1]), c), dtype=np.int32)
+    batches = np.zeros((BATCHES, len(sizes), c), dtype=np.int64)
+    parts, tally = np.zeros((MOST_PARTS, 4), dtype=np.int64), np.zeros(4, dtype=np.int64)
+    sweep, share = max(len(board.person), SHORTEST_SWEEP), _larger(board)
+    run(board, state, burn_in * sweep, share, -1.0, rng, parts, tally)
+    tally[:] = 0
+    sample(board, state, thin * sweep, share, rng, parts, tally, offsets, histograms, batches, draws)
+    return _Run(histograms=histograms, batches=batches, tally=tally, searched=searched, table=state.x)
+
+
+def _larger(board: Board) -> float:
+    return LARGER if len(board.person) >= MANY_PEOPLE else LARGER_OF_FEW
+
+
+def _summary(disclosure: Disclosure, runs: list[_Run], draws: int) -> Chains:
+    sizes = disclosure.people.sizes
+    halves = np.concatenate([run_.histograms for run_ in runs])
+    offsets = np.concatenate([[0], np.cumsum(sizes + 1)])
+    shape = (len(sizes), len(disclosure.classes))
+    r_hat, variance, constant = np.ones(shape), np.zeros(shape), np.ones(shape, dtype=bool)
+    for size in np.unique(sizes):
+        held = np.flatnonzero(sizes == size)
+        values = np.arange(size + 1)
+        own = halves[:, offsets[held][None, :] + values[:, None]]
+        r_hat[held] = split_r_hat(own)
+        pooled = own.sum(axis=0) / (len(runs) * draws)
+        shares = values[:, None, None] / size
+        mean = (pooled * shares).sum(axis=0)
+        variance[held] = (pooled * (shares - mean) ** 2).sum(axis=0)
+        constant[held] = pooled.max(axis=0) >= 1
+    sums = np.concatenate([run_.batches for run_ in runs])
+    mean, error = batch_means(sums, draws // BATCHES)
+    table, errors = mean / sizes[:, None], error / sizes[:, None]
+    total = float(len(runs) * draws)
+    varied = ~constant & (errors > 0)
+    effective = np.where(varied, np.minimum(variance / np.where(varied, errors, 1.0) ** 2, total), np.nan)
+    tally = np.sum([run_.tally for run_ in runs], axis=0)
+    return Chains(
+        table=table,
+        standard_errors=errors,
+        r_hat=np.where(constant, np.nan, r_hat),
+        effective_size=effective,
+        constant=constant,
+        accepted=float(tally[1] / max(tally[0], 1)),
+        accepted_larger=float(tally[3] / max(tally[2], 1)),
+        searched=sum(run_.searched for run_ in runs),
+        tables=np.stack([run_.table for run_ in runs]),
+    )
+
+
+def first_world(
+    disclosure: Disclosure, board: Board, rng: np.random.Generator, *, from_estimate: bool
+) -> tuple[State, bool]:
+    """Return a world to start from, and whether it had to be searched.
+
+    Classes are dealt out within every leaf, evenly or as the maximum-entropy estimate says. If the table breaks a
+    constraint, simulated annealing lowers the sum of all excesses to zero.
+
+    Parameters
+    ----------
+    disclosure : Disclosure
+        What the reader knows.
+    board : Board
+        Its board.
+    rng : Generator
+        Source of the classes and moves.
+    from_estimate : bool
+        Whether classes are dealt out as the estimate says.
+
+    Raises
+    ------
+    StartError
+        If the annealing ends without a world.
+    """
+    classes = _dealt(disclosure, board, rng, from_estimate)
+    state = set_up(board, disclosure.constraints, classes, len(disclosure.classes))
+    if not penalty(board, state) > 0:
+        return state, False
+    parts, tally = np.zeros((MOST_PARTS, 4), dtype=np.int64), np.zeros(4, dtype=np.int64)
+    moves = max(len(classes), 10 * SHORTEST_SWEEP)
+    for heat in range(REHEATS + 1):
+        # The first search cools at once: mostly few constraints are broken, and by little.
+        temperature = HOTTEST if heat else 0.0
+        for _ in range(STEPS):
+            run(board, state, moves, _larger(board), temperature, rng, parts, tally)
+            if not penalty(board, state) > 0:
+                return state, True
+            temperature = temperature * COOLING if temperature > 1e-4 else 0.0
+    broken = disclosure.constraints.violations(state.x)
+    named = f"the furthest off is {broken[0]}" if broken else "one is off by a rounding"
+    raise StartError(
+        f"no world was found to start from: after {(REHEATS + 1) * STEPS * moves:,} moves {len(broken)} constraints "
+        f"are broken, {named}. There may be no table of whole people that keeps all constraints: the assumed "
+        "criterion or candidates may be wrong.",
+        clashes=broken,
+    )
+
+
+def _dealt(
+    disclosure: Disclosure, board: Board, rng: np.random.Generator, from_estimate: bool
+) -> npt.NDArray[np.int64]:
+    """Return a class for each person, in the order of the board, that agrees with the leaves."""
+    out = np.empty(len(board.person), dtype=np.int64)
+    for leaf in range(len(board.leaf_starts) - 1):
+        first, last = int(board.leaf_starts[leaf]), int(board.leaf_starts[leaf + 1])
+        counts = _leaf_counts(disclosure, leaf, last - first, rng)
+        hand = np.repeat(np.arange(len(counts)), counts)
+        if not from_estimate or (counts > 0).sum() < 2:
+            out[first:last] = rng.permutation(hand)
+            continue
+        shares = np.maximum(disclosure.quasi_probabilities[board.person[first:last]], 1e-6)
+        # Of the people in turn, each takes a class by its share, among the classes that are left.
+        left = counts.copy()
+        for i in rng.permutation(last - first):
+            weight = np.cumsum(shares[i] * left / np.maximum(counts, 1))
+            c = int(np.searchsorted(weight, rng.random() * weight[-1], side="right"))
+            out[first + i] = c
+            left[c] -= 1
+    return out
+
+
+def _leaf_counts(disclosure: Disclosure, leaf: int, size: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return class counts of a leaf that agree with what is told of it."""
+    leaves, c = disclosure.leaves, len(disclosure.classes)
+    if leaves.counts is not None:
+        return np.asarray(leaves.counts[leaf], dtype=np.int64)
+    label = 0 if leaves.labels is None else int(leaves.labels[leaf])
+    others = rng.permutation([k for k in range(c) if k != label])
+    out = np.zeros(c, dtype=np.int64)
+    order = [label, *others.tolist()]
+    if leaves.correct is not None:
+        out[label] = int(leaves.correct[leaf])
+        order = others.tolist()
+    for i in range(size - int(out.sum())):
+        out[order[i % len(order)]] += 1
+    return out

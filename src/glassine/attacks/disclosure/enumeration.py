@@ -1,0 +1,244 @@
+"""The posterior by enumeration: every world of a small instance, from the leaves upwards.
+
+The tables of each leaf are listed first. At each internal node, deepest first, the tables of its branches are
+combined, and those that break one of its constraints are dropped: a constraint concerns nobody outside its node. Nodes
+without candidates combine nothing, so that what is independent is never multiplied out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure.constraints import Constraints
+from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.slacks import MULTIWAY, THRESHOLD
+from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, check_known, log_weights
+from glassine.errors import CountingLimitError
+from glassine.learners.impurity import impurity, split_information
+
+__all__ = ["Enumeration", "enumerate_worlds"]
+
+Floats = npt.NDArray[np.float64]
+Tables = npt.NDArray[np.int16]
+
+AT_ONCE = 20_000
+"""Tables that are checked together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """All tables of some quasi-identifiers that nothing so far excludes.
+
+    Attributes
+    ----------
+    members : ndarray of intp, shape (m,)
+        The quasi-identifiers.
+    tables : ndarray of int16, shape (k, m, c)
+        Their tables.
+    """
+
+    members: npt.NDArray[np.intp]
+    tables: Tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Enumeration:
+    """The posterior over all worlds.
+
+    Attributes
+    ----------
+    table : ndarray, shape (q, c)
+        P(class | quasi-identifier).
+    n_worlds : int
+        Number of tables.
+    log_assignments : float
+        Natural logarithm of the number of assignments of classes to people.
+    possible : ndarray of bool, shape (q, c)
+        Which cells are positive in some world.
+    """
+
+    table: Floats
+    n_worlds: int
+    log_assignments: float
+    possible: npt.NDArray[np.bool_]
+
+
+def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> Enumeration:
+    """Return the posterior by listing every world.
+
+    Parameters
+    ----------
+    disclosure : Disclosure
+        What the reader knows.
+    most_worlds : int, default=200,000
+        Most tables that are held at once for the people of one node.
+
+    Raises
+    ------
+    CountingLimitError
+        If there are more tables at a node.
+    NoWorldError
+        If there is no world; names the node and the candidate.
+    UndefinedMeasureError
+        If class totals are known without class counts.
+    """
+    check_known(disclosure)
+    people, constraints = disclosure.people, disclosure.constraints
+    c = len(disclosure.classes)
+    blocks = [_leaf_block(disclosure, leaf, most_worlds) for leaf in range(len(people.leaf_nodes))]
+    place = people.leaf.copy()
+    for v in reversed(range(len(people.splits))):
+        families = np.flatnonzero(constraints.families.splits == v)
+        if not len(families):
+            continue
+        split = people.splits[v]
+        parts = np.unique(place[split.members])
+        merged = _product([blocks[i] for i in parts], split.node, most_worlds)
+        blocks[int(parts[0])] = _filtered(constraints, merged, v, families)
+        place[merged.members] = parts[0]
+    table, possible = np.zeros((len(people.sizes), c)), np.zeros((len(people.sizes), c), dtype=bool)
+    n_worlds, log_assignments = 1, 0.0
+    for i in np.unique(place):
+        block = blocks[int(i)]
+        logs = log_weights(block.tables, people.sizes[block.members])
+        weights = np.exp(logs - logs.max())
+        mean = np.tensordot(weights, block.tables, axes=(0, 0)) / weights.sum()
+        table[block.members] = mean / people.sizes[block.members][:, None]
+        possible[block.members] = (block.tables > 0).any(axis=0)
+        n_worlds *= len(block.tables)
+        log_assignments += float(logs.max()) + math.log(float(weights.sum()))
+    return Enumeration(table=table, n_worlds=n_worlds, log_assignments=log_assignments, possible=possible)
+
+
+def _too_many(where: str, needed: int, limit: int) -> CountingLimitError:
+    return CountingLimitError(
+        f"{where} has up to {needed:,} tables of people and classes, more than most_worlds={limit:,}. Raise the limit, "
+        'or take method="chain".',
+        max_steps=limit,
+    )
+
+
+def _rows(n: int, capacity: npt.NDArray[np.int64]) -> Tables:
+    """Return all ways to give n people one of the classes, none more often than its capacity, shape (k, c)."""
+    if len(capacity) == 1:
+        return np.full((int(n <= capacity[0]), 1), n, dtype=np.int16)
+    out = []
+    for first in range(min(n, int(capacity[0])) + 1):
+        rest = _rows(n - first, capacity[1:])
+        out.append(np.hstack([np.full((len(rest), 1), first, dtype=np.int16), rest]))
+    return np.concatenate(out)
+
+
+def _leaf_block(disclosure: Disclosure, leaf: int, most_worlds: int) -> Block:
+    """Return the tables of one leaf."""
+    people, leaves = disclosure.people, disclosure.leaves
+    members = np.flatnonzero(people.leaf == leaf)
+    name = f"the leaf at node {people.leaf_nodes[leaf]}"
+    size, c = int(people.sizes[members].sum()), len(disclosure.classes)
+    capacity = np.full(c, size, dtype=np.int64)
+    if leaves.counts is not None:
+        capacity = leaves.counts[leaf].astype(np.int64)
+    tables = np.zeros((1, 0, c), dtype=np.int16)
+    for q in members:
+        n = int(people.sizes[q])
+        ways = math.comb(n + int((capacity > 0).sum()) - 1, n)
+        if ways > most_worlds or n > np.iinfo(np.int16).max:
+            raise _too_many(name, ways, most_worlds)
+        rows = _rows(n, capacity)
+        if len(tables) * len(rows) > 5 * most_worlds:
+            raise _too_many(name, len(tables) * len(rows), most_worlds)
+        left = np.repeat(tables, len(rows), axis=0)
+        tables = np.concatenate([left, np.tile(rows, (len(tables), 1))[:, None]], axis=1)
+        tables = tables[(tables.sum(axis=1) <= capacity).all(axis=1)]
+    tables = tables[agrees_with_leaves(leaves, tables.sum(axis=1, dtype=np.int64), leaf)]
+    if len(tables) > most_worlds:
+        raise _too_many(name, len(tables), most_worlds)
+    if not len(tables):
+        raise NoWorldError(
+            f"no table of whole people agrees with what {name} tells. Check its counts and error rate.", clashes=()
+        )
+    return Block(members=members, tables=tables)
+
+
+def _product(blocks: list[Block], node: int, most_worlds: int) -> Block:
+    """Return all combinations of the tables of several blocks."""
+    needed = math.prod(len(block.tables) for block in blocks)
+    if needed > most_worlds:
+        raise _too_many(f"node {node}", needed, most_worlds)
+    tables = blocks[0].tables
+    for block in blocks[1:]:
+        k = len(tables)
+        left = np.repeat(tables, len(block.tables), axis=0)
+        tables = np.concatenate([left, np.tile(block.tables, (k, 1, 1))], axis=1)
+    return Block(members=np.concatenate([block.members for block in blocks]), tables=tables)
+
+
+def _filtered(constraints: Constraints, block: Block, v: int, families: npt.NDArray[np.intp]) -> Block:
+    """Return the tables of a block that satisfy the constraints of one node."""
+    place = np.full(len(constraints.people.sizes), -1, dtype=np.intp)
+    place[block.members] = np.arange(len(block.members))
+    allowance = constraints.allowance()[families]
+    slacks, at = np.empty((len(block.tables), len(families))), np.empty((len(block.tables), len(families)), dtype=int)
+    for first in range(0, len(block.tables), AT_ONCE):
+        rows = slice(first, first + AT_ONCE)
+        some = block.tables[rows].astype(np.int64)
+        chosen, whole = _own_terms(constraints, some, v, place)
+        for k, f in enumerate(families):
+            slacks[rows, k], at[rows, k] = _slack(constraints, some, int(f), place, chosen, whole)
+    broken = slacks < -allowance
+    kept = ~broken.any(axis=1)
+    if not kept.any():
+        worst = int(broken.sum(axis=0).argmax())
+        clash = constraints.clash(int(families[worst]), int(np.bincount(at[broken[:, worst], worst]).argmax()))
+        raise NoWorldError(
+            f"no table of whole people agrees with the leaves if every split was the best by {constraints.criterion}: "
+            f"{clash} excludes {int(broken[:, worst].sum()):,} of the {len(broken):,} tables of the node's people, "
+            "other candidates the rest. The learner used another criterion or looked at fewer candidates: mend the "
+            "adversary.",
+            clashes=(clash,),
+        )
+    return Block(members=block.members, tables=block.tables[kept])
+
+
+def _own_terms(
+    constraints: Constraints, tables: npt.NDArray[np.int64], v: int, place: npt.NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """Return E(T) and H of one split for each table, in people."""
+    split = constraints.people.splits[v]
+    some = tables[:, place[split.members]]
+    chosen = np.zeros(len(tables))
+    for b in np.unique(split.branch):
+        chosen += impurity(some[:, split.branch == b].sum(axis=1), constraints.criterion)
+    return chosen, impurity(some.sum(axis=1), constraints.criterion)
+
+
+def _slack(
+    constraints: Constraints, tables: npt.NDArray[np.int64], f: int, place: npt.NDArray[np.intp], chosen: Floats,
+    whole: Floats,
+) -> tuple[Floats, npt.NDArray[np.intp]]:  # fmt: skip
+    """Return the least slack of one family for each table, and at which candidate it is."""
+    families = constraints.families
+    first, last = int(families.families[f]), int(families.families[f + 1])
+    starts = families.groups[first:last] - families.groups[first]
+    sums = np.add.reduceat(tables[:, place[families.members(f)]], starts, axis=1)
+    total, kind, sizes = sums.sum(axis=1, keepdims=True), families.kinds[f], families.sizes[first:last]
+    if kind == MULTIWAY:
+        parts, branch_sizes = sums[:, None], sizes[None]
+    else:
+        one = np.cumsum(sums, axis=1)[:, :-1] if kind == THRESHOLD else sums
+        parts = np.stack([one, total - one], axis=2)
+        own = np.cumsum(sizes)[:-1] if kind == THRESHOLD else sizes
+        branch_sizes = np.stack([own, sizes.sum() - own], axis=1)
+    left = impurity(parts, constraints.criterion).sum(axis=2)
+    slack = left - chosen[:, None]
+    if constraints.divides:
+        ratio = split_information(branch_sizes) / constraints.divisors[families.splits[f]]
+        slack = left - whole[:, None] + ratio * (whole - chosen)[:, None]
+    if kind != MULTIWAY:
+        slack[:, branch_sizes.min(axis=1) < constraints.smallest] = np.inf
+    at = slack.argmin(axis=1)
+    return slack[np.arange(len(slack)), at], at

@@ -1,0 +1,209 @@
+"""``glassine disclose``: what the reader of a tree learns of everybody's sensitive attribute."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassine.cli.options import DomainOption, JsonOption, ModelArgument, SmallOption, TrustOption
+from glassine.cli.progress import progress as shown_progress
+from glassine.cli.reading import input_files, load, read_domain, read_frame
+from glassine.cli.writing import check_outputs, print_value
+from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure import Adversary
+    from glassine.domain import Domain
+    from glassine.findings import InputFile
+    from glassine.findings.disclosure import DisclosureFinding
+    from glassine.models import DecisionTree
+
+__all__ = ["disclose_command"]
+
+SCHEMA = "glassine.disclose/1"
+
+LEAVES = {"counts": "leaf_counts", "error-rates": "error_rates", "labels": "labels_only"}
+CRITERIA = ("gini", "entropy", "gain-ratio", "misclassification")
+
+
+def disclose_command(
+    model: ModelArgument,
+    quasi: Annotated[
+        Path, typer.Option("--quasi", help="The training records' quasi-identifiers, CSV or Parquet: one row a person.")
+    ],
+    sensitive: Annotated[str, typer.Option("--sensitive", help="The attribute that the tree predicts.")],
+    domain: DomainOption = None,
+    leaves: Annotated[
+        str, typer.Option("--leaves", help="What leaves tell: counts, error-rates or labels.")
+    ] = "counts",
+    criterion: Annotated[
+        str, typer.Option("--criterion", help="How splits were selected: gini, entropy, gain-ratio, misclassification.")
+    ] = "gini",
+    internal_nodes: Annotated[
+        bool,
+        typer.Option("--internal-nodes/--no-internal-nodes", help="Whether the reader uses that splits were the best."),
+    ] = True,
+    same_attribute: Annotated[
+        bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only (max_features).")
+    ] = False,
+    min_samples_leaf: Annotated[
+        int | None, typer.Option("--min-samples-leaf", help="Fewest records of a branch that the learner allowed.")
+    ] = None,
+    truth: Annotated[
+        bool | None,
+        typer.Option("--truth/--no-truth", help="Compare with the sensitive column; by default if there is one."),
+    ] = None,
+    remedies: Annotated[
+        bool, typer.Option("--remedies", help="Try what can be done against it; needs the sensitive column.")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the starts of a search, and of private trees.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
+    ] = None,
+    as_json: JsonOption = False,
+    trust_pickle: TrustOption = False,
+    show_small_counts: SmallOption = False,
+) -> None:
+    """Tell what a tree discloses of a sensitive attribute to a reader who knows everybody's quasi-identifiers.
+
+    Exit status: 0 when it was measured, 2 for bad input or assumptions that contradict the tree.
+    """
+    from glassine.attacks.disclosure import infer_sensitive
+    from glassine.policy import Policy
+    from glassine.report.disclosing import describe_disclosure
+    from glassine.suppression import Suppression
+
+    check_outputs([output], [model, domain, quasi])
+    if seed < 0:
+        raise InvalidParameterError(f"--seed must be at least 0, got {seed}.")
+    known = read_domain(domain)
+    # What is wrong with the options is told before anything is read.
+    reader = _adversary(leaves, criterion, internal_nodes, same_attribute, min_samples_leaf, known)
+    tree = _tree(model, known, trust_pickle)
+    people = _people(quasi, tree, sensitive, known, truth is True or remedies, truth is not False)
+    with shown_progress(quiet=as_json) as display:
+        display.stage("reading the tree")
+        found = infer_sensitive(
+            tree, people.frame, sensitive, reader, random_state=seed, progress=lambda stage: display.stage(stage)
+        )
+        if people.truth is not None:
+            from glassine.attacks.disclosure.remedies import class_tables
+
+            class_tables(found, people.truth)
+        table = None
+        if remedies:
+            from glassine.attacks.disclosure.remedies import measure_remedies
+
+            table = measure_remedies(
+                tree,
+                people.frame,
+                people.truth,
+                adversary=reader,
+                domain=known,
+                random_state=seed,
+                progress=lambda stage: display.stage(stage),
+            )
+    shown = Suppression(0 if show_small_counts else Policy().suppress_below)
+    compared = None if truth is False else people.truth
+    finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table)
+    inputs = input_files(model=model, domain=domain, quasi=quasi)
+    _write(finding, inputs, output, as_json, model.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _People:
+    """The people's quasi-identifiers, and their classes if they are known."""
+
+    frame: Any
+    truth: Any
+
+
+def _adversary(
+    leaves: str, criterion: str, internal: bool, same: bool, smallest: int | None, domain: Domain | None
+) -> Adversary:
+    from glassine.attacks.disclosure import Adversary
+    from glassine.domain import Category
+
+    for name, value, options in (("--leaves", leaves, tuple(LEAVES)), ("--criterion", criterion, CRITERIA)):
+        if value not in options:
+            raise InvalidParameterError(f"{name} must be one of {', '.join(options)}, got {value!r}. Name one.")
+    attributes = {} if domain is None else {name: domain[name] for name in domain}
+    told: Any = {"leaves": LEAVES[leaves], "criterion": criterion.replace("-", "_")}
+    return Adversary(
+        **told,
+        internal_nodes=internal,
+        candidates="same_attribute" if same else "all_attributes",
+        categories=tuple(name for name, attribute in attributes.items() if isinstance(attribute, Category)),
+        min_samples_leaf=smallest,
+    )
+
+
+def _tree(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree:
+    from glassine.models import DecisionTree
+
+    read = load(path, domain, trust_pickle)
+    if not isinstance(read, DecisionTree):
+        raise UnsupportedModelError("disclosure is measured for decision trees, got a rule list. Give a tree.")
+    if read.classes is None:
+        raise UndefinedMeasureError("the tree predicts a number, so that it discloses no class. Give a classifier.")
+    return read
+
+
+def _people(
+    path: Path, tree: DecisionTree, sensitive: str, domain: Domain | None, needed: bool, wanted: bool
+) -> _People:
+    """Return the quasi-identifiers without the sensitive column, and that column in the classes' own type."""
+    from glassine.domain import OneOf
+
+    texts: dict[str, list[str]] = {}
+    for literal in tree.literals:
+        if isinstance(literal, OneOf) and literal.values and all(isinstance(value, str) for value in literal.values):
+            texts.setdefault(literal.attribute, []).extend(str(value) for value in literal.values)
+    written = [name for name in tree.classes or () if isinstance(name, str)]
+    if written:
+        texts[sensitive] = written
+    frame = read_frame(path, domain, texts=texts)
+    if not len(frame):
+        raise InvalidDataError(f"{path} has no rows. Give the training records' quasi-identifiers, one row a person.")
+    if sensitive not in frame.columns:
+        if needed:
+            raise InvalidDataError(
+                f"{path} lacks the sensitive column {sensitive!r}. Add it, or leave out --truth and --remedies."
+            )
+        return _People(frame=frame, truth=None)
+    values = frame[sensitive].to_list() if wanted or needed else None
+    if values is not None and written:
+        values = [None if value is None else str(value) for value in values]
+    return _People(frame=frame.drop(sensitive), truth=None if values is None else _column(values))
+
+
+def _column(values: list[Any]) -> Any:
+    """Return values as an array that keeps their types."""
+    import numpy as np
+
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _write(
+    finding: DisclosureFinding, inputs: tuple[InputFile, ...], output: Path | None, as_json: bool, name: str
+) -> None:
+    from glassine import __version__
+    from glassine.files import write_json, write_text
+    from glassine.report.disclosure import render_disclosure_html, render_disclosure_text
+
+    files = [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs]
+    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **asdict(finding)}
+    text = render_disclosure_text(finding)
+    if output is not None and output.suffix == ".json":
+        write_json(plain, output)
+    elif output is not None and output.suffix == ".txt":
+        write_text(text, output)
+    elif output is not None:
+        title = f"What {name} discloses of {finding.sensitive}"
+        write_text(render_disclosure_html(finding, title=title, inputs=inputs), output)
+    print_value(plain if as_json else text + (f"\nReport: {output}\n" if output else ""), as_json)

@@ -1,0 +1,161 @@
+"""What the reader of a tree learns of a sensitive attribute, as findings show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glassine.attacks.outcome import Count
+
+__all__ = ["DisclosureFinding", "ExposedPerson", "ReaderFinding", "RemedyFinding", "TruthFinding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderFinding:
+    """What one reader concludes.
+
+    Attributes
+    ----------
+    reader : str
+        What the reader uses.
+    entropy : float
+        Entropy left, in nats a person.
+    certain : Count
+        People of whom one class has a probability of at least 0.99.
+    d_overall, guess_rate : float or None
+        Distance to the truth in nats, and share of right guesses, where the truth is known.
+    """
+
+    reader: str
+    entropy: float
+    certain: Count
+    d_overall: float | None = None
+    guess_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExposedPerson:
+    """A person of whom little is left open.
+
+    Attributes
+    ----------
+    row : int
+        Row number, from 0.
+    probability : float
+        Probability of the most probable class.
+    """
+
+    row: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthFinding:
+    """D_individual, the distance of the estimate to the truth, in nats: small means disclosed.
+
+    Attributes
+    ----------
+    mean, lower, median, upper : float
+        D_overall, and the quartiles over the people.
+    disclosed : Count
+        People with less than a tenth of a nat.
+    """
+
+    mean: float
+    lower: float
+    median: float
+    upper: float
+    disclosed: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemedyFinding:
+    """A way to publish the tree, what it discloses and how accurate it is.
+
+    Attributes
+    ----------
+    name, kind : str
+        What is done, and of which kind it is.
+    status : str
+        ``optimal``, ``local``, ``closed form`` or ``not measured``.
+    reason : str or None
+        Why there are no figures, or why the internal nodes were not used.
+    n_leaves, entropy, d_overall, accuracy : float or None
+        Its figures.
+    internal_nodes : bool
+        Whether the reader used the internal nodes.
+    """
+
+    name: str
+    kind: str
+    status: str
+    reason: str | None = None
+    n_leaves: float | None = None
+    entropy: float | None = None
+    d_overall: float | None = None
+    accuracy: float | None = None
+    internal_nodes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureFinding:
+    """What the reader of a tree learns of everybody's sensitive attribute; small counts are hidden.
+
+    Attributes
+    ----------
+    sensitive : str
+        The attribute.
+    n_people, n_quasi_identifiers, n_leaves : Count
+        People, their distinct quasi-identifiers, and the leaves that hold them.
+    n_classes : int
+        Classes of the attribute.
+    knowledge : str
+        What the reader is taken to know.
+    status : str
+        ``optimal`` or ``local``.
+    gap : float
+        Nats a person by which an estimate could leave more open.
+    learned_mean, learned_most : float
+        What the reader learns beyond the class distribution, in nats: over all people, and of one person at most.
+    readers : tuple of ReaderFinding
+        The reader of the class distribution, of the leaves, and of everything.
+    truth : TruthFinding or None
+        D_individual, where the truth is known.
+    exposed : tuple of ExposedPerson
+        The most exposed people.
+    k : Count
+        People of the smallest leaf.
+    distinct_l, entropy_l, alpha, t : float
+        l-diversity, largest share of a class, and t-closeness of the leaves, each of the worst leaf.
+    n_internal, n_active : int
+        Internal constraints, and those that shape the estimate.
+    active : tuple of str
+        Some of them, by node and candidate; empty where small counts are hidden.
+    notes : tuple of str
+        Which knowledge was left out, and why.
+    remedies : tuple of RemedyFinding
+        Empty unless they were asked for.
+    """
+
+    sensitive: str
+    n_people: Count
+    n_quasi_identifiers: Count
+    n_leaves: Count
+    n_classes: int
+    knowledge: str
+    status: str
+    gap: float
+    learned_mean: float
+    learned_most: float
+    readers: tuple[ReaderFinding, ...]
+    truth: TruthFinding | None
+    exposed: tuple[ExposedPerson, ...]
+    k: Count
+    distinct_l: float
+    entropy_l: float
+    alpha: float
+    t: float
+    n_internal: int
+    n_active: int
+    active: tuple[str, ...]
+    notes: tuple[str, ...]
+    remedies: tuple[RemedyFinding, ...] = ()

@@ -1,0 +1,139 @@
+"""Disclosure of a sensitive attribute as a finding: aggregates and row numbers, small counts hidden."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure import Disclosure
+from glassine.attacks.disclosure.anonymity import anonymity
+from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
+from glassine.findings.disclosure import DisclosureFinding, ExposedPerson, ReaderFinding, RemedyFinding, TruthFinding
+from glassine.suppression import Suppression
+
+__all__ = ["describe_disclosure"]
+
+MOST_EXPOSED = 10
+DISCLOSED = 0.1
+"""D_individual, in nats, below which a person's class counts as disclosed."""
+SHOWN_ACTIVE = 5
+
+
+def describe_disclosure(
+    found: Disclosure,
+    sensitive: str,
+    shown: Suppression,
+    *,
+    truth: npt.ArrayLike | None = None,
+    remedies: RemedyTable | None = None,
+) -> DisclosureFinding:
+    """Return an estimate as a finding.
+
+    Parameters
+    ----------
+    found : Disclosure
+        The estimate.
+    sensitive : str
+        Name of the sensitive attribute.
+    shown : Suppression
+        How small counts are shown.
+    truth : array-like, shape (n,), optional
+        Everybody's class.
+    remedies : RemedyTable, optional
+        What was tried against it.
+    """
+    n = found.people.n_people
+    gained = _gained(found)
+    worst = anonymity(found).worst()
+    return DisclosureFinding(
+        sensitive=sensitive,
+        n_people=shown.count(n),
+        n_quasi_identifiers=shown.count(len(found.people.sizes)),
+        n_leaves=len(found.people.leaf_nodes),
+        n_classes=len(found.classes),
+        knowledge=found.adversary.describe(),
+        status=found.status,
+        gap=found.gap,
+        learned_mean=_rounded(float(found.people.sizes @ gained) / n, shown),
+        learned_most=_rounded(float(gained.max()), shown),
+        readers=tuple(
+            ReaderFinding(
+                reader=reader.reader,
+                entropy=_rounded(reader.entropy, shown),
+                certain=shown.rough(reader.certain),
+                d_overall=None if reader.d_overall is None else _rounded(reader.d_overall, shown),
+                guess_rate=None if reader.guess_rate is None else _share(reader.guess_rate, n, shown),
+            )
+            for reader in found.compare(truth)
+        ),
+        truth=None if truth is None else _truth(found, truth, shown),
+        exposed=tuple(
+            ExposedPerson(row=row, probability=_certainty(probability, shown))
+            for row, probability in found.most_exposed(MOST_EXPOSED)
+        ),
+        k=shown.count(int(worst["k"])),
+        distinct_l=worst["distinct_l"],
+        entropy_l=_rounded(worst["entropy_l"], shown),
+        alpha=_certainty(worst["alpha"], shown),
+        t=_share(worst["t"], n, shown),
+        n_internal=found.counts.internal,
+        n_active=found.counts.active,
+        # A candidate names a threshold between two records.
+        active=() if shown.below else tuple(map(str, found.active[:SHOWN_ACTIVE])),
+        notes=found.notes,
+        remedies=() if remedies is None else tuple(_remedy(row, n, shown) for row in remedies.rows),
+    )
+
+
+def _gained(found: Disclosure) -> npt.NDArray[np.float64]:
+    """Return what the reader learns of each quasi-identifier: the divergence of estimate from class distribution."""
+    estimate, marginal = found.quasi_probabilities, found.marginal
+    held = estimate > 0
+    ratio = np.where(held, estimate, 1.0) / np.where(held, marginal, 1.0)
+    return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
+
+
+def _truth(found: Disclosure, truth: npt.ArrayLike, shown: Suppression) -> TruthFinding:
+    distances = found.d_individual(truth)
+    lower, median, upper = (_rounded(float(value), shown) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
+    return TruthFinding(
+        mean=_rounded(float(distances.mean()), shown),
+        lower=lower,
+        median=median,
+        upper=upper,
+        disclosed=shown.rough(int((distances < DISCLOSED).sum())),
+    )
+
+
+def _remedy(row: Remedy, n: int, shown: Suppression) -> RemedyFinding:
+    return RemedyFinding(
+        name=row.name,
+        kind=row.kind,
+        status=row.status,
+        reason=row.reason,
+        n_leaves=row.n_leaves,
+        entropy=None if row.entropy is None else _rounded(row.entropy, shown),
+        d_overall=None if row.d_overall is None else _rounded(row.d_overall, shown),
+        accuracy=None if row.accuracy is None else _share(row.accuracy, n, shown),
+        internal_nodes=row.internal_nodes,
+    )
+
+
+def _certainty(probability: float, shown: Suppression) -> float:
+    """Return a probability down to a twentieth; 1, up to the precision of the solver, stays 1."""
+    return shown.share(1.0 if probability > 1 - 1e-9 else probability)
+
+
+def _rounded(value: float, shown: Suppression) -> float:
+    """Return nats to two digits where small counts are hidden."""
+    return round(value, 2) + 0.0 if shown.below else value
+
+
+def _share(value: float, n: int, shown: Suppression) -> float:
+    """Return a share of the people, too coarse to solve for a small count."""
+    if not shown.below:
+        return value
+    unit = max(0.01, shown.below / n)
+    return min(1.0, round(math.floor(value / unit + 1e-9) * unit, 4))

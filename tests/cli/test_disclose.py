@@ -1,0 +1,227 @@
+"""``glassine disclose``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import Category, Domain, Integer, MultiwayTreeClassifier, write_model
+from tests.cli.running import Run
+
+COMMAND = ("disclose", "tree.json", "--quasi", "people.csv", "--sensitive", "level")
+
+
+def records(n: int = 240, *, levels: tuple[str, ...] = ("low", "high")) -> pl.DataFrame:
+    """Return people whose level depends on age and town, with some noise."""
+    rng = np.random.default_rng(0)
+    age, town = rng.integers(18, 60, n), rng.choice(["a", "b", "c"], n)
+    high = (age > 40) ^ (town == "a") ^ (rng.random(n) < 0.15)
+    level = np.where(high, levels[-1], rng.choice(levels[:-1], n))
+    return pl.DataFrame({"age": age, "town": town, "level": level})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Make a folder of a tree, the people it was learnt from, and their domain."""
+    frame = records()
+    tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame.drop("level"), frame["level"].to_numpy())
+    write_model(tree.model_, tmp_path / "tree.json")
+    frame.write_csv(tmp_path / "people.csv")
+    Domain({"age": Integer(18, 60, thresholds=(30, 40)), "town": Category(("a", "b", "c"))}).to_json(
+        tmp_path / "domain.json"
+    )
+    return tmp_path
+
+
+def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
+    done = run(*COMMAND, "-o", "page.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "nats a person about level" in " ".join(done.out.split())
+    assert "The leaves and the internal nodes" in done.out
+    assert "the global optimum" in done.out
+    assert "Report: page.html" in done.out
+    page = (folder / "page.html").read_text()
+    assert "people.csv" in page
+    assert "What can be done" not in page
+
+
+def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> None:
+    from glassine import infer_sensitive
+    from glassine.models.formats import load_model
+
+    plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
+    assert plain["schema"] == "glassine.disclose/1"
+    frame = records()
+    found = infer_sensitive(load_model(folder / "tree.json"), frame, "level")
+    assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy, abs=1e-9)
+    assert plain["truth"]["mean"] == pytest.approx(found.d_overall(frame["level"].to_numpy()), abs=1e-9)
+    least, best = plain["readers"][0]["entropy"], plain["readers"][-1]["entropy"]
+    assert plain["learned_mean"] == pytest.approx(least - best, abs=1e-6)
+    assert plain["learned_most"] >= plain["learned_mean"]
+    assert plain["n_people"] == 240
+    assert [file["role"] for file in plain["inputs"]] == ["model", "quasi"]
+
+
+def test_without_the_sensitive_column_there_is_no_truth(folder: Path, run: Run) -> None:
+    records().drop("level").write_csv(folder / "people.csv")
+    done = run(*COMMAND, cwd=folder)
+    assert done.status == 0, done.err
+    assert "D_overall" not in done.out
+    done = run(*COMMAND, "--truth", cwd=folder)
+    assert done.status == 2
+    assert "lacks the sensitive column 'level'" in done.err
+
+
+def test_the_truth_can_be_left_out(folder: Path, run: Run) -> None:
+    plain = json.loads(run(*COMMAND, "--no-truth", "--json", cwd=folder).out)
+    assert plain["truth"] is None
+    assert all(reader["d_overall"] is None for reader in plain["readers"])
+
+
+def test_readers_who_are_told_less_learn_less(folder: Path, run: Run) -> None:
+    left = [
+        json.loads(run(*COMMAND, *options, "--json", cwd=folder).out)["readers"][-1]["entropy"]
+        for options in ((), ("--no-internal-nodes",), ("--leaves", "labels", "--no-internal-nodes"))
+    ]
+    assert left == sorted(left)
+    assert left[2] > left[0] + 0.1
+
+
+def test_small_counts_are_hidden(tmp_path: Path, run: Run) -> None:
+    frame = pl.DataFrame({"town": ["a", "a", "a", "b", "b"], "level": [0, 0, 1, 1, 1]})
+    tree = MultiwayTreeClassifier().fit(frame.select("town"), frame["level"].to_numpy())
+    write_model(tree.model_, tmp_path / "tree.json")
+    frame.write_csv(tmp_path / "people.csv")
+    plain = json.loads(run(*COMMAND, "--json", cwd=tmp_path).out)
+    assert plain["n_people"] == plain["k"] == "<10"
+    assert plain["active"] == []
+    # Three people, of whom two have class 0: two thirds would tell it.
+    assert {person["probability"] for person in plain["exposed"]} == {1.0, 0.65}
+    assert all(set(person) == {"row", "probability"} for person in plain["exposed"])
+    shown = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=tmp_path).out)
+    assert (shown["n_people"], shown["k"]) == (5, 2)
+
+
+def test_outputs_by_their_ending(folder: Path, run: Run) -> None:
+    for name in ("a.json", "a.txt", "a.html"):
+        assert run(*COMMAND, "-o", name, cwd=folder).status == 0
+    assert json.loads((folder / "a.json").read_text())["sensitive"] == "level"
+    assert (folder / "a.txt").read_text().startswith("Who reads the tree")
+    assert (folder / "a.html").read_text().lstrip().startswith("<!DOCTYPE html>")
+
+
+def test_remedies_are_printed_and_drawn(folder: Path, run: Run) -> None:
+    done = run(*COMMAND, "--remedies", "--domain", "domain.json", "-o", "page.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "private tree, epsilon 1" in done.out.lower()
+    page = (folder / "page.html").read_text()
+    assert 'id="trade-title"' in page
+    plain = json.loads(run(*COMMAND, "--remedies", "--json", cwd=folder).out)
+    by_kind = {row["kind"]: row for row in plain["remedies"]}
+    assert by_kind["none"]["d_overall"] <= by_kind["merge"]["d_overall"]
+    assert by_kind["private"]["status"] == "not measured"
+    assert "domain" in by_kind["private"]["reason"]
+
+
+def test_remedies_need_the_truth(folder: Path, run: Run) -> None:
+    records().drop("level").write_csv(folder / "people.csv")
+    done = run(*COMMAND, "--remedies", cwd=folder)
+    assert done.status == 2
+    assert "--remedies" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--leaves", "all"), "--leaves must be one of counts, error-rates, labels"),
+        (("--criterion", "chi2"), "--criterion must be one of gini"),
+        (("--seed", "-1"), "--seed must be at least 0"),
+        (("--min-samples-leaf", "0"), "min_samples_leaf must be"),
+        (("--domain", "absent.json"), "absent.json"),
+        (("-o", "people.csv"), "read or written already"),
+    ],
+)
+def test_bad_options_are_one_line(folder: Path, run: Run, options: tuple[str, ...], said: str) -> None:
+    done = run(*COMMAND, *options, cwd=folder)
+    assert done.status == 2
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_bad_people_are_one_line(folder: Path, run: Run) -> None:
+    frame = records()
+    swapped = frame.with_columns(level=pl.col("level").reverse())
+    for bad, said in (
+        (frame.head(0), "no rows"),
+        (frame.head(100), "published with"),
+        (frame.drop("age", "town"), ""),
+        (swapped, "other class counts"),
+        (frame.with_columns(level=pl.lit("middle")), "not one of the tree's"),
+    ):
+        bad.write_csv(folder / "people.csv")
+        done = run(*COMMAND, cwd=folder)
+        assert done.status == 2, said
+        assert said in done.err
+        assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_contradiction_names_node_and_candidate(tmp_path: Path, run: Run) -> None:
+    # The root splits by what is useless, although the other attribute would have been right for everybody.
+    frame = pl.DataFrame({"a": ["x", "y"] * 40, "b": (["u"] * 2 + ["v"] * 2) * 20, "level": [0, 0, 1, 1] * 20})
+    from glassine import Branch, DecisionTree, Evidence, Node
+    from glassine.domain import OneOf
+
+    def leaf(*counts: int) -> Node:
+        return Node(evidence=Evidence(counts=counts))
+
+    def split(attribute: str, values: str, *children: int) -> Node:
+        literals = [OneOf(attribute, (value,)) for value in values]
+        return Node(branches=tuple(Branch(lit, child) for lit, child in zip(literals, children, strict=True)))
+
+    nodes = (
+        split("a", "xy", 1, 2),
+        split("b", "uv", 3, 4),
+        split("b", "uv", 5, 6),
+        *(leaf(*counts) for counts in ((20, 0), (0, 20), (20, 0), (0, 20))),
+    )
+    write_model(DecisionTree(nodes, ("a", "b"), classes=(0, 1)), tmp_path / "tree.json")
+    frame.write_csv(tmp_path / "people.csv")
+    done = run(*COMMAND, cwd=tmp_path)
+    assert done.status == 2
+    assert "node 0 against" in done.err
+    assert "b" in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert run(*COMMAND, "--no-internal-nodes", cwd=tmp_path).status == 0
+
+
+def test_rule_lists_are_refused(folder: Path, run: Run) -> None:
+    (folder / "rules.txt").write_text("if age <= 30 then low else high\n")
+    done = run("disclose", "rules.txt", *COMMAND[2:], cwd=folder)
+    assert done.status == 2
+    assert len(done.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("classes", [(True, False), (1, 0), ("01", "1"), ("", "yes")])
+def test_classes_keep_their_kind(tmp_path: Path, run: Run, classes: tuple[object, object]) -> None:
+    frame = pl.DataFrame({"a": ["01", "02", "01", "02"]})
+    level = [classes[0], classes[1]] * 2
+    write_model(MultiwayTreeClassifier().fit(frame, np.array(level)).model_, tmp_path / "tree.json")
+    for name in ("people.csv", "people.parquet"):
+        whole = frame.with_columns(level=pl.Series(level))
+        (whole.write_csv if name.endswith("csv") else whole.write_parquet)(tmp_path / name)
+        done = run(*COMMAND[:3], name, *COMMAND[4:], "--show-small-counts", "--json", cwd=tmp_path)
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["truth"]["mean"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_missing_class_is_refused(folder: Path, run: Run) -> None:
+    frame = records()
+    frame.with_columns(level=pl.when(pl.int_range(pl.len()) > 0).then("level")).write_csv(folder / "people.csv")
+    done = run(*COMMAND, cwd=folder)
+    assert done.status == 2
+    assert "missing value" in done.err
+    assert run(*COMMAND, "--no-truth", cwd=folder).status == 0

@@ -1,0 +1,166 @@
+"""The report on disclosure by a tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import MultiwayTreeClassifier
+from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
+from glassine.findings import InputFile
+from glassine.findings.disclosure import DisclosureFinding
+from glassine.report.disclosing import describe_disclosure
+from glassine.report.disclosure import disclosure_view, render_disclosure_html, render_disclosure_text
+from glassine.report.trade_off import Mark, draw_trade_off
+from glassine.suppression import Suppression
+
+ALL, HIDDEN = Suppression(0), Suppression(10)
+
+
+def people(n: int = 200) -> tuple[pl.DataFrame, np.ndarray[Any, Any]]:
+    """Return people and their classes."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"a": rng.choice(["x", "y", "z"], n), "b": rng.choice(["u", "v"], n)})
+    high = (frame["a"].to_numpy() == "x") | (rng.random(n) < 0.2)
+    return frame, np.where(high, "high", "low")
+
+
+@pytest.fixture(scope="module")
+def estimate() -> Disclosure:
+    """Return an estimate."""
+    frame, y = people()
+    return infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame)
+
+
+@pytest.fixture(scope="module")
+def remedies() -> RemedyTable:
+    """Return some remedies."""
+    frame, y = people()
+    tree = MultiwayTreeClassifier().fit(frame, y)
+    return measure_remedies(tree, frame, y, merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+
+
+def finding(estimate: Disclosure, **options: Any) -> DisclosureFinding:
+    """Return an estimate as a finding that shows everything."""
+    return describe_disclosure(estimate, "level", options.pop("shown", ALL), **options)
+
+
+def test_what_is_learned_adds_up(estimate: Disclosure) -> None:
+    found = finding(estimate, truth=people()[1])
+    marginal, leaves, whole = found.readers
+    assert found.learned_mean == pytest.approx(marginal.entropy - whole.entropy, abs=1e-9)
+    assert leaves.entropy >= whole.entropy - 1e-9
+    assert found.truth is not None
+    assert found.truth.mean == whole.d_overall
+    largest = estimate.quasi_probabilities.max(axis=1)
+    some = np.maximum(estimate.quasi_probabilities, 1e-300)
+    each = (some * np.log(some / estimate.marginal)).sum(axis=1)
+    assert found.learned_most == pytest.approx(each.max())
+    assert found.exposed[0].probability == pytest.approx(largest.max())
+
+
+def test_hidden_counts_are_in_no_rendering(estimate: Disclosure) -> None:
+    frame, y = people(8)
+    few = infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame)
+    found = finding(few, shown=HIDDEN, truth=y)
+    assert (found.n_people, found.k) == ("<10", "<10")
+    for rendered in (render_disclosure_text(found), render_disclosure_html(found, title="t")):
+        assert " 8 people" not in rendered
+        assert "<10" in rendered or "&lt;10" in rendered
+    assert finding(estimate, shown=HIDDEN).active == ()
+
+
+def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies: RemedyTable) -> None:
+    text = render_disclosure_text(finding(estimate, remedies=remedies))
+    assert max(map(len, text.splitlines())) <= 88
+    assert "D_individual" not in text
+    assert "Remedies" in text
+    assert "private tree, epsilon 1: A private tree needs the public domain" in " ".join(text.split()).replace(
+        "Private", "private"
+    )
+
+
+def test_a_local_optimum_is_called_one(estimate: Disclosure) -> None:
+    local = replace(finding(estimate), status="local", gap=0.25)
+    assert "local optimum" in render_disclosure_text(local)
+    assert "0.25 nats" in render_disclosure_text(local)
+    assert "global optimum" in render_disclosure_text(finding(estimate))
+
+
+def test_the_reader_of_the_leaves_has_no_internal_nodes() -> None:
+    frame, y = people()
+    tree = MultiwayTreeClassifier().fit(frame, y)
+    found = finding(infer_sensitive(tree, frame, adversary=Adversary(internal_nodes=False)))
+    assert len(found.readers) == 2
+    assert any(fact.value == "not used" for fact in disclosure_view(found).facts)
+
+
+class _Tags(HTMLParser):
+    """Collect the ids and what is loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.loads: list[str] = []
+        self.scripts = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [given["id"] or ""] if "id" in given else []
+        self.loads += [
+            value or "" for name, value in attrs if name in ("src", "href") and not (value or "").startswith("#")
+        ]
+        self.scripts += tag == "script"
+
+
+def test_the_page_loads_nothing_and_escapes_names(estimate: Disclosure, remedies: RemedyTable) -> None:
+    found = replace(finding(estimate, truth=people()[1], remedies=remedies), sensitive="<script>x</script>\u202e")
+    page = render_disclosure_html(
+        found, title="a <b> & c", inputs=[InputFile(role="model", name="<i>.json", sha256="0" * 64)]
+    )
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.loads == []
+    assert tags.scripts == 0
+    assert len(tags.ids) == len(set(tags.ids))
+    assert {"learned", "exposed", "remedies", "trade-title"} <= set(tags.ids)
+    assert "\u202e" not in page
+    assert "a &lt;b&gt; &amp; c" in page
+
+
+def test_without_remedies_there_is_no_plot(estimate: Disclosure) -> None:
+    page = render_disclosure_html(finding(estimate), title="t")
+    assert "<svg" not in page
+    assert "Guesses right" not in page
+
+
+def test_points_at_one_place_share_their_numbers() -> None:
+    drawn = str(
+        draw_trade_off(
+            [
+                Mark(number=1, accuracy=0.9, d_overall=0.1),
+                Mark(number=2, accuracy=0.9, d_overall=0.1),
+                Mark(number=3, accuracy=0.5, d_overall=0.6),
+            ]
+        )
+    )
+    assert drawn.count("<circle") == 3
+    assert ">1, 2<" in drawn
+    assert ">3<" in drawn
+    assert draw_trade_off([]) == ""
+
+
+@pytest.mark.parametrize(("accuracy", "distance"), [(1.0, 0.0), (0.0, 0.0), (0.7, 3.0)])
+def test_one_point_is_drawn_within_the_axes(accuracy: float, distance: float) -> None:
+    drawn = str(draw_trade_off([Mark(number=1, accuracy=accuracy, d_overall=distance)]))
+    assert "nan" not in drawn
+    assert "inf" not in drawn
+    x, y = (float(drawn.split(f'{name}="')[1].split('"')[0]) for name in ("cx", "cy"))
+    assert 66 <= x <= 66 + 460
+    assert 16 <= y <= 16 + 290
