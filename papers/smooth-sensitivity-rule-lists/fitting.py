@@ -54,7 +54,7 @@ def greedy(mechanism: str | None, accounting: str = "published", *, tied: bool =
             min_support=setting.min_support,
             mechanism=mechanism,
             epsilon=epsilon,
-            accounting=accounting,
+            accounting="strict" if mechanism is None else accounting,
             domain=setting.domain(tied=tied),
             pool=setting.rules,
             confidence=CONFIDENCE,

@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import skops.io
 from sklearn.ensemble import RandomForestClassifier
@@ -14,7 +15,9 @@ from glassine.errors import UnreadableFileError, UnsupportedModelError
 from glassine.models.formats.estimators import load_estimator
 from glassine.models.formats.scikit_forest import forest_from_sklearn
 
-FOREST = RandomForestClassifier(4, random_state=0).fit([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+# Large enough that chance would not agree with its seeds.
+BITS = np.random.default_rng(0).integers(0, 2, (30, 4))
+FOREST = RandomForestClassifier(12, random_state=0).fit(BITS, BITS[:, 0] ^ BITS[:, 1])
 
 
 @pytest.mark.parametrize("kind", ["skops", "pickle"])
