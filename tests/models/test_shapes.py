@@ -138,3 +138,10 @@ def test_ticks_are_round_and_few(low: float, high: float) -> None:
     found = ticks(low, high)
     assert 1 <= len(found) <= 5
     assert all(low - 1e-9 * abs(low) <= tick <= high + 1e-9 * abs(high) for tick in found)
+
+
+@pytest.mark.parametrize("span", [5e-324, 1e-310, 1e-290, 1e-3, 1e300])
+def test_any_span_of_scores_has_ticks(span: float) -> None:
+    found = ticks(0.0, span)
+    assert 1 <= len(found) <= 5
+    assert all(0 <= tick <= span for tick in found)

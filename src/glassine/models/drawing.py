@@ -21,6 +21,9 @@ from glassine.models.shapes import COVERAGE, ShapeFunction, explain_global
 
 __all__ = ["draw_shape", "local_html", "model_html"]
 
+TINIEST = 1e-300
+"""Scores closer together are drawn as equal."""
+
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 34.0
 GAP = 10.0
 """Room before the bin for missing values."""
@@ -80,7 +83,8 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Return at most ``most`` round numbers from ``low`` to ``high``, zero among them if it lies between."""
     span = high - low
-    if not 0 < span < math.inf:
+    # A span next to the smallest float has no fifth.
+    if not TINIEST < span < math.inf:
         return [low] if math.isfinite(low) else []
     step = 10.0 ** math.floor(math.log10(span / most))
     for factor in (1, 2, 5, 10, 20, 50):
