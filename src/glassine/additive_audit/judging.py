@@ -16,7 +16,7 @@ __all__ = ["advise_additive", "check_bits", "check_cuts", "check_membership", "c
 STRANGERS = "The data given are not the training records: bins hold other numbers of them than the model says."
 NO_CELLS = (
     "The bins of an additive model cut each attribute by itself, so that no region of possible records belongs to a "
-    "person: this rule cannot be measured here. Only a private model (`glassine fit --model additive`) bounds what is "
+    "person: this rule cannot be measured here. Only a private model (`PrivateEBMClassifier`) bounds what is "
     "learned; `largest_bits_per_record = false` in the policy leaves the rule out."
 )
 
@@ -174,9 +174,7 @@ def advise_additive(
     if "thresholds_off_grid" in unknown and not domain:
         out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
     if guarantee is None and (broken or unknown):
-        out.append(
-            "A private model (`glassine fit --model additive`) has a guarantee: it answers these rules, if accepted."
-        )
+        out.append("A private model (`PrivateEBMClassifier`) has a guarantee: it answers these rules, if accepted.")
     return tuple(out)
 
 
