@@ -437,3 +437,12 @@ def test_frames_without_columns_are_refused() -> None:
     empty = pd.DataFrame(index=range(3))
     with pytest.raises(InvalidDataError, match="have no column"):
         holdout_shift(empty, [0] * 3, empty, [0] * 3)
+
+
+def test_what_a_models_error_quotes_is_not_told() -> None:
+    from glassine.attacks.membership.outputs import first_line
+
+    error = ValueError("Found unknown categories ['hiv positive'] in column 3 during transform, not 'x' or 4.5e1")
+    assert (
+        first_line(error) == "ValueError: Found unknown categories ... in column ... during transform, not ... or ..."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ __all__ = [
     "published",
     "read_matrix",
 ]
+
+QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
 
 CLIP = 1e-6
 """Probabilities are held this far from 0 and 1 before a logarithm is taken."""
@@ -370,8 +373,8 @@ def attempt(work: Callable[[], T]) -> Outcome[T]:
 
 
 def first_line(error: Exception) -> str:
-    """Return an error's kind and the first line of its message."""
-    return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}"
+    """Return an error's kind and the first line of its message, without what it quotes, such as a record's value."""
+    return f"{type(error).__name__}: {QUOTED.sub('...', next(iter(str(error).splitlines()), ''))[:200]}"
 
 
 def published(model: Any) -> DecisionTree | RuleList | None:
