@@ -14,8 +14,9 @@ import numpy.typing as npt
 from glassine import __version__
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure, disclose_labels
+from glassine.attacks.leakage import SubgroupLeakage
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction import ProbabilisticDataset, SubgroupLeakage, reconstruct
+from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
 from glassine.counting import MAX_STEPS
 from glassine.describing import (

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,79 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
+from glassine.attacks.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
 from glassine.attacks.subgroups import subgroups
 from glassine.attacks.worlds import Worlds, log2_ratio
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain, Real
 from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDataError, InvalidDomainError, UndefinedMeasureError
-from glassine.models import Cell, DecisionTree, RuleList
+from glassine.models import DecisionTree, RuleList
 
-__all__ = ["AttributeLeakage", "CellLeakage", "ProbabilisticDataset", "SubgroupLeakage", "reconstruct"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellLeakage:
-    """What a reader learns about the records of one leaf or rule.
-
-    Attributes
-    ----------
-    cell : Cell
-        The leaf or rule.
-    size : int or None
-        Number of training records captured, if published.
-    worlds : int or None
-        Number of possible records in its region; None over a continuum.
-    bits_learned : float
-        log2 of the share of the domain that the region rules out per record; infinite for an empty region.
-    """
-
-    cell: Cell
-    size: int | None
-    worlds: int | None
-    bits_learned: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeLeakage:
-    """What a reader learns about one attribute, averaged over the training records.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    bits_learned : float
-        Mean relative entropy, in bits per record, from what was known before to what is known after.
-    bits_largest : float
-        The same in the leaf or rule where it is largest.
-    """
-
-    attribute: str
-    bits_learned: float
-    bits_largest: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubgroupLeakage:
-    """What a reader learns about the records of one subgroup.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute that defines the subgroup.
-    value : str
-        Its value there.
-    size : int
-        Number of records in the subgroup.
-    bits_mean, bits_largest : float
-        Bits learned per record: mean and largest.
-    """
-
-    attribute: str
-    value: str
-    size: int
-    bits_mean: float
-    bits_largest: float
+__all__ = ["ProbabilisticDataset", "reconstruct"]
 
 
 class ProbabilisticDataset:
@@ -471,26 +407,7 @@ class ProbabilisticDataset:
 
     def notes(self, *, domain_aware: bool = False) -> list[str]:
         """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions, holes."""
-        out = []
-        possible = self._worlds_of(domain_aware)
-        if sum(possible.measures, start=0) < possible.space.total:
-            out.append("some possible records satisfy no branch of a split")
-        noun = "leaf" if isinstance(self.model, DecisionTree) else "rule"
-        for i, (cell, measure) in enumerate(zip(self.model.cells, possible.measures, strict=True), start=1):
-            if measure:
-                continue
-            last = noun == "rule" and i == len(self.model.cells)
-            what = "the default rule" if last else f"{noun} {i} ({cell})"
-            if cell.evidence.size:
-                out.append(
-                    f"{what} holds records, but the domain leaves no possible record there: "
-                    "the domain contradicts the model"
-                )
-            elif cell.outside:
-                out.append(f"{what} can capture nothing: earlier rules cover it")
-            else:
-                out.append(f"{what} can hold nothing: its conditions exclude each other")
-        return out
+        return oddities(self.model, self._worlds_of(domain_aware))
 
     def _continuum(self) -> str | None:
         for name in self.domain:

@@ -1,0 +1,105 @@
+"""What a reader learns about a part of a model, an attribute or a subgroup, and what is odd about a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glassine.attacks.worlds import Worlds
+from glassine.models import Cell, DecisionTree, RuleList
+
+__all__ = ["AttributeLeakage", "CellLeakage", "SubgroupLeakage", "oddities"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellLeakage:
+    """What a reader learns about the records of one leaf or rule.
+
+    Attributes
+    ----------
+    cell : Cell
+        The leaf or rule.
+    size : int or None
+        Number of training records captured, if published.
+    worlds : int or None
+        Number of possible records in its region; None over a continuum.
+    bits_learned : float
+        log2 of the share of the domain that the region rules out per record; infinite for an empty region.
+    """
+
+    cell: Cell
+    size: int | None
+    worlds: int | None
+    bits_learned: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeLeakage:
+    """What a reader learns about one attribute, averaged over the training records.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    bits_learned : float
+        Mean relative entropy, in bits per record, from what was known before to what is known after.
+    bits_largest : float
+        The same in the leaf or rule where it is largest.
+    """
+
+    attribute: str
+    bits_learned: float
+    bits_largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubgroupLeakage:
+    """What a reader learns about the records of one subgroup.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute that defines the subgroup.
+    value : str
+        Its value there.
+    size : int
+        Number of records in the subgroup.
+    bits_mean, bits_largest : float
+        Bits learned per record: mean and largest.
+    """
+
+    attribute: str
+    value: str
+    size: int
+    bits_mean: float
+    bits_largest: float
+
+
+def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
+    """Return what is odd about a model in a domain: shadowed rules, empty defaults, contradictions, holes.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The published model.
+    possible : Worlds
+        The records that each of its parts leaves possible.
+    """
+    out = []
+    if sum(possible.measures, start=0) < possible.space.total:
+        out.append("some possible records satisfy no branch of a split")
+    noun = "leaf" if isinstance(model, DecisionTree) else "rule"
+    for i, (cell, measure) in enumerate(zip(model.cells, possible.measures, strict=True), start=1):
+        if measure:
+            continue
+        last = noun == "rule" and i == len(model.cells)
+        what = "the default rule" if last else f"{noun} {i} ({cell})"
+        if cell.evidence.size:
+            out.append(
+                f"{what} holds records, but the domain leaves no possible record there: "
+                "the domain contradicts the model"
+            )
+        elif cell.outside:
+            out.append(f"{what} can capture nothing: earlier rules cover it")
+        else:
+            out.append(f"{what} can hold nothing: its conditions exclude each other")
+    return out
