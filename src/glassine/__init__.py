@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
     from glassine.learners.sizing import suggested_depth
+    from glassine.microaggregation import Microaggregation, SemanticDistance, microaggregate
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
     from glassine.models.additive import AdditiveModel, Term
     from glassine.models.bins import CategoryBins, NumericBins
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from glassine.report import render_html, render_text
     from glassine.report.editor_page import render_editor
     from glassine.scrubbing import ScrubResult, scrub
+    from glassine.surrogates import SurrogateExplainer, SurrogateRelease, load_black_box
 
 _HOME = {
     "AdditiveModel": "glassine.models.additive",
@@ -88,6 +90,7 @@ _HOME = {
     "Intervals": "glassine.domain",
     "Ledger": "glassine.privacy.ledger",
     "Measured": "glassine.attacks.outcome",
+    "Microaggregation": "glassine.microaggregation",
     "MultiwayTreeClassifier": "glassine.learners.multiway_tree",
     "Node": "glassine.models",
     "NotApplicable": "glassine.attacks.outcome",
@@ -106,13 +109,18 @@ _HOME = {
     "Rule": "glassine.models",
     "RuleList": "glassine.models",
     "ScrubResult": "glassine.scrubbing",
+    "SemanticDistance": "glassine.microaggregation",
+    "SurrogateExplainer": "glassine.surrogates",
+    "SurrogateRelease": "glassine.surrogates",
     "Term": "glassine.models.additive",
     "as_model": "glassine.models.formats",
     "audit": "glassine.auditing",
     "explain_global": "glassine.models.shapes",
     "infer_sensitive": "glassine.attacks.disclosure",
     "load_additive": "glassine.models.formats",
+    "load_black_box": "glassine.surrogates",
     "load_model": "glassine.models.formats",
+    "microaggregate": "glassine.microaggregation",
     "reconstruct": "glassine.attacks.reconstruction",
     "render_editor": "glassine.report.editor_page",
     "render_html": "glassine.report",
@@ -155,6 +163,7 @@ __all__ = [
     "Intervals",
     "Ledger",
     "Measured",
+    "Microaggregation",
     "MultiwayTreeClassifier",
     "Node",
     "NotApplicable",
@@ -173,6 +182,9 @@ __all__ = [
     "Rule",
     "RuleList",
     "ScrubResult",
+    "SemanticDistance",
+    "SurrogateExplainer",
+    "SurrogateRelease",
     "Term",
     "__version__",
     "as_model",
@@ -180,7 +192,9 @@ __all__ = [
     "explain_global",
     "infer_sensitive",
     "load_additive",
+    "load_black_box",
     "load_model",
+    "microaggregate",
     "reconstruct",
     "render_editor",
     "render_html",
@@ -196,7 +210,7 @@ __all__ = [
 
 
 # Packages that are reached as attributes: glassine.attacks.gap_attack, glassine.verification.lower_bound.
-_PACKAGES = ("attacks", "editing", "privacy", "verification")
+_PACKAGES = ("attacks", "editing", "microaggregation", "privacy", "server", "surrogates", "verification")
 
 
 def __getattr__(name: str) -> Any:

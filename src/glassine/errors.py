@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "BlackBoxError",
     "BudgetExceededError",
     "ClassTooLargeError",
     "CountingLimitError",
@@ -17,6 +18,7 @@ __all__ = [
     "InvalidPolicyError",
     "LedgerError",
     "PrivacyLeakWarning",
+    "SignatureError",
     "UndefinedMeasureError",
     "UnknownEventError",
     "UnreadableFileError",
@@ -139,6 +141,14 @@ class LedgerError(GlassineError):
     def __init__(self, message: str, *, path: object) -> None:
         super().__init__(message)
         self.path = str(path)
+
+
+class BlackBoxError(GlassineError):
+    """A black box fails, or answers with something else than one label a record; the message quotes no value."""
+
+
+class SignatureError(GlassineError):
+    """A signed file was changed, is of another key, or is not signed; or a key is none."""
 
 
 class BudgetExceededError(GlassineError):

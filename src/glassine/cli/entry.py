@@ -17,12 +17,15 @@ from glassine.cli.audit import audit_command, scrub_command
 from glassine.cli.disclose import disclose_command
 from glassine.cli.domains import check_command, infer_command
 from glassine.cli.edit import edit_command
+from glassine.cli.explain import explain_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_command
 from glassine.cli.ledger import budget_command, charge_command, show_command
 from glassine.cli.options import JsonOption
 from glassine.cli.progress import stages
 from glassine.cli.reconstruct import reconstruct_command
+from glassine.cli.serve import check_command as check_release_command
+from glassine.cli.serve import keys_command, serve_command, sign_command
 from glassine.cli.writing import print_value
 from glassine.errors import GlassineError
 
@@ -39,6 +42,7 @@ app = typer.Typer(
 domain_app = typer.Typer(
     help="Write and check domains: what is publicly known about the attributes.", no_args_is_help=True
 )
+release_app = typer.Typer(help="Sign and check releases of surrogate trees.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Keep the privacy budgets of data sets.", no_args_is_help=True)
 
 
@@ -78,6 +82,12 @@ ledger_app.command("show")(show_command)
 ledger_app.command("budget")(budget_command)
 ledger_app.command("charge")(charge_command)
 app.add_typer(ledger_app, name="ledger")
+app.command("explain")(explain_command)
+app.command("serve")(serve_command)
+release_app.command("keys")(keys_command)
+release_app.command("sign")(sign_command)
+release_app.command("check")(check_release_command)
+app.add_typer(release_app, name="release")
 app.command("demo")(demo_command)
 
 

@@ -24,7 +24,10 @@ Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Loose: TypeAlias = tuple[Sequence[Any] | npt.NDArray[np.float64], npt.NDArray[Any] | None]
 """Python objects or doubles, and where in them each record's value stands if they are not one per record."""
 
-GAP = -2
+UNDECLARED = -2
+"""Code of a category that is not declared, where it is told apart from a missing one."""
+
+GAP = -3
 """Code of a missing value that the attribute does not allow; it never leaves this module."""
 
 WIDE = (nw.UInt64, nw.Int128, nw.UInt128)
@@ -43,7 +46,8 @@ class Columns:
         The :class:`Integer` and :class:`Real` attributes; a missing value is NaN.
     codes : mapping of str to ndarray of int, shape (n,)
         The :class:`Category` and :class:`Binary` attributes: the index into the attribute's values (0 and 1 for a
-        :class:`Binary`), or -1 where a value is missing or not declared.
+        :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if that was asked
+        for.
 
     Examples
     --------
@@ -84,7 +88,7 @@ class Columns:
     def values(self, name: str) -> npt.NDArray[Any]:
         """Return the values of a column, shape (n,): numbers, or declared values with None for what is not declared."""
         array = self.array(name)
-        return array if name in self.numbers else _decoder(self.attributes[name])[array]
+        return array if name in self.numbers else _decoder(self.attributes[name])[np.maximum(array, -1)]
 
     def restrict(self, names: Iterable[str]) -> Columns:
         """Return some of the columns, in the given order."""
@@ -114,7 +118,7 @@ class Columns:
         if literal.attribute in self.codes:
             # The last entry, that of None, is the one at index -1.
             truths = literal.holds(_decoder(self.attributes[literal.attribute]))
-            return np.asarray(truths[array])
+            return np.asarray(truths[np.maximum(array, -1)])
         inside = _inside(literal, array)
         if literal.negated:
             np.logical_not(inside, out=inside)
@@ -123,7 +127,7 @@ class Columns:
         return inside
 
 
-def conform(data: Any, domain: Domain, names: Iterable[str] | None = None) -> Columns:
+def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, apart: bool = False) -> Columns:
     """Return the attributes of a domain as columns, values outside the domain brought into it record by record.
 
     - A number is clipped to the attribute's bounds. It is neither rounded to a whole number nor to the resolution:
@@ -150,6 +154,8 @@ def conform(data: Any, domain: Domain, names: Iterable[str] | None = None) -> Co
         The public domain.
     names : iterable of str, optional
         The attributes to return, at least one; all by default.
+    apart : bool, default=False
+        Whether categories that are not declared get a code of their own, -2, and not that of missing ones.
 
     Returns
     -------
@@ -170,10 +176,10 @@ def conform(data: Any, domain: Domain, names: Iterable[str] | None = None) -> Co
     if not attributes:
         raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
     frame, loose = open_frame(data, attributes)
-    arrays = {name: _from_objects(name, attributes[name], *column) for name, column in loose.items()}
+    arrays = {name: _from_objects(name, attributes[name], *column, apart=apart) for name, column in loose.items()}
     plain = {name: attribute for name, attribute in attributes.items() if name not in loose}
     if plain:
-        collected = collect(frame.select(*expressions(frame, plain)))
+        collected = collect(frame.select(*expressions(frame, plain, apart=apart)))
         arrays |= {name: collected[key].to_numpy() for name, key in zip(plain, collected.columns, strict=True)}
     return checked_columns(attributes, arrays)
 
@@ -263,7 +269,7 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
     return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
-def expressions(frame: Frame, attributes: Mapping[str, Attribute]) -> list[nw.Expr]:
+def expressions(frame: Frame, attributes: Mapping[str, Attribute], *, apart: bool = False) -> list[nw.Expr]:
     """Return the conforming of each attribute as an expression, named ``k0``, ``k1`` and so on.
 
     Numbers are doubles, null where they are missing; categories are codes with :data:`GAP` for a forbidden gap.
@@ -274,7 +280,7 @@ def expressions(frame: Frame, attributes: Mapping[str, Attribute]) -> list[nw.Ex
         if isinstance(attribute, Integer | Real):
             value = _clipped(name, attribute, schema[name])
         else:
-            value = _coded(name, attribute, schema[name])
+            value = _coded(name, attribute, schema[name], UNDECLARED if apart else -1)
         out.append(value.alias(f"k{i}"))
     return out
 
@@ -293,7 +299,7 @@ def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType) -> nw.
     return nw.when(usable).then(value.clip(float(attribute.lo), float(attribute.hi)))
 
 
-def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType) -> nw.Expr:
+def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unknown: int) -> nw.Expr:
     values = _values(attribute)
     column = nw.col(name)
     usable = ~column.is_null()
@@ -327,9 +333,9 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType) -> nw
             f"{_some([str(value) for value in values])}. Convert the column, or declare its values as they are."
         )
     size = _TYPES[_code_type(attribute)]
-    found: nw.Expr = nw.lit(-1)
+    found: nw.Expr = nw.lit(unknown)
     if known:
-        found = column.replace_strict(list(known), list(known.values()), default=nw.lit(-1), return_dtype=nw.Int64)
+        found = column.replace_strict(list(known), list(known.values()), default=nw.lit(unknown), return_dtype=nw.Int64)
     usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(-1 if attribute.missing else GAP))
     return usual.cast(size)
 
@@ -359,7 +365,12 @@ def _is_gap(value: object) -> bool:
 
 
 def _from_objects(
-    name: str, attribute: Attribute, values: Sequence[Any] | npt.NDArray[np.float64], index: npt.NDArray[Any] | None
+    name: str,
+    attribute: Attribute,
+    values: Sequence[Any] | npt.NDArray[np.float64],
+    index: npt.NDArray[Any] | None,
+    *,
+    apart: bool,
 ) -> npt.NDArray[Any]:
     """Return what :func:`expressions` would, of a column of Python objects."""
     if isinstance(attribute, Integer | Real):
@@ -369,14 +380,16 @@ def _from_objects(
         array = np.clip(array, float(attribute.lo), float(attribute.hi))
     else:
         lookup = {value: code for code, value in enumerate(_values(attribute))}
+        unknown = UNDECLARED if apart else -1
         try:
-            array = np.fromiter(map(lookup.get, values, repeat(-1)), dtype=_code_type(attribute), count=len(values))
+            array = np.fromiter(map(lookup.get, values, repeat(unknown)), _code_type(attribute), len(values))
         except TypeError:
             raise InvalidDataError(
                 f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
             ) from None
-        if not attribute.missing:
-            array[[i for i in np.flatnonzero(array == -1).tolist() if _is_gap(values[i])]] = GAP
+        if apart or not attribute.missing:
+            gaps = [i for i in np.flatnonzero(array == unknown).tolist() if _is_gap(values[i])]
+            array[gaps] = -1 if attribute.missing else GAP
     return array if index is None else array[index]
 
 

@@ -14,7 +14,7 @@ from glassine.errors import GlassineError, InvalidCertificateError
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
-from glassine.privacy.events import UNPROVED, event_from_dict, event_to_dict
+from glassine.privacy.events import LARGEST, UNPROVED, event_from_dict, event_to_dict
 
 __all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
 
@@ -256,7 +256,7 @@ def _unproved(event: Event) -> str | None:
 
 
 def _number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
         raise InvalidCertificateError(f"{name} must be a finite number of at least 0, got {value!r}.")
     return float(value)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -33,6 +32,8 @@ __all__ = [
     "event_to_dict",
 ]
 
+LARGEST = 1e300
+"""Largest size of a number in an event: beyond it, whole numbers have no floating-point form."""
 UNPROVED = "none: as published"
 """What stands for the proof of a claim that has none."""
 
@@ -507,4 +508,4 @@ def _fits(value: object, declared: str) -> bool:
         return isinstance(value, str)
     if value is None:
         return "None" in declared
-    return isinstance(value, int) if declared == "int" else isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int if declared == "int" else int | float) and abs(value) <= LARGEST

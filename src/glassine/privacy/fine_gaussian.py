@@ -111,7 +111,7 @@ class FineNoise:
         ``mu``-Gaussian differential privacy but for :func:`slack_per_value`, if one record moves the sums by at most
         ``l2_sensitivity`` units; see ``fine_gaussian.md``.
         """
-        return discrete_gaussian(sums, self.sigma, randomness) / self.units
+        return self._added(sums, randomness) / self.units
 
     def draw(self, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
         """Return the noise alone, in units, to be added to sums of units that are known later.
@@ -120,4 +120,13 @@ class FineNoise:
         ---------
         That of :meth:`release` for the sums to which it is added: additive noise does not depend on them.
         """
-        return discrete_gaussian(np.zeros(shape, dtype=np.int64), self.sigma, randomness)
+        return self._added(np.zeros(shape, dtype=np.int64), randomness)
+
+    def _added(self, sums: npt.NDArray[np.int64], randomness: Randomness) -> npt.NDArray[np.int64]:
+        """Return the sums with noise, from the compiled sampler where it may draw."""
+        # The compiler takes half a second to import.
+        from glassine.privacy.fine_gaussian_draws import LARGEST_SIGMA, add_discrete_gaussian
+
+        if randomness.seeded or not self.sigma < LARGEST_SIGMA:
+            return discrete_gaussian(sums, self.sigma, randomness)
+        return add_discrete_gaussian(sums, self.sigma, randomness)

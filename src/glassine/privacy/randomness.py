@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.errors import InvalidMechanismError
 
@@ -112,6 +113,10 @@ class Randomness:
                 return self._words.pop()
             except IndexError:
                 self._words = list(_UNPACK(self._source(8 * WORDS)))
+
+    def words(self, size: int) -> npt.NDArray[np.uint64]:
+        """Return so many fresh words of 64 fair bits, past the buffer."""
+        return np.frombuffer(self._source(8 * size), dtype="<u8").astype(np.uint64, copy=False)
 
     def bits(self, k: int) -> int:
         """Return a uniform integer of ``k`` bits, that is in [0, 2**k)."""

@@ -1,0 +1,185 @@
+"""Benchmarks of microaggregation: ``python benchmarks/microaggregation.py [--full] [--rule] [--csv FILE]``.
+
+Processor seconds on one core, compilation left out, of n records of ten standard normal numbers. The same partition is
+made in plain NumPy, and one record at a time as Algorithm 3 of the surrogate paper is printed. ``--full`` goes to
+1,000,000 records; ``--rule`` compares the two searches; ``--csv`` adds the numbers of a file. GLASSINE_DATA names the
+folder of the data sets; those that scikit-learn carries are used without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from public_data import DATA
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from glassine.microaggregation import microaggregate, search_method
+from glassine.microaggregation.mdav import Points
+from glassine.microaggregation.metric import metric_of, read_records
+
+TARGETS = {(20_000, 20): 0.15, (100_000, 100): 1.0, (1_000_000, 100): 30.0}
+
+
+def seconds(work: Callable[[], object], runs: int = 1) -> float:
+    """Return the least processor time of some runs."""
+    least = math.inf
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        least = min(least, time.process_time() - start)
+    return least
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)  # noqa: T201 - a benchmark prints
+
+
+def fit_seconds(X: np.ndarray, k: int, runs: int = 1, **options: str) -> float:
+    """Return the processor time of a microaggregation."""
+    return seconds(lambda: microaggregate(X, k, **options), runs)
+
+
+def normal(n: int, p: int) -> np.ndarray:
+    """Return seeded standard normal records."""
+    return np.random.default_rng(0).normal(size=(n, p))
+
+
+def in_numpy(X: np.ndarray, k: int, *, one_by_one: bool = False) -> np.ndarray:
+    """Return the groups of MDAV in plain NumPy, the nearest records found at once or one after the other."""
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    labels, rest, group = np.full(len(Z), -1), np.arange(len(Z)), 0
+
+    def far(point: np.ndarray) -> np.ndarray:
+        return ((Z[rest] - point) ** 2).sum(axis=1)
+
+    def take(seed: int) -> None:
+        nonlocal rest, group
+        if one_by_one:
+            for _ in range(k):
+                near = rest[np.argmin(far(Z[seed]))]
+                labels[near], rest = group, rest[rest != near]
+        else:
+            labels[rest[np.argsort(far(Z[seed]), kind="stable")[:k]]] = group
+            rest = rest[labels[rest] < 0]
+        group += 1
+
+    while len(rest) >= 3 * k:
+        first = rest[np.argmax(far(Z[rest].mean(axis=0)))]
+        take(first)
+        take(rest[np.argmax(far(Z[first]))])
+    if len(rest) >= 2 * k:
+        take(rest[np.argmax(far(Z[rest].mean(axis=0)))])
+    labels[rest] = group
+    return labels
+
+
+def speed(full: bool) -> None:
+    """Print times against the targets, and against NumPy."""
+    for (n, k), target in TARGETS.items():
+        if n > 100_000 and not full:
+            continue
+        X = normal(n, 10)
+        took = fit_seconds(X, k, 1 if n > 100_000 else 5)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
+        method = search_method(n, k, 10)
+        say(f"{n:>9,} x 10, k = {k}: {took:.3f} s ({method}), target {target} s; peak {peak} MB")
+    X = normal(20_000, 10)
+    ours = fit_seconds(X, 20, 5)
+    for name, one_by_one in (("plain NumPy", False), ("one record at a time", True)):
+        kept: list[np.ndarray] = []
+        took = seconds(lambda one_by_one=one_by_one, kept=kept: kept.append(in_numpy(X, 20, one_by_one=one_by_one)))
+        same = np.array_equal(kept[0], microaggregate(X, 20).labels)
+        say(f"   20,000 x 10, k = 20, {name}: {took:.1f} s, ratio {took / ours:.0f}, same partition: {same}")
+
+
+def growth(full: bool) -> None:
+    """Print the exponent with which time grows in n, k fixed and k a share of n."""
+    sizes = [31_250, 62_500, 125_000, 250_000, 500_000, 1_000_000][: 6 if full else 3]
+    for name, size in (("k = 100", lambda n: 100), ("k = n / 1000", lambda n: n // 1000)):
+        times = [fit_seconds(normal(n, 10), size(n)) for n in sizes]
+        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+        shown = ", ".join(f"{n:,}: {took:.2f} s" for n, took in zip(sizes, times, strict=True))
+        say(f"growth with {name}: n ** {slope:.2f} ({shown})")
+
+
+def widths() -> None:
+    """Print times by the number of attributes, and of V-MDAV."""
+    for n, p, k in ((100_000, 1, 20), (100_000, 2, 20), (100_000, 5, 20), (20_000, 50, 20), (100_000, 50, 100)):
+        took = fit_seconds(normal(n, p), k)
+        say(f"{n:>9,} x {p}, k = {k}: {took:.3f} s ({search_method(n, k, p)})")
+    X = normal(5_000, 10)
+    took = fit_seconds(X, 20, method="v-mdav")
+    say(f"    5,000 x 10, k = 20, V-MDAV: {took:.2f} s; MDAV {fit_seconds(X, 20):.3f} s")
+    took = fit_seconds(normal(20_000, 10), 20, distance="gower")
+    say(f"   20,000 x 10, k = 20, Gower: {took:.3f} s")
+
+
+def quality(csv: Path | None) -> None:
+    """Print SSE and information loss on normal and real records."""
+    data = {
+        "20,000 x 10 standard normal": normal(20_000, 10),
+        "breast cancer": load_breast_cancer().data,
+        "diabetes": load_diabetes().data,
+    }
+    housing = DATA / "california" / "cal_housing.data"
+    if housing.is_file():
+        data["California housing"] = np.loadtxt(housing, delimiter=",")[:, :8]
+    if csv is not None:
+        data[csv.name] = pl.read_csv(csv).select(pl.selectors.numeric()).drop_nulls().to_numpy()
+    for name, X in data.items():
+        for k in (3, 20):
+            mdav, variable = microaggregate(X, k), microaggregate(X, k, method="v-mdav")
+            say(
+                f"{name} {X.shape}, k = {k}: SSE {mdav.sse:,.1f}, information loss {mdav.information_loss:.4f}; "
+                f"V-MDAV {variable.sse:,.1f}, {variable.information_loss:.4f}"
+            )
+
+
+def search_seconds(points: Points, k: int, method: str) -> float:
+    """Return the processor time of MDAV by one of the searches."""
+    return seconds(lambda: points.mdav(k, None, method))
+
+
+def rule() -> None:
+    """Print the times of the scan and the kd-tree, and which of them the rule chooses."""
+    for p in (1, 2, 5, 10, 20, 50):
+        for n in (2_000, 8_000, 32_000, 128_000):
+            for k in (3, 20, 100, 1_000):
+                if 10 * k > n or n * n * p / k > 1e10:
+                    continue
+                table = read_records(normal(n, p), "euclidean", None)
+                metric = metric_of(table, scaling="standard", distance="euclidean", domain=None)
+                points = Points.scaled(table.numbers, table.codes, metric)
+                scan, tree = (search_seconds(points, k, method) for method in ("scan", "kd-tree"))
+                say(f"{n:>9,} x {p}, k = {k}: scan {scan:.4f}, kd-tree {tree:.4f}, rule {search_method(n, k, p)}")
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--rule", action="store_true")
+    parser.add_argument("--csv", type=Path)
+    given = parser.parse_args()
+    microaggregate(normal(20_000, 2), 5)
+    microaggregate(normal(100, 2), 5)
+    microaggregate(normal(100, 2), 5, method="v-mdav")
+    if given.rule:
+        rule()
+        return
+    speed(given.full)
+    growth(given.full)
+    widths()
+    quality(given.csv)
+
+
+if __name__ == "__main__":
+    main()

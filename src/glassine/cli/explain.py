@@ -1,0 +1,195 @@
+"""``glassine explain``: a release of small trees that explain a black box, and answers from one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from glassine.cli.black_box import BlackBoxOption, TakesOption, black_box_of, takes_of
+from glassine.cli.options import DomainOption, JsonOption
+from glassine.cli.progress import stages
+from glassine.cli.reading import read_domain, read_frame
+from glassine.cli.writing import check_outputs, check_room, print_value
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from glassine.surrogates import SurrogateExplainer
+
+__all__ = ["explain_command"]
+
+
+def explain_command(
+    data: Annotated[
+        Path | None, typer.Argument(help="Records that the black box was trained on, CSV or Parquet. None: --queries.")
+    ] = None,
+    black_box: BlackBoxOption = None,
+    takes: TakesOption = "polars",
+    domain: DomainOption = None,
+    k: Annotated[int, typer.Option("--k", "-k", help="Fewest records of a group.")] = 100,
+    queries: Annotated[
+        int | None,
+        typer.Option("--queries", help="Explain from so many queries of the public domain; no records are needed."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Column of the true labels: left out, or used by --labels true.")
+    ] = None,
+    form: Annotated[str, typer.Option("--form", help="safe, or paper: as published, which leaks.")] = "safe",
+    labels: Annotated[str | None, typer.Option("--labels", help="What trees learn: black-box or true.")] = None,
+    method: Annotated[str, typer.Option("--method", help="mdav or v-mdav.")] = "mdav",
+    distance: Annotated[
+        str | None, typer.Option("--distance", help="euclidean or gower; gower by default where there are categories.")
+    ] = None,
+    scaling: Annotated[str, typer.Option("--scaling", help="standard or none.")] = "standard",
+    max_depth: Annotated[int | None, typer.Option("--max-depth", help="Depth of the trees.")] = None,
+    min_samples_leaf: Annotated[
+        int | None, typer.Option("--min-samples-leaf", help="Fewest records of a leaf.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Make the trees private at this epsilon.")] = None,
+    partition: Annotated[
+        str, typer.Option("--partition", help="microaggregation, or public: cells fixed without the records.")
+    ] = "microaggregation",
+    n_closest: Annotated[int, typer.Option("--n-closest", help="Closest representatives that are tried.")] = 3,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed; the same input gives the same release.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the release, JSON.")] = None,
+    release: Annotated[
+        Path | None, typer.Option("--release", help="Answer --query from this release instead of making one.")
+    ] = None,
+    query: Annotated[str | None, typer.Option("--query", help="A record as a JSON object, to be explained.")] = None,
+    decision: Annotated[
+        str | None, typer.Option("--decision", help="The decision on the query, where no black box is given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a black box by the small trees of microaggregated groups, or one decision from a release."""
+    frame = takes_of(takes)
+    if release is not None:
+        told = _answer(release, query, decision, black_box, frame)
+        print_value(told.to_dict() if as_json else str(told), as_json)
+        return
+    if black_box is None:
+        raise GlassineError("nothing decides. Give --black-box, a file or MODULE:FUNCTION.")
+    if (data is None) == (queries is None):
+        raise GlassineError("give either a file of records, or --queries and --domain.")
+    if output is None:
+        raise GlassineError("the release goes nowhere. Give -o.")
+    check_outputs([output], [data, domain])
+    check_room(output)
+    known = read_domain(domain)
+    box = black_box_of(black_box)
+    columns = distance or ("gower" if known is not None and _mixed(known) else "euclidean")
+    settings: dict[str, Any] = {
+        "form": form,
+        "labels": labels,
+        "method": method,
+        "scaling": scaling,
+        "distance": columns,
+        "epsilon": epsilon,
+        "partition": partition,
+        "n_closest": n_closest,
+        "random_state": seed,
+        **({} if max_depth is None else {"max_depth": max_depth}),
+        **({} if min_samples_leaf is None else {"min_samples_leaf": min_samples_leaf}),
+    }
+    with stages() as progress:
+        progress("explaining")
+        if data is None:
+            explainer, measured = _from_queries(box, known, k, queries, frame, settings), None
+        else:
+            explainer, measured = _from_records(box, known, k, data, target, takes, settings)
+        explainer.release().to_json(output)
+    told = {"file": str(output), "n_groups": explainer.release().n_groups, "measures": measured}
+    print_value(told if as_json else _said(explainer, output, measured), as_json)
+
+
+def _mixed(domain: Any) -> bool:
+    from glassine.domain import Category
+
+    return any(isinstance(domain[name], Category) for name in domain)
+
+
+def _from_queries(
+    box: Any, domain: Any, k: int, queries: int | None, frame: str | None, settings: dict[str, Any]
+) -> SurrogateExplainer:
+    from glassine.surrogates import SurrogateExplainer
+
+    if domain is None:
+        raise GlassineError("queries are drawn from a public domain. Give --domain.")
+    if settings["epsilon"] is not None or settings["partition"] != "microaggregation":
+        raise InvalidParameterError("--epsilon and --partition protect training records, and queries are none.")
+    left_out = ("labels", "random_state", "epsilon", "partition")
+    given = {name: value for name, value in settings.items() if name not in left_out}
+    return SurrogateExplainer.from_queries(
+        box,
+        domain,
+        k,
+        n_queries=10_000 if queries is None else queries,
+        takes=frame or "array",
+        random_state=settings["random_state"],
+        **given,
+    )
+
+
+def _from_records(
+    box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
+) -> tuple[SurrogateExplainer, dict[str, Any]]:
+    from glassine.surrogates import SurrogateExplainer
+
+    records = read_frame(data, domain)
+    truth = None
+    if target is not None:
+        if target not in records.columns:
+            raise InvalidDataError(f"{data} has no column {target!r} for --target. Name one of its columns.")
+        truth = records[target].to_numpy()
+        records = records.drop(target)
+    if domain is not None:
+        absent = [name for name in domain if name not in records.columns]
+        if absent:
+            raise InvalidDataError(f"{data} lacks the attribute {absent[0]!r} of the domain. Add it or drop it there.")
+        records = records.select(domain.names)
+    given = records.to_pandas() if takes == "pandas" else records.to_numpy() if takes == "array" else records
+    explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
+    return explainer, explainer.measures(given, truth).to_dict()
+
+
+def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
+    from glassine.surrogates.statements import reveals
+
+    release = explainer.release()
+    lines = [f"Release: {output}", f"{release.n_groups} groups, {explainer.black_box_.n_queries} queries."]
+    if measured is not None:
+        nodes = measured["nodes"]
+        lines += [
+            f"On the records it was made of, the closest tree decides as the black box on {measured['fidelity']:.1%},",
+            f"one of the {release.n_closest} closest on {measured['fidelity_guided']:.1%}; "
+            f"of as many random groups, one does on {measured['fidelity_null']:.1%}.",
+            f"A tree has {nodes['median']:g} nodes in the median, {nodes['largest']:g} at most.",
+        ]
+    return "\n".join([*lines, *reveals(release)])
+
+
+def _answer(path: Path, query: str | None, decision: str | None, black_box: str | None, frame: str | None) -> Any:
+    """Return the explanation of one query from a release."""
+    from glassine.files import parse_json
+    from glassine.server.signing import read_release
+    from glassine.surrogates import BlackBox
+    from glassine.surrogates.reading import Layout
+
+    if query is None:
+        raise GlassineError("nothing is asked of the release. Give --query, a JSON object.")
+    if (decision is None) == (black_box is None):
+        raise GlassineError("give either --decision or --black-box: a decision is to be explained.")
+    release = read_release(path).release
+    record = release.query(parse_json(query, path="--query"))
+    if black_box is not None:
+        layout = Layout(names=release.domain.names, backend=frame)
+        told = BlackBox(black_box_of(black_box))(layout.build(release.domain, [record]), 1)[0]
+        return release.explain(record, told)
+    known = {str(label): label for label in release.classes}
+    known |= {json.dumps(label): label for label in release.classes}
+    if decision not in known:
+        listed = ", ".join(map(str, release.classes))
+        raise InvalidParameterError(f"--decision must be one of {listed}, got {decision!r}.")
+    return release.explain(record, known[decision])

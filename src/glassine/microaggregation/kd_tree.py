@@ -1,0 +1,208 @@
+"""A kd-tree over records, out of which records are taken; boxes shrink to what remains."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.compiling import compiled
+from glassine.microaggregation.sums import add
+
+__all__ = ["Tree", "build", "distances_in", "take_out"]
+
+LEAF = 128
+"""Most records of a leaf: distances to them are computed column by column, several at a time."""
+
+
+class Tree(NamedTuple):
+    """A complete binary tree: node i has the children 2i + 1 and 2i + 2, and the last level holds the leaves.
+
+    ``blocks`` (leaf, p, slot) and ``numbers`` (leaf, slot) hold the records of each leaf, the first ``filled`` of them
+    remaining. Of each node: its box ``low`` and ``high`` (node, p), the largest squared norm ``reach``, and the lowest
+    remaining record ``first``, n if there is none. ``sums`` (2, p) are the words of what remains; ``cursor`` counts the
+    remaining records and the groups.
+    """
+
+    blocks: npt.NDArray[np.float64]
+    numbers: npt.NDArray[np.int64]
+    filled: npt.NDArray[np.int64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    reach: npt.NDArray[np.float64]
+    first: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+    factors: npt.NDArray[np.float64]
+    bits: int
+    sums: npt.NDArray[np.int64]
+    cursor: npt.NDArray[np.int64]
+
+
+def build(rows: npt.NDArray[np.float64], factors: npt.NDArray[np.float64], bits: int) -> Tree:
+    """Return the tree of records of shape (n, p), cut at the median of the widest attribute again and again."""
+    n, p = rows.shape
+    depth = 0
+    while (n >> depth) > LEAF:
+        depth += 1
+    leaves = 1 << depth
+    slots = -(-n // leaves)
+    tree = Tree(
+        blocks=np.empty((leaves, p, slots)),
+        numbers=np.empty((leaves, slots), dtype=np.int64),
+        filled=np.zeros(leaves, dtype=np.int64),
+        low=np.empty((2 * leaves - 1, p)),
+        high=np.empty((2 * leaves - 1, p)),
+        reach=np.empty(2 * leaves - 1),
+        first=np.full(2 * leaves - 1, -1, dtype=np.int64),
+        labels=np.full(n, -1, dtype=np.int64),
+        factors=factors,
+        bits=bits,
+        sums=np.zeros((2, p), dtype=np.int64),
+        cursor=np.array([n, 0], dtype=np.int64),
+    )
+    _grow(tree, np.ascontiguousarray(rows))
+    return tree
+
+
+@compiled
+def _grow(tree: Any, rows: Any) -> None:
+    """Cut the records into leaves, level by level, and bound all nodes."""
+    n, p = rows.shape
+    leaves = len(tree.filled)
+    order, keys = np.arange(n), np.empty(n)
+    starts, ends = np.zeros(2 * leaves - 1, dtype=np.int64), np.zeros(2 * leaves - 1, dtype=np.int64)
+    ends[0] = n
+    for i in range(n):
+        add(tree.sums[0], tree.sums[1], rows[i], tree.factors, tree.bits, 1)
+    for node in range(leaves - 1):
+        start, end = starts[node], ends[node]
+        middle = (start + end) // 2
+        widest = _widest(rows, order, start, end)
+        for i in range(start, end):
+            keys[i] = rows[order[i], widest]
+        _split(keys, order, start, end - 1, middle)
+        starts[2 * node + 1], ends[2 * node + 1] = start, middle
+        starts[2 * node + 2], ends[2 * node + 2] = middle, end
+    for leaf in range(leaves):
+        start, end = starts[leaves - 1 + leaf], ends[leaves - 1 + leaf]
+        for t in range(end - start):
+            tree.numbers[leaf, t] = order[start + t]
+            for j in range(p):
+                tree.blocks[leaf, j, t] = rows[order[start + t], j]
+        tree.filled[leaf] = end - start
+        _bound_leaf(tree, leaf)
+    for node in range(leaves - 2, -1, -1):
+        _bound_node(tree, node)
+
+
+@compiled
+def _widest(rows: Any, order: Any, start: int, end: int) -> int:
+    """Return the attribute in which some records reach furthest."""
+    p = rows.shape[1]
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    for i in range(start, end):
+        row = rows[order[i]]
+        for j in range(p):
+            low[j], high[j] = min(low[j], row[j]), max(high[j], row[j])
+    return int(np.argmax(high - low))
+
+
+@compiled
+def _split(keys: Any, order: Any, start: int, last: int, middle: int) -> None:
+    """Order keys so that none before the middle is larger than it, and none after it smaller."""
+    while start < last:
+        a, b, c = keys[start], keys[(start + last) // 2], keys[last]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = start, last
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            start = i
+        else:
+            return
+
+
+@compiled
+def _bound_leaf(tree: Any, leaf: int) -> bool:
+    """Shrink a leaf to what remains in it; return whether anything changed."""
+    node, size, p = len(tree.filled) - 1 + leaf, tree.filled[leaf], tree.low.shape[1]
+    first, reach = len(tree.labels), 0.0
+    for t in range(size):
+        first = min(first, tree.numbers[leaf, t])
+        norm = 0.0
+        for j in range(p):
+            norm += tree.blocks[leaf, j, t] * tree.blocks[leaf, j, t]
+        reach = max(reach, norm)
+    changed = tree.first[node] != first or tree.reach[node] != reach
+    tree.first[node], tree.reach[node] = first, reach
+    for j in range(p):
+        low, high = np.inf, -np.inf
+        for t in range(size):
+            low, high = min(low, tree.blocks[leaf, j, t]), max(high, tree.blocks[leaf, j, t])
+        if low != tree.low[node, j] or high != tree.high[node, j]:
+            changed = True
+            tree.low[node, j], tree.high[node, j] = low, high
+    return bool(changed)
+
+
+@compiled
+def _bound_node(tree: Any, node: int) -> bool:
+    """Shrink a node to its children; return whether anything changed."""
+    left, right = 2 * node + 1, 2 * node + 2
+    first, reach = min(tree.first[left], tree.first[right]), max(tree.reach[left], tree.reach[right])
+    changed = tree.first[node] != first or tree.reach[node] != reach
+    tree.first[node], tree.reach[node] = first, reach
+    for j in range(tree.low.shape[1]):
+        low = min(tree.low[left, j], tree.low[right, j])
+        high = max(tree.high[left, j], tree.high[right, j])
+        if low != tree.low[node, j] or high != tree.high[node, j]:
+            changed = True
+            tree.low[node, j], tree.high[node, j] = low, high
+    return bool(changed)
+
+
+@compiled
+def distances_in(tree: Any, leaf: int, point: Any, out: Any) -> None:
+    """Write the squared distances of a leaf's records to a point, attribute by attribute, as the scan does."""
+    size = tree.filled[leaf]
+    for t in range(size):
+        out[t] = 0.0
+    for j in range(len(point)):
+        at, column = point[j], tree.blocks[leaf, j]
+        for t in range(size):
+            difference = column[t] - at
+            out[t] += difference * difference
+
+
+@compiled
+def take_out(tree: Any, places: Any, group: int) -> None:
+    """Put the records of some places, in increasing order, into a group, and shrink the boxes that held them."""
+    slots, inner = tree.numbers.shape[1], len(tree.filled) - 1
+    i = len(places) - 1
+    while i >= 0:
+        leaf = places[i] // slots
+        while i >= 0 and places[i] // slots == leaf:
+            t, last = places[i] - leaf * slots, tree.filled[leaf] - 1
+            add(tree.sums[0], tree.sums[1], tree.blocks[leaf, :, t], tree.factors, tree.bits, -1)
+            tree.labels[tree.numbers[leaf, t]] = group
+            tree.numbers[leaf, t] = tree.numbers[leaf, last]
+            for j in range(tree.blocks.shape[1]):
+                tree.blocks[leaf, j, t] = tree.blocks[leaf, j, last]
+            tree.filled[leaf] = last
+            i -= 1
+        node, changed = inner + leaf, _bound_leaf(tree, leaf)
+        while changed and node > 0:
+            node = (node - 1) // 2
+            changed = _bound_node(tree, node)
+    tree.cursor[0] -= len(places)

@@ -1,0 +1,304 @@
+"""Records as numbers and codes of categories, from arrays, frames and domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import LARGEST, Scalar
+from glassine.domain.conforming import conform
+from glassine.domain.inference import columns as frame_columns
+from glassine.errors import InvalidDataError
+
+__all__ = ["Table", "read_table"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+MOST_VALUES = 1000
+"""Most values of a category: the dissimilarities of all pairs are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Table:
+    """Records before they are scaled.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The attributes, in order.
+    numeric : ndarray of bool, shape (d,)
+        Which of them are numbers.
+    numbers : ndarray of float64, shape (n, p)
+        The numbers, in order.
+    values : tuple of tuples of scalars, length q
+        The values of each other attribute.
+    codes : ndarray of int32, shape (n, q)
+        Index of each record's value.
+    bounds : ndarray of float64, shape (2, p), or None
+        Public bounds of the numbers, if a domain declares them.
+    """
+
+    names: tuple[str, ...]
+    numeric: npt.NDArray[np.bool_]
+    numbers: FloatArray
+    values: tuple[tuple[Scalar, ...], ...]
+    codes: npt.NDArray[np.int32]
+    bounds: FloatArray | None = None
+
+    def reorder(self, names: tuple[str, ...]) -> Table:
+        """Return the same attributes in another order."""
+        numbers = [name for name, numeric in zip(self.names, self.numeric, strict=True) if numeric]
+        categories = [name for name in self.names if name not in numbers]
+        first = [numbers.index(name) for name in names if name in numbers]
+        second = [categories.index(name) for name in names if name in categories]
+        return Table(
+            names=names,
+            numeric=np.array([name in numbers for name in names]),
+            numbers=self.numbers[:, first],
+            values=tuple(self.values[j] for j in second),
+            codes=self.codes[:, second],
+            bounds=None if self.bounds is None else self.bounds[:, first],
+        )
+
+
+def read_table(
+    X: Any,
+    *,
+    domain: Domain | None,
+    categorical: bool,
+    known: Mapping[str, Sequence[Scalar]],
+    names: Sequence[str] = (),
+) -> Table:
+    """Read records.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d), or data frame
+        The records.
+    domain : Domain or None
+        The public domain; the records are made to conform to it.
+    categorical : bool
+        Whether attributes may be categories. Otherwise Booleans are numbers, and text is refused.
+    known : mapping of str to sequence of scalars
+        All values of some attributes, which are then categories.
+    names : sequence of str, optional
+        Names of an array's columns, if it has as many; ``x0``, ``x1`` and so on otherwise.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is no record or no attribute; if a value is missing, infinite, beyond 1e300 or not known; if text
+        stands where numbers are needed; if two columns have one name.
+    """
+    if sparse.issparse(X):
+        raise InvalidDataError("X must be dense, got a sparse matrix. Call its toarray().")
+    if np.ma.isMaskedArray(X):
+        raise InvalidDataError("X must hold a value everywhere, got a masked array. Fill it, or drop these records.")
+    if domain is not None:
+        return _conformed(X, domain, categorical=categorical, known=known)
+    frame = _as_frame(X)
+    if frame is None:
+        array = _as_array(X, objects=categorical)
+        width = array.shape[1]
+        names = tuple(names) if len(names) == width else tuple(f"x{i}" for i in range(width))
+        if array.dtype != object and not known:
+            return _of_numbers(names, array)
+        arrays = dict(zip(names, array.T, strict=True))
+        booleans: set[str] = set()
+    else:
+        arrays = frame_columns(frame)
+        schema = frame.collect_schema()
+        booleans = {name for name in arrays if schema[name] == nw.Boolean}
+    absent = [name for name in known if name not in arrays]
+    if absent:
+        raise InvalidDataError(f"data lack the column {absent[0]!r}, whose values are given. Add or rename it.")
+    return _of_columns(arrays, booleans, categorical=categorical, known=known)
+
+
+def _as_frame(X: Any) -> Any:
+    """Return a frame with named columns, or None for anything else."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    try:
+        frame = nw.from_native(X)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"X cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
+    except TypeError:
+        return None
+    names = frame.collect_schema().names()
+    return frame if not names or any(isinstance(name, str) for name in names) else None
+
+
+def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
+    try:
+        # Without a common type, numbers beside text stay numbers.
+        array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
+    except ValueError:
+        raise InvalidDataError(
+            "X must have as many values in each row, got rows of several lengths. Fill them."
+        ) from None
+    if array.ndim != 2:
+        raise InvalidDataError(
+            f"X must be a table of shape (n, d), got {array.ndim} dimension(s). Reshape one attribute with X[:, None]."
+        )
+    if 0 in array.shape:
+        raise InvalidDataError(f"X must hold at least one record and one attribute, got shape {array.shape}. Check it.")
+    if array.dtype.kind in "OUS" and objects:
+        return array.astype(object)
+    if array.dtype.kind == "O":
+        array = np.column_stack([_numbers_of(f"x{i}", array[:, i]) for i in range(array.shape[1])])
+    if array.dtype.kind not in "biuf":
+        raise InvalidDataError(
+            f"X must hold numbers, got {array.dtype}. Code it as numbers, or use distance='gower' for categories."
+        )
+    return array
+
+
+def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Table:
+    numbers = np.ascontiguousarray(array, dtype=np.float64)
+    for j, name in enumerate(names):
+        _check_finite(name, numbers[:, j])
+    return Table(
+        names=names,
+        numeric=np.ones(len(names), dtype=bool),
+        numbers=numbers + 0.0,
+        values=(),
+        codes=np.empty((len(numbers), 0), dtype=np.int32),
+    )
+
+
+def _check_finite(name: str, column: FloatArray) -> None:
+    # Written so that NaN fails too; neither the value nor its record is told.
+    if not (np.abs(column) <= LARGEST).all():
+        raise InvalidDataError(
+            f"column {name!r} holds NaN, infinity or a number beyond 1e300. Replace or drop these records."
+        )
+
+
+def _numbers_of(name: str, column: npt.NDArray[Any]) -> FloatArray:
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    for value in column.tolist():
+        if not isinstance(value, int | float | np.number):
+            raise InvalidDataError(
+                f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers. Code it as numbers, or "
+                "use distance='gower' or a SemanticDistance."
+            )
+    try:
+        return column.astype(np.float64)
+    except OverflowError:
+        raise InvalidDataError(f"column {name!r} holds a number beyond 1e300. Replace or drop these records.") from None
+
+
+def _kind(value: object) -> str:
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return "a missing value" if missing else f"values of type {type(value).__name__}"
+
+
+def _of_columns(
+    arrays: Mapping[str, npt.NDArray[Any]],
+    booleans: set[str],
+    *,
+    categorical: bool,
+    known: Mapping[str, Sequence[Scalar]],
+) -> Table:
+    numbers, codes, values, numeric = [], [], [], []
+    for name, column in arrays.items():
+        texts = column.dtype.kind not in "biuf" and any(
+            isinstance(value, str | bool | np.bool_) for value in column.tolist()
+        )
+        is_category = name in known or (categorical and (texts or name in booleans))
+        numeric.append(not is_category)
+        if not is_category:
+            numbers.append(_numbers_of(name, column))
+            _check_finite(name, numbers[-1])
+            continue
+        # Booleans without gaps are read as 0 and 1.
+        listed = column.astype(bool).tolist() if name in booleans and column.dtype.kind == "i" else column.tolist()
+        codes.append(_codes_of(name, listed, known.get(name)))
+        values.append(codes[-1][1])
+    n = len(next(iter(arrays.values())))
+    return Table(
+        names=tuple(arrays),
+        numeric=np.array(numeric, dtype=bool),
+        numbers=np.column_stack(numbers) + 0.0 if numbers else np.empty((n, 0)),
+        values=tuple(values),
+        codes=np.column_stack([found for found, _ in codes]) if codes else np.empty((n, 0), dtype=np.int32),
+    )
+
+
+def _codes_of(
+    name: str, column: list[Any], known: Sequence[Scalar] | None
+) -> tuple[npt.NDArray[np.int32], tuple[Scalar, ...]]:
+    column = [value.item() if isinstance(value, np.generic) else value for value in column]
+    odd = next((value for value in column if not isinstance(value, str | int | float) or value != value), None)
+    if odd is not None or None in column:
+        raise InvalidDataError(
+            f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}. "
+            "Give missing values a category of their own, and convert others to strings."
+        )
+    if known is None:
+        if len({isinstance(value, str) for value in column}) > 1:
+            raise InvalidDataError(f"column {name!r} holds both text and numbers. Convert all of it to text.")
+        known = sorted(set(column))
+    if len(known) > MOST_VALUES:
+        raise InvalidDataError(
+            f"column {name!r} has {len(known)} different values, more than {MOST_VALUES}: an identifier? Leave it out, "
+            "or merge rare values."
+        )
+    lookup = {value: code for code, value in enumerate(known)}
+    codes = np.fromiter((lookup.get(value, -1) for value in column), dtype=np.int32, count=len(column))
+    if (codes < 0).any():
+        raise InvalidDataError(
+            f"column {name!r} holds values that its taxonomy, or the records of the groups, do not have: "
+            f"{int((codes < 0).sum())} records. Add them to the taxonomy, or drop the records."
+        )
+    return codes, tuple(known)
+
+
+def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Table:
+    if not isinstance(domain, Domain):
+        raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+    columns = conform(X if not isinstance(X, list | tuple) else np.asarray(X), domain)
+    if columns.n_records == 0:
+        raise InvalidDataError("X must hold at least one record, got none. Check the data.")
+    absent = [name for name in known if name not in domain]
+    if absent:
+        raise InvalidDataError(f"the domain lacks the attribute {absent[0]!r}, whose values are given. Declare it.")
+    numbers, bounds, codes, values, numeric = [], [], [], [], []
+    for name in columns.names:
+        attribute, array = domain[name], columns.array(name)
+        if not np.isfinite(array).all() or (name in columns.codes and (array < 0).any()):
+            raise InvalidDataError(f"column {name!r} holds a missing or undeclared value. Declare or drop it.")
+        is_category = isinstance(attribute, Category | Binary) and (categorical or isinstance(attribute, Category))
+        if is_category and not categorical:
+            raise InvalidDataError(
+                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers. Use distance='gower' "
+                "or a SemanticDistance."
+            )
+        numeric.append(not (is_category or name in known))
+        if numeric[-1]:
+            numbers.append(array.astype(np.float64))
+            bounds.append((attribute.lo, attribute.hi) if isinstance(attribute, Integer | Real) else (0.0, 1.0))
+        else:
+            declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+            listed = columns.values(name).tolist()
+            found = _codes_of(name, listed, known.get(name, declared))
+            codes.append(found[0])
+            values.append(found[1])
+    n = columns.n_records
+    return Table(
+        names=columns.names,
+        numeric=np.array(numeric, dtype=bool),
+        numbers=np.column_stack(numbers) if numbers else np.empty((n, 0)),
+        values=tuple(values),
+        codes=np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int32),
+        bounds=np.array(bounds, dtype=np.float64).reshape(-1, 2).T,
+    )

@@ -1,0 +1,215 @@
+"""MDAV over all remaining records at each step, in blocks that stay in the processor's cache.
+
+Records stand column by column, and one that joins a group changes places with the last of those that remain.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.compiling import compiled
+from glassine.microaggregation.heap import push, replace_top
+from glassine.microaggregation.sums import add, means
+
+__all__ = ["Remaining", "advance", "center", "farthest", "fill", "form_group", "measure", "remaining", "remove"]
+
+BLOCK = 512
+
+
+class Remaining(NamedTuple):
+    """Records that are in no group yet: the first ``cursor[0]`` places of each array; ``cursor[1]`` groups are formed.
+
+    Numbers of shape (p, n) and codes of shape (q, n) with their tables of dissimilarities, shape (q, c, c); ``numbers``
+    says which record stands in a place; ``high``, ``low`` and ``counts`` are the sums of what remains.
+    """
+
+    columns: npt.NDArray[np.float64]
+    codes: npt.NDArray[np.int32]
+    tables: npt.NDArray[np.float64]
+    squared: bool
+    factors: npt.NDArray[np.float64]
+    bits: int
+    numbers: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+    distances: npt.NDArray[np.float64]
+    high: npt.NDArray[np.int64]
+    low: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    cursor: npt.NDArray[np.int64]
+
+
+def remaining(
+    columns: npt.NDArray[np.float64],
+    codes: npt.NDArray[np.int32],
+    tables: npt.NDArray[np.float64],
+    factors: npt.NDArray[np.float64],
+    bits: int,
+    *,
+    squared: bool,
+) -> Remaining:
+    """Return all records as remaining; the arrays are taken over and changed."""
+    n = columns.shape[1]
+    q, size = len(tables), tables.shape[1]
+    counts = np.zeros((q, size), dtype=np.int64)
+    for j in range(q):
+        counts[j] = np.bincount(codes[j], minlength=size)
+    out = Remaining(
+        columns=columns,
+        codes=codes,
+        tables=tables,
+        squared=squared,
+        factors=factors,
+        bits=bits,
+        numbers=np.arange(n, dtype=np.int64),
+        labels=np.full(n, -1, dtype=np.int64),
+        distances=np.empty(n),
+        high=np.zeros(len(columns), dtype=np.int64),
+        low=np.zeros(len(columns), dtype=np.int64),
+        counts=counts,
+        cursor=np.array([n, 0], dtype=np.int64),
+    )
+    _add_all(out)
+    return out
+
+
+@compiled
+def _add_all(state: Any) -> None:
+    for i in range(state.columns.shape[1]):
+        add(state.high, state.low, state.columns[:, i], state.factors, state.bits, 1)
+
+
+@compiled
+def fill(columns: Any, codes: Any, tables: Any, squared: bool, n: int, point: Any, kinds: Any, out: Any) -> None:
+    """Write the dissimilarity of the first n records to a point, added up attribute by attribute in their order."""
+    for first in range(0, n, BLOCK):
+        last = min(n, first + BLOCK)
+        size = last - first
+        block = out[first:last]
+        block[:] = 0.0
+        for j in range(columns.shape[0]):
+            column, at = columns[j, first:last], point[j]
+            if squared:
+                for t in range(size):
+                    difference = column[t] - at
+                    block[t] += difference * difference
+            else:
+                for t in range(size):
+                    block[t] += abs(column[t] - at)
+        for j in range(codes.shape[0]):
+            column_codes, row = codes[j, first:last], tables[j, kinds[j]]
+            for t in range(size):
+                block[t] += row[column_codes[t]]
+
+
+@compiled
+def farthest(distances: Any, numbers: Any, n: int) -> int:
+    """Return the place of the largest distance, the lowest record of equal ones."""
+    place = 0
+    most, number = distances[0], numbers[0]
+    for i in range(1, n):
+        if distances[i] >= most and (distances[i] > most or numbers[i] < number):
+            place, most, number = i, distances[i], numbers[i]
+    return place
+
+
+@compiled
+def _nearest(distances: Any, numbers: Any, n: int, count: int) -> Any:
+    """Return the places of the ``count`` smallest distances, the lowest records of equal ones, in increasing order."""
+    heap, heap_numbers = np.empty(count), np.empty(count, dtype=np.int64)
+    places = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        push(heap, heap_numbers, places, i, distances[i], numbers[i], i)
+    if count > 0:
+        for i in range(count, n):
+            if distances[i] <= heap[0] and (distances[i] < heap[0] or numbers[i] < heap_numbers[0]):
+                replace_top(heap, heap_numbers, places, count, distances[i], numbers[i], i)
+    return np.sort(places)
+
+
+@compiled
+def center(state: Any, point: Any, kinds: Any) -> None:
+    """Write the mean of what remains, and of each category attribute the closest value, the first of equal ones."""
+    means(state.high, state.low, state.factors, state.bits, state.cursor[0], point)
+    size = state.tables.shape[1]
+    for j in range(len(kinds)):
+        least = np.inf
+        for a in range(size):
+            total = 0.0
+            for b in np.flatnonzero(state.counts[j]):
+                total += state.counts[j, b] * (state.tables[j, a, b] * state.tables[j, a, b])
+            if total < least:
+                least, kinds[j] = total, a
+
+
+@compiled
+def measure(state: Any, point: Any, kinds: Any) -> None:
+    """Write how far what remains lies from a point."""
+    fill(state.columns, state.codes, state.tables, state.squared, state.cursor[0], point, kinds, state.distances)
+
+
+@compiled
+def remove(state: Any, place: int, group: int) -> None:
+    """Put the record of a place into a group; the last one that remains takes its place."""
+    add(state.high, state.low, state.columns[:, place], state.factors, state.bits, -1)
+    last = state.cursor[0] - 1
+    state.labels[state.numbers[place]] = group
+    for j in range(state.columns.shape[0]):
+        state.columns[j, place] = state.columns[j, last]
+    for j in range(state.codes.shape[0]):
+        state.counts[j, state.codes[j, place]] -= 1
+        state.codes[j, place] = state.codes[j, last]
+    state.numbers[place] = state.numbers[last]
+    state.distances[place] = state.distances[last]
+    state.cursor[0] = last
+
+
+@compiled
+def form_group(state: Any, seed: int, k: int) -> Any:
+    """Put a record and the k - 1 nearest others into a new group; distances from it are left for those that remain.
+
+    Returns the numbers of the group's records.
+    """
+    members = np.empty(k, dtype=np.int64)
+    members[0] = state.numbers[seed]
+    point, kinds = state.columns[:, seed].copy(), state.codes[:, seed].copy()
+    group = state.cursor[1]
+    state.cursor[1] += 1
+    remove(state, seed, group)
+    measure(state, point, kinds)
+    places = _nearest(state.distances, state.numbers, state.cursor[0], k - 1)
+    # From the last place down, so that no place that is still to be removed changes.
+    for i in range(k - 2, -1, -1):
+        members[i + 1] = state.numbers[places[i]]
+        remove(state, places[i], group)
+    return members
+
+
+@compiled
+def _label_rest(state: Any) -> None:
+    """Put all that remain into one new group."""
+    for i in range(state.cursor[0]):
+        state.labels[state.numbers[i]] = state.cursor[1]
+    state.cursor[0] = 0
+    state.cursor[1] += 1
+
+
+@compiled
+def advance(state: Any, k: int, steps: int) -> None:
+    """Form two groups a step, until none remains or the steps are done."""
+    point = np.empty(state.columns.shape[0])
+    kinds = np.zeros(state.codes.shape[0], dtype=np.int32)
+    for _ in range(steps):
+        n = state.cursor[0]
+        if n == 0:
+            return
+        if n < 2 * k:
+            _label_rest(state)
+            return
+        center(state, point, kinds)
+        measure(state, point, kinds)
+        form_group(state, farthest(state.distances, state.numbers, n), k)
+        if n >= 3 * k:
+            form_group(state, farthest(state.distances, state.numbers, n - k), k)

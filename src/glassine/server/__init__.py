@@ -1,0 +1,18 @@
+"""A service that answers with decisions and explanations, and signed files of releases."""
+
+from glassine.server.app import create_app
+from glassine.server.limits import Limits
+from glassine.server.running import listen, run
+from glassine.server.signing import ReleaseFile, make_keys, read_public_key, read_release, sign_release
+
+__all__ = [
+    "Limits",
+    "ReleaseFile",
+    "create_app",
+    "listen",
+    "make_keys",
+    "read_public_key",
+    "read_release",
+    "run",
+    "sign_release",
+]

@@ -1,0 +1,263 @@
+"""The service: decisions and explanations over HTTP, from a release and a black box; no training record is near."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import json
+import sys
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from glassine import __version__
+from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError
+from glassine.files import parse_json
+from glassine.server.contract import Asked, contract_of, read_asked
+from glassine.server.limits import Gate, Limits, problem
+from glassine.server.page import render_page
+from glassine.server.signing import ReleaseFile
+from glassine.surrogates.black_boxes import BlackBox
+from glassine.surrogates.reading import Layout
+from glassine.surrogates.release import SurrogateRelease, confirmed
+from glassine.surrogates.statements import reveals_of
+from glassine.surrogates.values import Explanation
+
+__all__ = ["create_app"]
+
+JSON = "application/json"
+
+PROBLEM = "application/problem+json"
+
+LARGEST = sys.float_info.max
+
+REFUSED = {
+    400: "The body is not JSON.",
+    408: "The body did not arrive in time.",
+    413: "The body is too large.",
+    415: "The body is not said to be application/json.",
+    422: "The body is JSON, but not what the schema says.",
+    429: "Too many requests; Retry-After tells when to ask again.",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Service:
+    """A release with its black box."""
+
+    release: SurrogateRelease
+    layout: Layout
+    black_box: BlackBox | None
+    lock: Lock = field(default_factory=Lock)
+
+    def ask(self, records: list[Any]) -> list[Any]:
+        """Return the black box's decisions; one call at a time, for an estimator need not bear more."""
+        if self.black_box is None:
+            raise BlackBoxError("the service has no black box to ask.")
+        given = self.layout.build(self.release.domain, records)
+        with self.lock:
+            answers = self.black_box(given, len(records))
+        return [self._label(answer) for answer in answers.tolist()]
+
+    def _label(self, answer: Any) -> Any:
+        for label in self.release.classes:
+            if label == answer:
+                return label
+        return answer
+
+    def explain(self, asked: Asked) -> dict[str, Any]:
+        """Return an explanation as plain values."""
+        decision = asked.decision if self.black_box is None else self.ask([asked.query])[0]
+        told = self.release.explain(asked.query, decision, guided=asked.guided, n_closest=asked.n_closest)
+        if self.black_box is not None and told.contrasts:
+            told = confirmed(told, self.ask([_changed(asked, told, i) for i in range(len(told.contrasts))]))
+        return {**told.to_dict(), "reveals": list(reveals_of(self.release, told))}
+
+
+def _changed(asked: Asked, told: Explanation, index: int) -> dict[str, Any]:
+    return {**asked.query, **{change.attribute: change.after for change in told.contrasts[index].changes}}
+
+
+def create_app(
+    file: ReleaseFile,
+    *,
+    black_box: Any = None,
+    takes: str | None = None,
+    limits: Limits | None = None,
+    title: str = "Decisions, explained",
+) -> Any:
+    """Return the service as an ASGI application.
+
+    It holds the release, the black box and the rates of its clients, and nothing else: killed and started again it
+    answers as before. Requests are not stored.
+
+    Parameters
+    ----------
+    file : ReleaseFile
+        The release, from :func:`glassine.server.read_release`.
+    black_box : callable or estimator, optional
+        What decides. Without it a client names the decision that is to be explained, and ``/decision`` is absent. A
+        black box that keeps records in itself (nearest neighbours, say) brings them into the process.
+    takes : {None, "pandas", "polars"}, optional
+        Data frame that the black box takes; an array by default.
+    limits : Limits, optional
+        How much one may ask.
+    title : str, default="Decisions, explained"
+        Title of the page.
+
+    Returns
+    -------
+    FastAPI
+        ``GET /`` is the page, ``POST /decision`` and ``POST /explanation`` answer, ``GET /release`` is the released
+        file, ``GET /health`` tells that the service runs, ``GET /openapi.json`` describes all of it.
+
+    Raises
+    ------
+    GlassineError
+        If the package fastapi is not installed.
+    """
+    try:
+        fastapi = importlib.import_module("fastapi")
+    except ImportError:
+        raise GlassineError(
+            "serving needs the package fastapi. Install it with pip install 'glassine[server]'."
+        ) from None
+    release = file.release
+    box = None if black_box is None else BlackBox(black_box)
+    service = _Service(release=release, layout=Layout(names=release.domain.names, backend=takes), black_box=box)
+    app = fastapi.FastAPI(
+        title=title,
+        version=__version__,
+        description="Decisions of a black box, explained by the small trees of a published release.",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.openapi = lambda: _openapi(release, decides=box is not None, title=title)
+    _add_routes(app, fastapi, service, file, title)
+    app.add_exception_handler(importlib.import_module("starlette.exceptions").HTTPException, _http_problem)
+    app.add_middleware(Gate, limits=limits or Limits())
+    return app
+
+
+async def _http_problem(request: Any, error: Any) -> Any:
+    return _answer(error.status_code, str(error.detail), f"{request.method} is not answered here.", error.headers)
+
+
+def _answer(status: int, title: str, detail: str, headers: Any = None) -> Any:
+    response = importlib.import_module("starlette.responses").Response
+    return response(problem(status, title, detail), status, media_type=PROBLEM, headers=headers)
+
+
+def _add_routes(app: Any, fastapi: Any, service: _Service, file: ReleaseFile, title: str) -> None:
+    decides = service.black_box is not None
+    page, policy = render_page(file.release, decides=decides, title=title)
+    response, request = fastapi.Response, fastapi.Request
+
+    def fixed(content: bytes, kind: str, **headers: str) -> Any:
+        async def get() -> Any:
+            return response(content, media_type=kind, headers=headers)
+
+        return get
+
+    named = 'attachment; filename="release.json"'
+    for path, handler in {
+        "/": fixed(page.encode(), "text/html; charset=utf-8", **{"content-security-policy": policy}),
+        "/release": fixed(file.content, JSON, **{"content-disposition": named}),
+        "/health": fixed(b'{"status":"ok"}', JSON),
+    }.items():
+        app.add_api_route(path, handler, methods=["GET", "HEAD"])
+
+    def posted(*, explained: bool) -> Any:
+        async def post(asking: Any) -> Any:
+            return await _posted(service, asking, response, explained=explained)
+
+        # Annotations of this module are texts, which FastAPI would look up among the module's names.
+        post.__annotations__ = {"asking": request}
+        return post
+
+    if decides:
+        app.add_api_route("/decision", posted(explained=False), methods=["POST"], response_model=None)
+    app.add_api_route("/explanation", posted(explained=True), methods=["POST"], response_model=None)
+
+
+async def _posted(service: _Service, asking: Any, response: Any, *, explained: bool) -> Any:
+    kind = asking.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        return _answer(415, "Unsupported media type", f"The body must be {JSON}.")
+    decides = service.black_box is not None
+    try:
+        value = parse_json((await asking.body()).decode(), path="the request")
+        asked = read_asked(value, service.release, explained=explained, decides=decides)
+    except (UnreadableFileError, UnicodeDecodeError) as error:
+        detail = "the request is not UTF-8 text." if isinstance(error, UnicodeDecodeError) else str(error)
+        return _answer(400, "Not JSON", detail)
+    except InvalidDataError as error:
+        return _answer(422, "Not a valid request", str(error))
+    loop = asyncio.get_running_loop()
+    try:
+        if not explained:
+            answer = {"decision": (await loop.run_in_executor(None, service.ask, [asked.query]))[0]}
+        elif decides:
+            answer = await loop.run_in_executor(None, functools.partial(service.explain, asked))
+        else:
+            answer = service.explain(asked)
+    except BlackBoxError:
+        # What it says may quote what it knows.
+        return _answer(503, "No decision", "The black box did not decide on this record.")
+    return response(json.dumps(_finite(answer), ensure_ascii=False, allow_nan=False).encode(), media_type=JSON)
+
+
+def _finite(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer whose distances are numbers of JSON: squares of large differences overflow."""
+    if "distance" not in answer:
+        return answer
+    contrasts = [{**contrast, "distance": min(contrast["distance"], LARGEST)} for contrast in answer["contrasts"]]
+    return {**answer, "distance": min(answer["distance"], LARGEST), "contrasts": contrasts}
+
+
+def _openapi(release: SurrogateRelease, *, decides: bool, title: str) -> dict[str, Any]:
+    """Return the description of the service, OpenAPI 3.1."""
+
+    def of(name: str) -> dict[str, Any]:
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    def answered(text: str, content: dict[str, Any]) -> dict[str, Any]:
+        return {"description": text, "content": content}
+
+    refused = {
+        str(status): answered(text, {PROBLEM: {"schema": of("Problem")}})
+        for status, text in (*REFUSED.items(), (503, "The black box did not decide."))
+    }
+    read = {
+        "/": ("page", "The page for a subject.", {"text/html": {"schema": {"type": "string"}}}),
+        "/release": ("release", "The released file, as published.", {JSON: {"schema": {"type": "object"}}}),
+        "/health": ("health", "That the service runs.", {JSON: {"schema": {"type": "object"}}}),
+        "/openapi.json": ("description", "This description.", {JSON: {"schema": {"type": "object"}}}),
+    }
+    paths: dict[str, Any] = {
+        path: {
+            "get": {
+                "operationId": name,
+                "summary": text,
+                "responses": {"200": answered(text, content), "429": refused["429"]},
+            }
+        }
+        for path, (name, text, content) in read.items()
+    }
+    asked = [("/explanation", "explanation", "Explanation", "The decision on a record, explained.")]
+    if decides:
+        asked.append(("/decision", "decision", "Decision", "The decision on a record."))
+    for path, name, schema, text in asked:
+        body = {"required": True, "content": {JSON: {"schema": of(f"{schema}Request")}}}
+        responses = {"200": answered(text, {JSON: {"schema": of(schema)}}), **refused}
+        paths[path] = {"post": {"operationId": name, "summary": text, "requestBody": body, "responses": responses}}
+    schemas = contract_of(release, decides=decides)
+    if not decides:
+        del schemas["Decision"], schemas["DecisionRequest"]
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": __version__},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }

@@ -1,0 +1,236 @@
+"""What the service takes and gives: queries of a domain as JSON, and their schema for OpenAPI."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.domain import Attribute, Binary, Category, Domain, Integer
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError
+from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease
+
+__all__ = ["Asked", "contract_of", "read_asked"]
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request for a decision or an explanation.
+
+    Attributes
+    ----------
+    query : dict
+        The record, checked against the domain.
+    guided : bool
+        Protocol 2 or Protocol 1.
+    n_closest : int or None
+        Representatives that Protocol 2 tries; None for the release's own number.
+    decision : scalar or None
+        The decision to explain, where the service has no black box.
+    """
+
+    query: dict[str, Scalar | None]
+    guided: bool = True
+    n_closest: int | None = None
+    decision: Scalar | None = None
+
+
+def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
+    """Return a request's JSON as plain values, or refuse it.
+
+    Parameters
+    ----------
+    value : JSON value
+        The request's body.
+    release : SurrogateRelease
+        What is served.
+    explained : bool
+        Whether an explanation is asked for, not just a decision.
+    decides : bool
+        Whether the service has a black box; if not, the request names the decision.
+
+    Raises
+    ------
+    InvalidDataError
+        If a key is missing or unknown, or a value is not what the schema says. Only the request's own values are
+        quoted.
+    """
+    if not isinstance(value, dict):
+        raise InvalidDataError(f"the request must be a JSON object, got {_kind(value)}.")
+    known = {"query"}
+    if explained:
+        known |= {"guided", "n_closest"} | (set() if decides else {"decision"})
+    for name in value:
+        if name not in known:
+            raise InvalidDataError(
+                f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(known))}."
+            )
+    if "query" not in value:
+        raise InvalidDataError("the request lacks the key 'query', the record as an object.")
+    guided, n_closest = value.get("guided", True), value.get("n_closest")
+    if not isinstance(guided, bool):
+        raise InvalidDataError("'guided' must be true or false.")
+    if "n_closest" in value and not (_whole(n_closest) and 1 <= n_closest <= MAX_CLOSEST):
+        raise InvalidDataError(f"'n_closest' must be a whole number from 1 to {MAX_CLOSEST}.")
+    decision = None
+    if explained and not decides:
+        decision = _listed(value.get("decision"), release.classes, "'decision'")
+    return Asked(
+        query=_query(value["query"], release),
+        guided=guided,
+        n_closest=None if n_closest is None else int(n_closest),
+        decision=decision,
+    )
+
+
+def _query(value: Any, release: SurrogateRelease) -> dict[str, Scalar | None]:
+    if not isinstance(value, dict):
+        raise InvalidDataError(f"'query' must be an object of values by attribute, got {_kind(value)}.")
+    record = release.query(value)
+    # Bounds that were inferred are bounds here: the release says nothing of what lies beyond them.
+    for name in release.domain:
+        if value[name] is not None:
+            _check_value(name, release.domain[name], value[name])
+    return record
+
+
+def _check_value(name: str, attribute: Attribute, value: Any) -> None:
+    if isinstance(attribute, Category):
+        _listed(value, attribute.values, repr(name))
+    elif isinstance(attribute, Binary):
+        _listed(value, (0, 1, False, True), repr(name))
+    elif not attribute.lo <= value <= attribute.hi:
+        raise InvalidDataError(f"{name!r} must lie in [{attribute.lo}, {attribute.hi}], got {_short(value)}.")
+    elif isinstance(attribute, Integer) and value != int(value):
+        raise InvalidDataError(f"{name!r} must be a whole number, got {_short(value)}.")
+
+
+def _listed(value: Any, known: tuple[Scalar, ...], what: str) -> Scalar:
+    """Return the listed value that a JSON value is; true and 1 are different values there."""
+    for entry in known:
+        if isinstance(entry, bool) == isinstance(value, bool) and entry == value:
+            return entry
+    some = ", ".join(map(repr, known[:8])) + (" and others" if len(known) > 8 else "")
+    raise InvalidDataError(f"{what} must be one of {some}.")
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+
+
+def _kind(value: Any) -> str:
+    names = {list: "a list", str: "a text", bool: "true or false", type(None): "null", dict: "an object"}
+    return names.get(type(value), "a number")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
+    """Return the JSON schemas of the service's values by name, for OpenAPI.
+
+    Parameters
+    ----------
+    release : SurrogateRelease
+        What is served.
+    decides : bool
+        Whether the service has a black box.
+    """
+    query = _object({name: _attribute(release.domain[name]) for name in release.domain})
+    labels = _enum(release.classes)
+    asked: Json = {"query": {"$ref": "#/components/schemas/Query"}}
+    wanted: Json = {
+        **asked,
+        "guided": {"type": "boolean", "default": True, "description": "Protocol 2, else Protocol 1."},
+        "n_closest": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_CLOSEST,
+            "default": release.n_closest,
+            "description": "Closest representatives that Protocol 2 tries.",
+        },
+    }
+    needed = ["query"]
+    if not decides:
+        wanted["decision"] = labels
+        needed = ["query", "decision"]
+    return {
+        "Query": {**query, "description": "One record: a value for each attribute."},
+        "DecisionRequest": _object(asked),
+        "ExplanationRequest": _object(wanted, needed),
+        "Decision": _object({"decision": _scalar()}),
+        "Explanation": _explanation(release.domain),
+        "Problem": {
+            **_object({"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}}),
+            "description": "What is wrong with the request.",
+        },
+    }
+
+
+def _explanation(domain: Domain) -> Json:
+    whole: Json = {"type": "integer", "minimum": 0}
+    texts: Json = {"type": "array", "items": {"type": "string"}}
+    change = _object(
+        {"attribute": {"type": "string"}, "condition": {"type": "string"}, "from": _scalar(True), "to": _scalar(True)}
+    )
+    contrast = _object(
+        {
+            "decision": _scalar(),
+            "changes": {"type": "array", "items": change, "minItems": 1},
+            "distance": {"type": "number", "minimum": 0},
+            "confirmed": {"type": ["boolean", "null"], "description": "Whether the black box decides so, if asked."},
+        }
+    )
+    return _object(
+        {
+            "decision": _scalar(),
+            "tree_decision": _scalar(),
+            "agrees": {"type": "boolean"},
+            "group": whole,
+            "rank": {"type": ["integer", "null"], "minimum": 1},
+            "guided": {"type": "boolean"},
+            "n_closest": {"type": "integer", "minimum": 1},
+            "distance": {"type": "number", "minimum": 0},
+            "representative": _object({name: _scalar(True) for name in domain}),
+            "tree": {"type": "object", "description": "The small tree, schema glassine.model/1."},
+            "path": {"type": "array", "items": whole, "minItems": 1},
+            "conditions": texts,
+            "contrasts": {"type": "array", "items": contrast},
+            "reveals": {**texts, "description": "What this answer tells about the records behind it."},
+        }
+    )
+
+
+def _object(properties: Json, required: list[str] | None = None) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+        "additionalProperties": False,
+    }
+
+
+def _scalar(missing: bool = False) -> Json:
+    return {"type": ["string", "number", "boolean", *(["null"] if missing else [])]}
+
+
+def _enum(values: tuple[Scalar, ...]) -> Json:
+    return {"enum": list(values)}
+
+
+def _attribute(attribute: Attribute) -> Json:
+    if isinstance(attribute, Category):
+        listed = [*attribute.values, *([None] if attribute.missing else [])]
+        return {"enum": listed}
+    if isinstance(attribute, Binary):
+        return {"enum": [0, 1, False, True, *([None] if attribute.missing else [])]}
+    kind = "integer" if isinstance(attribute, Integer) else "number"
+    return {
+        "type": [kind, "null"] if attribute.missing else kind,
+        "minimum": attribute.lo,
+        "maximum": attribute.hi,
+    }

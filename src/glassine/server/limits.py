@@ -1,0 +1,204 @@
+"""Limits of the service: how large a request may be, how long it may take, how often one may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from glassine.errors import InvalidParameterError
+
+__all__ = ["Gate", "Limits", "Rates", "problem"]
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_CLIENTS = 10_000
+"""Most clients whose rates are remembered; the ones longest silent are forgotten first."""
+
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one may ask.
+
+    Attributes
+    ----------
+    rate : float
+        Requests a second that one client may make in the long run; infinity for no limit.
+    burst : int
+        Requests that a client may make at once.
+    total_rate : float
+        The same of all clients together.
+    max_bytes : int
+        Largest body of a request.
+    seconds : float
+        Longest time that a body may take to arrive.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a limit is not above zero.
+    """
+
+    rate: float = 10.0
+    burst: int = 40
+    total_rate: float = 500.0
+    max_bytes: int = 65_536
+    seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "burst", "total_rate", "max_bytes", "seconds"):
+            if not getattr(self, name) > 0:
+                raise InvalidParameterError(f"{name} must be above 0, got {getattr(self, name)!r}.")
+
+
+class Rates:
+    """Token buckets by client.
+
+    Parameters
+    ----------
+    rate : float
+        Tokens that a bucket gains a second.
+    burst : float
+        Tokens that it holds at most.
+    clock : callable, optional
+        Seconds that never go back.
+    """
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = float(burst)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str) -> float:
+        """Take a token and return 0, or return the seconds after which there will be one."""
+        if self._rate == math.inf:
+            return 0.0
+        now = self._clock()
+        tokens, last = self._buckets.pop(client, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - last) * self._rate)
+        waiting = 0.0 if tokens >= 1 else (1 - tokens) / self._rate
+        self._buckets[client] = (tokens - (not waiting), now)
+        if len(self._buckets) > MAX_CLIENTS:
+            self._buckets.popitem(last=False)
+        return waiting
+
+
+def client_of(scope: Scope) -> str:
+    """Return whom a request counts for: an IPv4 address, or the network of 64 bits of an IPv6 address."""
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return str(host)
+    if address.version == 6:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def problem(status: int, title: str, detail: str) -> bytes:
+    """Return an error as the JSON of RFC 9457."""
+    return json.dumps({"title": title, "status": status, "detail": detail}, ensure_ascii=False).encode()
+
+
+class Gate:
+    """What stands before the service: rates, sizes and times, and headers of every answer.
+
+    A body is read whole before the service sees the request.
+    """
+
+    def __init__(self, app: App, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+        self._clients = Rates(limits.rate, limits.burst)
+        self._all = Rates(limits.total_rate, max(limits.total_rate, limits.burst))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of ASGI, or hand it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        waiting = self._clients.wait(client_of(scope)) or self._all.wait("")
+        if waiting:
+            after = (b"retry-after", str(math.ceil(waiting)).encode())
+            await _refuse(send, 429, "Too many requests", "Ask again later.", after)
+            return
+        body = await self._body(scope, receive, send)
+        if body is None:
+            return
+        sent = False
+
+        async def replay() -> MutableMapping[str, Any]:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                named = {name for name, _ in message.get("headers", ())}
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    *(header for header in HEADERS if header[0] not in named),
+                ]
+            await send(message)
+
+        await self._app(scope, replay, with_headers)
+
+    async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
+        """Return the body, or None after a refusal or a lost connection."""
+        most = self._limits.max_bytes
+        told = dict(scope.get("headers", ())).get(b"content-length", b"0")
+        too_large = f"A request has at most {most} bytes."
+        if told.isdigit() and len(told) < 20 and int(told) > most:
+            await _refuse(send, 413, "Content too large", too_large)
+            return None
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > most:
+                        await _refuse(send, 413, "Content too large", too_large)
+                        return None
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            await _refuse(send, 408, "Request timeout", f"A request arrives within {self._limits.seconds:g} seconds.")
+            return None
+
+
+async def _refuse(send: Send, status: int, title: str, detail: str, *headers: tuple[bytes, bytes]) -> None:
+    body = problem(status, title, detail)
+    sent = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        *HEADERS,
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": sent})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,119 @@
+"""The page on which a subject asks for a decision and its explanation."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from glassine import __version__
+from glassine.domain import Attribute, Binary, Category, Integer
+from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.statements import reveals
+
+__all__ = ["render_page"]
+
+
+@functools.cache
+def _loader() -> ChoiceLoader:
+    return ChoiceLoader([PackageLoader("glassine.server"), PackageLoader("glassine.report")])
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment(
+        loader=_loader(),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tuple[str, str]:
+    """Return the page and the content security policy that it is to be sent with.
+
+    The page talks to the service that it came from and to nobody else.
+
+    Parameters
+    ----------
+    release : SurrogateRelease
+        What is served.
+    decides : bool
+        Whether the service has a black box; if not, the subject names the decision.
+    title : str
+        Title of the page.
+    """
+    environment = _environment()
+    style, script = (Markup(_source(name)) for name in ("subject.css", "subject.js"))  # noqa: S704
+    style = Markup(_source("report.css")) + style  # noqa: S704
+    page = environment.get_template("subject.html").render(
+        title=title,
+        version=__version__,
+        style=style,
+        script=script,
+        fields=[_field(release, name) for name in release.domain],
+        classes=None if decides else [str(label) for label in release.classes],
+        n_closest=release.n_closest,
+        n_groups=release.n_groups,
+        reveals=reveals(release),
+        data=_script_json(
+            {
+                "decides": decides,
+                "classes": list(release.classes),
+                "fields": [_choices(release.domain[name]) for name in release.domain],
+                "names": list(release.domain),
+            }
+        ),
+    )
+    policy = (
+        f"default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"frame-ancestors 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    )
+    return page, policy
+
+
+def _source(name: str) -> str:
+    """Return a file of the templates as it stands; it holds no placeholders."""
+    return _loader().get_source(_environment(), name)[0]
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _field(release: SurrogateRelease, name: str) -> dict[str, Any]:
+    """Return how one attribute is asked for."""
+    attribute = release.domain[name]
+    common = {"name": name, "missing": attribute.missing, "values": None, "lo": None, "hi": None, "step": None}
+    if isinstance(attribute, Category | Binary):
+        return {**common, "values": [str(value) for value in _listed(attribute)]}
+    step = 1 if isinstance(attribute, Integer) else "any"
+    return {**common, "lo": _short(attribute.lo), "hi": _short(attribute.hi), "step": step}
+
+
+def _short(bound: float) -> str:
+    """Return a bound without an idle fraction."""
+    return str(int(bound)) if bound == int(bound) and abs(bound) < 1e15 else repr(bound)
+
+
+def _listed(attribute: Category | Binary) -> tuple[Any, ...]:
+    return attribute.values if isinstance(attribute, Category) else (0, 1)
+
+
+def _choices(attribute: Attribute) -> list[Any] | None:
+    return list(_listed(attribute)) if isinstance(attribute, Category | Binary) else None
+
+
+def _script_json(value: Any) -> Markup:
+    """Return plain values as JSON that can stand in a script element."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    # No character is left that HTML could read as more than text.
+    return Markup(text)  # noqa: S704

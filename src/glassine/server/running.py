@@ -1,0 +1,85 @@
+"""Running the service in this process until it is told to stop."""
+
+from __future__ import annotations
+
+import importlib
+import socket
+from typing import Any
+
+from glassine.errors import GlassineError, InvalidParameterError
+
+__all__ = ["listen", "run"]
+
+KEEP_ALIVE = 5
+"""Seconds that an idle connection is kept."""
+
+MAX_CONNECTIONS = 1000
+"""Most connections at a time; more are answered with 503."""
+
+BACKLOG = 512
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Parameters
+    ----------
+    host : str
+        Address or name to listen on.
+    port : int
+        Port, 0 to 65,535; 0 takes a free one.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the port is no port.
+    GlassineError
+        If the address cannot be listened on.
+    """
+    if not 0 <= port <= 65_535:
+        raise InvalidParameterError(f"port must lie in [0, 65535], got {port}.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # asyncio sends without delay only on sockets whose protocol is said to be TCP.
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(address)
+            listening.listen(BACKLOG)
+        except BaseException:
+            listening.close()
+            raise
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise GlassineError(f"cannot listen on {host} port {port}: {reason}. Name another.") from None
+    return listening
+
+
+def run(app: Any, listening: socket.socket) -> None:
+    """Serve an application on a socket until a signal ends it; requests under way are answered first.
+
+    Raises
+    ------
+    GlassineError
+        If the package uvicorn is not installed.
+    """
+    try:
+        uvicorn = importlib.import_module("uvicorn")
+    except ImportError:
+        raise GlassineError(
+            "serving needs the package uvicorn. Install it with pip install 'glassine[server]'."
+        ) from None
+    config = uvicorn.Config(
+        app,
+        # What is asked is nobody's business, and clients are not to be believed about who they are.
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        log_level="warning",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=KEEP_ALIVE,
+        limit_concurrency=MAX_CONNECTIONS,
+        ws="none",
+        lifespan="off",
+    )
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,182 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const at = (id) => document.getElementById(id);
+  const make = (name, text, className) => {
+    const element = document.createElement(name);
+    if (text !== undefined) element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  };
+  const shown = (value) => value === null ? "not known"
+    : typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+
+  const complain = (index, text) => {
+    const field = at("f" + index), error = at("e" + index);
+    field.setAttribute("aria-invalid", text ? "true" : "false");
+    error.hidden = !text;
+    error.textContent = text || "";
+  };
+
+  // Returns the typed record, or null after complaints.
+  const typed = () => {
+    const record = {};
+    let first = null;
+    data.names.forEach((name, i) => {
+      const field = at("f" + i), choices = data.fields[i];
+      let text = "", value = null;
+      if (choices) {
+        if (field.value === "") text = "Choose a value.";
+        else value = field.value === "missing" ? null : choices[Number(field.value)];
+      } else if (field.validity.badInput) {
+        text = "Type a number.";
+      } else if (field.value === "") {
+        if (!field.nextElementSibling.textContent.includes("leave empty")) text = "Type a number.";
+      } else {
+        value = Number(field.value);
+        if (!(value >= Number(field.min) && value <= Number(field.max))) text = `Type a number from ${field.min} to ${field.max}.`;
+        else if (field.step === "1" && !Number.isInteger(value)) text = "Type a whole number.";
+      }
+      complain(i, text);
+      if (text && first === null) first = field;
+      Object.defineProperty(record, name, { value, enumerable: true });
+    });
+    if (first) first.focus();
+    return first ? null : record;
+  };
+
+  // As the service writes conditions.
+  const literalText = (literal) => {
+    const name = literal.attribute, not = Boolean(literal.negated);
+    const gap = literal.missing ? " or missing" : "";
+    if (literal.values) {
+      const values = literal.values.map(shown);
+      if (!values.length) return `${name} is ${not ? "not " : ""}missing`;
+      if (values.length === 1) return `${name} ${not ? "!=" : "="} ${values[0]}${gap}`;
+      return `${name} ${not ? "not in" : "in"} {${values.join(", ")}}${gap}`;
+    }
+    const low = literal.above, high = literal.at_most;
+    if (low === undefined) return `${name} ${not ? ">" : "<="} ${shown(high)}${gap}`;
+    if (high === undefined) return `${name} ${not ? "<=" : ">"} ${shown(low)}${gap}`;
+    const inside = `${shown(low)} < ${name} <= ${shown(high)}`;
+    return (not ? `not (${inside})` : inside) + gap;
+  };
+
+  const drawTree = (tree, path) => {
+    const on = new Set(path), many = tree.nodes.length > 31;
+    const label = (node) => {
+      const prediction = node.label;
+      return prediction === null || prediction === undefined ? "no decision" : shown(tree.classes[prediction]);
+    };
+    const visit = (index, literal) => {
+      const node = tree.nodes[index], item = make("li");
+      if (on.has(index)) item.className = "way";
+      const leaf = !node.branches || !node.branches.length;
+      const said = literal ? literalText(literal) : "every record";
+      let holder = item;
+      if (!leaf && many && !on.has(index)) {
+        holder = make("details");
+        item.append(holder);
+        holder.append(make("summary", said));
+      } else {
+        item.append(make("span", said, "node" + (leaf ? " leaf" : "")));
+      }
+      if (leaf) item.append(make("span", "then " + label(node), "end" + (on.has(index) ? " taken" : "")));
+      if (leaf && on.has(index)) item.append(make("span", "(yours)", "end taken"));
+      if (!leaf) {
+        const list = make("ul");
+        node.branches.forEach((branch) => list.append(visit(branch.child, branch.if)));
+        holder.append(list);
+      }
+      return item;
+    };
+    const root = make("ul");
+    root.append(visit(0, null));
+    at("tree").replaceChildren(root);
+  };
+
+  const drawContrasts = (answer) => {
+    const holder = at("contrasts");
+    holder.replaceChildren();
+    if (!answer.contrasts.length) {
+      holder.append(make("p", "The small tree decides alike whatever is changed: it has one decision."));
+      return;
+    }
+    holder.append(make("p", answer.agrees
+      ? "The nearest changes, fewest attributes first:"
+      : "The tree shown does not decide as the black box does; these are the nearest changes of its own decision:"));
+    const list = make("ol");
+    answer.contrasts.forEach((contrast) => {
+      const item = make("li");
+      const changes = contrast.changes.map((change) => `${change.condition} (${shown(change.from)} now, for example ${shown(change.to)})`);
+      item.append(make("strong", shown(contrast.decision)), ` if ${changes.join(", and ")}.`);
+      if (contrast.confirmed === true) item.append(" The black box decides so too.");
+      if (contrast.confirmed === false) item.append(" The black box itself does not decide so: this holds of the small tree alone.");
+      list.append(item);
+    });
+    holder.append(list);
+  };
+
+  const draw = (answer, record) => {
+    at("decided").textContent = shown(answer.decision);
+    at("said").textContent = answer.agrees
+      ? answer.rank > 1
+        ? `The tree of the representative that is number ${answer.rank} by distance decides alike.`
+        : "The tree of the closest representative decides alike."
+      : `No tree that was asked decides alike. The closest one says ${shown(answer.tree_decision)}, and is shown: it does not explain this decision.`;
+    at("way").textContent = answer.conditions.length
+      ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${shown(answer.tree_decision)}.`
+      : `The tree decides ${shown(answer.tree_decision)} for every record near yours.`;
+    drawTree(answer.tree, answer.path);
+    drawContrasts(answer);
+    at("representative-said").textContent = `Group ${answer.group + 1}, at distance ${shown(answer.distance)} from your record.`;
+    const rows = data.names.map((name) => {
+      const row = make("tr"), head = make("th", name);
+      head.scope = "row";
+      row.append(head, make("td", shown(record[name])), make("td", shown(answer.representative[name])));
+      return row;
+    });
+    at("representative").tBodies[0].replaceChildren(...rows);
+    at("reveals").replaceChildren(...answer.reveals.map((text) => make("li", text)));
+    at("answer").hidden = false;
+    at("answer").focus({ preventScroll: true });
+    at("answer").scrollIntoView({ block: "start" });
+  };
+
+  const say = (text, bad) => {
+    at("status").textContent = text;
+    at("status").className = bad ? "bad" : "";
+  };
+
+  at("query").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const record = typed();
+    if (!record) {
+      say("Some values are missing or outside their range.", true);
+      return;
+    }
+    const body = { query: record, guided: at("guided").checked };
+    if (!data.decides) body.decision = data.classes[Number(at("decision").value)];
+    at("ask").disabled = true;
+    say("Asking.");
+    try {
+      const reply = await fetch("explanation", {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+      });
+      const answer = await reply.json();
+      if (reply.ok) {
+        say("Answered below.");
+        draw(answer, record);
+      } else {
+        at("answer").hidden = true;
+        const after = reply.headers.get("Retry-After");
+        say(answer.detail + (after ? ` In ${after} s.` : ""), true);
+      }
+    } catch {
+      at("answer").hidden = true;
+      say("The service cannot be reached. Try again.", true);
+    } finally {
+      at("ask").disabled = false;
+    }
+  });
+})();

@@ -1,0 +1,281 @@
+"""Black boxes: query access to whatever decides, counted and checked; readers of ONNX and skops files."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import math
+import os
+import warnings
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.attributes import Scalar, is_scalar
+from glassine.errors import (
+    BlackBoxError,
+    GlassineError,
+    InvalidParameterError,
+    UnreadableFileError,
+    UnsupportedModelError,
+)
+from glassine.files import read_bytes
+
+__all__ = ["BlackBox", "load_black_box"]
+
+MAX_BYTES = 500_000_000
+
+OPTIMIZERS = tuple(
+    f"sklearn.neural_network._stochastic_optimizers.{name}" for name in ("AdamOptimizer", "SGDOptimizer")
+)
+"""What a neural network of scikit-learn keeps besides what skops trusts."""
+
+MAX_LABELS = 1000
+"""Most different labels of a black box; more are taken for numbers of a regression."""
+
+
+class BlackBox:
+    """Query access to a black box.
+
+    Parameters
+    ----------
+    predict : callable or estimator
+        Maps records to one label each; an object with a method ``predict`` is asked by it.
+    max_queries : int, optional
+        Most records on which it may be asked; None for no limit.
+
+    Attributes
+    ----------
+    n_queries : int
+        Records on which it was asked.
+    n_calls : int
+        How often it was called.
+
+    Examples
+    --------
+    >>> box = BlackBox(lambda X: X[:, 0] > 1)
+    >>> box(np.array([[0.0], [2.0]]), 2).tolist(), box.n_queries
+    ([False, True], 2)
+    """
+
+    def __init__(self, predict: Any, *, max_queries: int | None = None) -> None:
+        method = getattr(predict, "predict", None)
+        call = method if callable(method) and not isinstance(predict, type) else predict
+        if not callable(call) or isinstance(predict, type):
+            raise InvalidParameterError(
+                f"a black box must be a function of records, or an estimator with predict, got {_kind(predict)}."
+            )
+        self._call: Callable[[Any], Any] = call
+        self.max_queries = max_queries
+        self.n_queries = 0
+        self.n_calls = 0
+
+    def __call__(self, records: Any, n_records: int) -> npt.NDArray[Any]:
+        """Return the labels of records as an array of plain scalars, shape (n,).
+
+        Raises
+        ------
+        BlackBoxError
+            If the black box raises, or does not answer with one label a record; no value is quoted.
+        InvalidParameterError
+            If the budget of queries does not allow it; nothing is asked then.
+        """
+        if self.max_queries is not None and not self.n_queries + n_records <= self.max_queries:
+            raise InvalidParameterError(
+                f"the black box may be asked on {self.max_queries} records, {self.n_queries} were, and {n_records} "
+                "more are wanted. Raise the budget or ask less."
+            )
+        self.n_queries += n_records
+        self.n_calls += 1
+        # A black box that writes into its argument must not write into the caller's records.
+        given = records.copy() if isinstance(records, np.ndarray) else records
+        try:
+            answer = self._call(given)
+        except GlassineError:
+            raise
+        except Exception as error:
+            raise BlackBoxError(
+                f"the black box raised {type(error).__name__} on {n_records} records. Call it on these records to see."
+            ) from None
+        return _labels(answer, n_records)
+
+    def predict(self, records: Any) -> npt.NDArray[Any]:
+        """Return the labels of records as many as they are long, so that a counted black box is one itself."""
+        return self(records, len(records))
+
+    def __repr__(self) -> str:
+        return f"<BlackBox asked on {self.n_queries} records>"
+
+
+def _kind(value: object) -> str:
+    return f"the class {value.__name__}, not an instance" if isinstance(value, type) else type(value).__name__
+
+
+def _labels(answer: Any, n_records: int) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
+    except Exception as error:
+        raise BlackBoxError(f"the black box's answer is no array ({type(error).__name__}). Return labels.") from None
+    if array.shape != (n_records,):
+        raise BlackBoxError(
+            f"the black box must answer with one label a record, shape ({n_records},), got {array.shape}. "
+            "Return labels, not probabilities."
+        )
+    out = np.empty(n_records, dtype=object)
+    for i, value in enumerate(array.tolist()):
+        if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+            value = int(value)
+        if not is_scalar(value):
+            raise BlackBoxError(
+                f"the black box must answer with texts, finite numbers or Booleans, but an answer is a "
+                f"{type(value).__name__} that is none of these. Label every record."
+            )
+        out[i] = value
+    if len(set(out.tolist())) > MAX_LABELS:
+        raise BlackBoxError(
+            f"the black box answers with more than {MAX_LABELS} different labels. A regression is not explained: "
+            "return classes."
+        )
+    return out
+
+
+def class_order(labels: set[Scalar]) -> tuple[Scalar, ...]:
+    """Return different labels in order: numbers by size, then texts."""
+    return tuple(sorted(labels, key=lambda v: (isinstance(v, str), v if isinstance(v, str) else float(v))))
+
+
+class _Onnx:
+    """A classifier in ONNX, run by onnxruntime on the processor."""
+
+    def __init__(self, session: Any, path: str) -> None:
+        self._session = session
+        self._path = path
+        self._inputs = session.get_inputs()
+        self._label = session.get_outputs()[0].name
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        names = [entry.name for entry in self._inputs]
+        if len(names) == 1:
+            matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
+            feed = {names[0]: _typed(matrix, self._inputs[0].type)}
+        else:
+            columns = _by_name(X, names)
+            feed = {
+                entry.name: _typed(np.asarray(columns[entry.name]).reshape(-1, 1), entry.type) for entry in self._inputs
+            }
+        answer = np.asarray(self._session.run([self._label], feed)[0])
+        return answer[:, 0] if answer.ndim == 2 and answer.shape[1] == 1 else answer
+
+
+def _by_name(X: Any, names: list[str]) -> dict[str, Any]:
+    if isinstance(X, np.ndarray):
+        if X.shape[1] != len(names):
+            raise BlackBoxError(f"the ONNX model has {len(names)} inputs, got {X.shape[1]} columns.")
+        return {name: X[:, i] for i, name in enumerate(names)}
+    absent = [name for name in names if name not in X.columns]
+    if absent:
+        raise BlackBoxError(f"the ONNX model's input {absent[0]!r} is not an attribute. Rename it.")
+    return {name: X[name].to_numpy() for name in names}
+
+
+def _typed(array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+    kinds: dict[str, Any] = {
+        "tensor(float)": np.float32,
+        "tensor(double)": np.float64,
+        "tensor(int64)": np.int64,
+        "tensor(int32)": np.int32,
+        "tensor(bool)": np.bool_,
+    }
+    if kind == "tensor(string)":
+        return np.asarray(array, dtype=object).astype(str).astype(object)
+    if kind not in kinds:
+        raise UnsupportedModelError(f"an ONNX input of type {kind} is not supported. Use tensors of numbers or text.")
+    return np.asarray(array, dtype=kinds[kind])
+
+
+def load_black_box(path: str | os.PathLike[str]) -> Any:
+    """Return a black box from a file: an ONNX classifier, or an estimator in a skops file.
+
+    No code of the file is run: skops builds only types that it trusts, and ONNX is a graph of fixed operations. A
+    pickle is refused, whatever its name.
+
+    Parameters
+    ----------
+    path : path
+        The file; what it is, its content tells, not its name.
+
+    Returns
+    -------
+    object
+        An object with ``predict``. An ONNX model with one input gets the attributes in order as one tensor; one with
+        several gets each by its name.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file is missing, empty, larger than 500 MB, damaged, or a pickle.
+    UnsupportedModelError
+        If it holds something else, or the package that reads it is not installed.
+    """
+    name = os.fspath(path)
+    try:
+        size = os.stat(path).st_size
+    except (OSError, ValueError) as error:
+        raise UnreadableFileError(f"cannot read {name}: {getattr(error, 'strerror', error)}.", path=path) from None
+    if size > MAX_BYTES:
+        raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
+    data = read_bytes(path)
+    if not data:
+        raise UnreadableFileError(f"{name} is empty. Give an ONNX or a skops file.", path=path)
+    if data.startswith(b"PK"):
+        estimator = _read_skops(data, path)
+        if not callable(getattr(estimator, "predict", None)):
+            raise UnsupportedModelError(f"{name} holds a {type(estimator).__name__}, which does not predict.")
+        return estimator
+    from glassine.models.formats.loading import _is_pickle
+
+    if _is_pickle(data):
+        raise UnreadableFileError(
+            f"{name} is a pickle, and a pickle is code that runs when it is read. Use skops or ONNX.",
+            path=path,
+        )
+    return _read_onnx(data, name)
+
+
+def _read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
+    """Return the estimator of a skops file; scikit-learn's optimizers, which hold numbers alone, are trusted too."""
+    from glassine.models.formats.skops_file import MAX_UNPACKED, read_skops
+
+    try:
+        io_of_skops: Any = importlib.import_module("skops.io")
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            small = sum(entry.file_size for entry in archive.infolist()) <= MAX_UNPACKED
+        foreign = set(io_of_skops.get_untrusted_types(data=data)) if small else set()
+        if foreign and foreign <= set(OPTIMIZERS):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return io_of_skops.loads(data, trusted=sorted(foreign))
+    except Exception:
+        return read_skops(data, path)
+    return read_skops(data, path)
+
+
+def _read_onnx(data: bytes, name: str) -> _Onnx:
+    try:
+        onnxruntime: Any = importlib.import_module("onnxruntime")
+    except ImportError:
+        raise UnsupportedModelError(
+            "reading ONNX files needs the package onnxruntime. Install it with pip install 'glassine[formats]'."
+        ) from None
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise UnreadableFileError(
+            f"{name} is neither an ONNX model that can be run nor a skops file ({type(error).__name__}).", path=name
+        ) from None
+    return _Onnx(session, name)

@@ -1,0 +1,252 @@
+"""The release of a plan: which partition, which trees, what is noted and what is claimed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.domain.conforming import Columns
+from glassine.errors import InvalidDataError
+from glassine.learners.budget import SEEDED
+from glassine.learners.intake import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
+from glassine.models import DecisionTree
+from glassine.privacy.accounting import Parallel
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+from glassine.surrogates.distances import Metric
+from glassine.surrogates.fitting import group_records, metric_of, representatives_of
+from glassine.surrogates.group_trees import grow_trees
+from glassine.surrogates.private_trees import certify_labels, certify_partition, draw_trees, tree_class_of
+from glassine.surrogates.public_cells import public_metric, public_points
+from glassine.surrogates.release import Provenance, SurrogateRelease
+from glassine.surrogates.settings import Plan
+
+__all__ = ["Built", "Material", "build"]
+
+NOT_PRIVATE = "no noise was added: the groups, representatives and trees follow from the records"
+WHOLE_PARTITION = (
+    "the groups and representatives follow from all records: epsilon covers each tree given its group, not the release"
+)
+TRAINED_BOX = (
+    "trees are trained on answers of a black box that may have been trained on the same records: what its answers tell "
+    "of them is not covered"
+)
+ATTRIBUTES_OPEN = "no noise protects the attributes: the groups and representatives follow from them"
+QUERIED = (
+    "no person's record was used, and what the black box's answers tell of its own training records is not covered"
+)
+ROUNDED = "representatives and scales are rounded, thresholds are public cut points"
+COUNTED = "class counts of nodes are published"
+EXACT = "representatives, scales, thresholds and counts are exact, as published in the paper"
+INFERRED = "bounds were taken from the records and moved outward to round numbers, names of categories as they are"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Material:
+    """What a fit works on.
+
+    Attributes
+    ----------
+    native : object
+        The records as a microaggregation reads them.
+    columns : Columns
+        The records, n of them.
+    domain : Domain
+        The domain of the release.
+    classes : tuple of scalars
+        The labels.
+    answers, targets : ndarray of int, shape (n,)
+        What the black box says, and what trees are trained on.
+    domain_declared, classes_declared : bool
+        Whether they are public.
+    """
+
+    native: Any
+    columns: Columns
+    domain: Domain
+    classes: tuple[Scalar, ...]
+    answers: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
+    domain_declared: bool
+    classes_declared: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Built:
+    """A release, and what is private about its making."""
+
+    release: SurrogateRelease
+    certificate: Certificate
+    groups: npt.NDArray[np.int64]
+    information_loss: float | None
+
+
+def build(plan: Plan, material: Material) -> Built:
+    """Return the release of a plan."""
+    if plan.private_partition:
+        return _public(plan, material)
+    _check_gaps(material.columns)
+    native: Any = material.native
+    if isinstance(native, dict):
+        native = _matrix(native)
+    grouping = group_records(
+        native,
+        plan.k,
+        domain=material.domain if material.domain_declared else None,
+        method=plan.method,
+        scaling=plan.scaling,
+        distance=plan.distance,
+    )
+    metric = metric_of(
+        material.columns, material.domain, distance=plan.distance, scaling=plan.scaling, rounded=plan.rounded
+    )
+    points = representatives_of(
+        material.columns, grouping.labels, grouping.n_groups, metric, material.domain, rounded=plan.rounded
+    )
+    trees, event, caveats = _trees(plan, material, grouping.labels, grouping.n_groups)
+    certificate = _certificate(plan, material, event, caveats)
+    release = _release(plan, material, metric, points, trees, certificate, plan.k)
+    return Built(
+        release=release,
+        certificate=certificate,
+        groups=grouping.labels,
+        information_loss=grouping.information_loss,
+    )
+
+
+def _check_gaps(columns: Columns) -> None:
+    for name in columns.names:
+        array = columns.array(name)
+        gaps = int((np.isnan(array) if name in columns.numbers else array < 0).sum())
+        if gaps:
+            raise InvalidDataError(
+                f"{gaps} records have no value of {name!r} (missing or NaN), and such records are not microaggregated. "
+                'Fill or drop them, or use partition="public" with distance="gower".'
+            )
+
+
+def _matrix(native: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.column_stack(list(native.values()))
+
+
+def _public(plan: Plan, material: Material) -> Built:
+    """Return the release of a partition into cells around public points."""
+    domain = material.domain
+    metric = public_metric(domain, plan.distance)
+    records = public_points(domain, plan.n_cells)
+    points = tuple(tuple(record[name] for name in domain) for record in records)
+    embedded = np.concatenate([metric.embed_one(domain, record) for record in records])
+    # Each record is clipped by itself, so that its cell follows from it alone.
+    columns = material.columns
+    groups = metric.closest(metric.embed(columns), embedded, 1, domain)[:, 0].astype(np.int64)
+    trees, event, caveats = _trees(plan, material, groups, len(points))
+    certificate = _certificate(plan, material, event, caveats)
+    release = _release(plan, material, metric, points, trees, certificate, None)
+    return Built(release=release, certificate=certificate, groups=groups, information_loss=None)
+
+
+def _trees(
+    plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int
+) -> tuple[tuple[DecisionTree, ...], Parallel | None, tuple[str, ...]]:
+    if plan.epsilon is None:
+        trees = grow_trees(
+            material.columns,
+            material.targets,
+            groups,
+            n_groups,
+            domain=material.domain,
+            classes=material.classes,
+            growth=plan.growth,
+        )
+        return trees, None, ()
+    randomness = Randomness.of(plan.random_state)
+    caveats = _caveats(plan, material, seeded=randomness.seeded)
+    depth = plan.growth.max_depth or 1
+    drawn, event = draw_trees(
+        material.columns,
+        material.targets,
+        groups,
+        n_groups,
+        epsilon=plan.epsilon,
+        trees=tree_class_of(material.domain, material.classes, depth),
+        domain=material.domain,
+        classes=material.classes,
+        caveats=caveats if plan.private_partition else (*caveats, WHOLE_PARTITION),
+        randomness=randomness,
+    )
+    return drawn, event, caveats
+
+
+def _caveats(plan: Plan, material: Material, *, seeded: bool) -> tuple[str, ...]:
+    boxed = plan.labels == "black-box" and not plan.fixed_black_box
+    found = (
+        (material.domain.inferred, DOMAIN_FROM_DATA),
+        (not material.classes_declared, CLASSES_FROM_DATA),
+        (boxed, TRAINED_BOX),
+        (seeded, SEEDED),
+    )
+    return tuple(text for holds, text in found if holds)
+
+
+def _certificate(plan: Plan, material: Material, event: Parallel | None, caveats: tuple[str, ...]) -> Certificate:
+    if plan.records == "queries":
+        return Certificate.none(QUERIED)
+    if event is None or plan.epsilon is None:
+        return Certificate.none(NOT_PRIVATE)
+    public = {
+        "partition": f"{plan.n_cells} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
+        "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
+        "classes": list(material.classes),
+    }
+    if plan.private_partition:
+        return certify_partition(plan.epsilon, event, caveats, public, black_box_labels=plan.labels == "black-box")
+    if plan.labels == "true":
+        # With attributes public, so are the bounds that were taken from them.
+        own = tuple(caveat for caveat in caveats if caveat != DOMAIN_FROM_DATA)
+        return certify_labels(plan.epsilon, own, public)
+    return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
+
+
+def _release(
+    plan: Plan,
+    material: Material,
+    metric: Metric,
+    points: tuple[tuple[Scalar | None, ...], ...],
+    trees: tuple[DecisionTree, ...],
+    certificate: Certificate,
+    k: int | None,
+) -> SurrogateRelease:
+    notes = [ROUNDED if plan.rounded else EXACT] if k is not None else []
+    if plan.growth.counts:
+        notes.append(COUNTED)
+    if material.domain.inferred:
+        notes.append(INFERRED)
+    if not material.classes_declared:
+        notes.append("the names of the classes were taken from the labels that occur")
+    provenance = Provenance(
+        form=plan.form,
+        labels=plan.labels,
+        records=plan.records,
+        partition="public" if plan.private_partition else "microaggregation",
+        method="" if plan.private_partition else plan.method,
+        scaling="" if plan.private_partition else plan.scaling,
+        max_depth=plan.growth.max_depth,
+        min_samples_leaf=1 if plan.epsilon is not None else plan.growth.min_samples_leaf,
+        notes=tuple(notes),
+    )
+    return SurrogateRelease(
+        domain=material.domain,
+        classes=material.classes,
+        metric=metric,
+        representatives=points,
+        trees=trees,
+        k=k,
+        n_closest=plan.n_closest,
+        provenance=provenance,
+        certificate=certificate,
+    )

@@ -1,0 +1,150 @@
+"""The paper's form and the safe form side by side, on the same groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from glassine.attacks.outcome import Measured
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.findings import Count, FormFinding, SurrogateFindings
+from glassine.policy import Policy
+from glassine.suppression import Suppression
+from glassine.surrogates.audit import audit_explainer
+from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, evidence_of_fit
+from glassine.surrogates.explainer import SurrogateExplainer
+from glassine.surrogates.group_privacy import leak_all
+from glassine.surrogates.reader import gaps_of, midpoints_of, together_of
+from glassine.surrogates.settings import generator
+from glassine.surrogates.values import Measures
+
+__all__ = ["compare_forms"]
+
+SMALL = 10
+"""Fewest people of a leaf that is not small, where the policy says nothing."""
+
+
+def compare_forms(
+    explainer: SurrogateExplainer,
+    X: Any,
+    y: Any = None,
+    *,
+    holdout: Any = None,
+    holdout_y: Any = None,
+    sensitive: str | None = None,
+    policy: Policy | None = None,
+    show_small_counts: bool = False,
+    random_state: Any = None,
+) -> SurrogateFindings:
+    """Audit an explainer, and put the paper's form and the safe form beside each other.
+
+    Both forms are fitted on the same groups. The findings are those of the explainer itself.
+
+    Parameters
+    ----------
+    explainer : SurrogateExplainer
+        The explainer, fitted on training records.
+    X : data frame or array-like of shape (n, d)
+        The training records, as for ``fit``.
+    y : array-like of shape (n,), optional
+        Their true labels, on which the paper trains its trees; without them it is given the black box's decisions.
+    holdout, holdout_y : data frame or array-like of shape (m, d), and array-like of shape (m,), optional
+        Other records, and their true labels: fidelity and accuracy are measured on them, and on the training records
+        without them.
+    sensitive, policy, show_small_counts, random_state
+        As for :meth:`SurrogateExplainer.audit`.
+
+    Raises
+    ------
+    InvalidDataError
+        If X are not the records on which the explainer was fitted.
+    InvalidParameterError
+        If the explainer was made of queries, so that there are no training records.
+    """
+    release = explainer.release()
+    if release.provenance.records == "queries":
+        raise InvalidParameterError("forms are compared on training records, and a third party has none.")
+    labels: dict[str, Any] = {"y": y, "holdout": holdout, "holdout_y": holdout_y}
+    rng = generator(random_state)
+    found = audit_explainer(
+        explainer,
+        sensitive=sensitive,
+        policy=policy,
+        show_small_counts=show_small_counts,
+        random_state=rng,
+        **labels,
+    )
+    measured_on = (X, y) if holdout is None else (holdout, holdout_y)
+    rows = []
+    for form in ("paper", "safe"):
+        own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
+        if not np.array_equal(own.training_.groups, explainer.training_.groups):
+            raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")
+        known = evidence_of_fit(own, **labels)
+        rows.append(_row(known, own.measures(*measured_on, n_draws=3), found.policy, rng))
+    where = "the training records" if holdout is None else "the holdout"
+    return replace(found, comparison=tuple(rows), compared_on=where)
+
+
+def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> SurrogateExplainer:
+    """Return the explainer in another form, on the same groups, with that form's own settings."""
+    other: SurrogateExplainer = clone(explainer)
+    labels = "black-box" if y is None else None
+    settings = {"form": form, "labels": labels, "max_depth": "auto", "min_samples_leaf": "auto", "epsilon": None}
+    if "leaf_counts" in other.get_params():
+        settings["leaf_counts"] = None
+    other.set_params(**settings)
+    return other.fit(X, y)
+
+
+def _row(known: Evidence, measured: Measures, policy: Policy, rng: np.random.Generator) -> FormFinding:
+    shown, leaves, values = Suppression(policy.suppress_below), known.leaves(), leak_all(known)
+    sizes = np.ones(1, dtype=np.int64) if leaves is None else leaves.sizes[leaves.sizes > 0]
+    n = int(sizes.sum())
+    small = policy.smallest_leaf or SMALL
+    together = together_of(known, leaves)
+    gaps = {gap.labels: gap.advantage for gap in gaps_of(known)}
+    accused, wrongly, share = _accused(known, shown, rng)
+    return FormFinding(
+        form=known.release.provenance.form,
+        labels=known.kind,
+        fidelity=measured.fidelity,
+        fidelity_guided=measured.fidelity_guided,
+        fidelity_null=measured.fidelity_null,
+        accuracy=measured.accuracy,
+        accuracy_guided=measured.accuracy_guided,
+        nodes_median=measured.nodes.median,
+        nodes_mean=measured.nodes.mean,
+        smallest_leaf=shown.count(int(sizes.min())),
+        share_alone=shown.proportion(float((sizes == 1).sum() / n), n),
+        share_small=shown.proportion(float(sizes[sizes < small].sum() / n), n),
+        small=small,
+        share_constant=measured.nodes.constant_share,
+        off_grid=values.n_off_grid or 0,
+        n_thresholds=values.n_thresholds,
+        bits_mean=together.value.bits_mean if isinstance(together, Measured) else None,
+        gap_true=gaps[TRUE],
+        gap_decisions=gaps[DECISIONS],
+        accused=accused,
+        accused_wrongly=wrongly,
+        share_accused=share,
+    )
+
+
+def _accused(
+    known: Evidence, shown: Suppression, rng: np.random.Generator
+) -> tuple[Count | None, Count | None, float | None]:
+    """Return the members and the others whom the midpoint attack names, and the share of the members."""
+    if known.people is None:
+        return None, None, None
+    if not any(tree.literals for tree in known.release.trees):
+        return 0, 0, 0.0
+    outcome = midpoints_of(known, random_state=rng)
+    if not isinstance(outcome, Measured):
+        return None, None, None
+    n, accused = known.people.columns.n_records, np.array(outcome.value.accused, dtype=np.intp)
+    right = int((accused < n).sum())
+    return shown.count(right), shown.count(len(accused) - right), shown.proportion(right / n, n)

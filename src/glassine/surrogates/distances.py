@@ -1,0 +1,173 @@
+"""The distance between a query and representatives, as a reader of the release computes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from glassine.domain import Attribute, Category, Domain, Integer, Real
+from glassine.domain.attributes import Scalar
+from glassine.domain.conforming import Columns
+from glassine.errors import InvalidParameterError
+from glassine.microaggregation import SemanticDistance
+
+__all__ = ["DISTANCES", "Metric"]
+
+DISTANCES = ("euclidean", "gower", "semantic")
+
+Table: TypeAlias = tuple[Mapping[Scalar, int], npt.NDArray[np.float64]]
+"""The values of a taxonomy by index, and their distances, shape (v, v)."""
+
+BLOCK = 2_000_000
+"""Most distances that are held at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A distance on records of a domain.
+
+    "euclidean" is the root of the sum of squared differences, each divided by the attribute's scale; it knows numbers
+    and binary attributes without gaps. "gower" is the mean over the attributes of the difference divided by the scale,
+    at most 1, of numbers, and of 0 or 1 for equal or different categories; a missing value differs by 1 from any other.
+    "semantic" is the same, with the distance in a taxonomy for some categories. None needs the attributes' centers,
+    which cancel.
+
+    Attributes
+    ----------
+    distance : {"euclidean", "gower", "semantic"}
+        The distance.
+    scales : tuple of float
+        Positive divisor of each attribute of the domain, in order; 1 for a category.
+    taxonomies : mapping of str to nested mapping
+        As in :class:`~glassine.microaggregation.SemanticDistance`.
+    """
+
+    distance: str
+    scales: tuple[float, ...]
+    taxonomies: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    _tables: Mapping[str, Table] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.distance not in DISTANCES:
+            raise InvalidParameterError(f"distance must be one of {', '.join(DISTANCES)}, got {self.distance!r}.")
+        scales = tuple(float(scale) for scale in self.scales)
+        if not all(0 < scale < math.inf for scale in scales):
+            raise InvalidParameterError(f"scales must be positive finite numbers, got {list(scales)}.")
+        object.__setattr__(self, "scales", scales)
+        if self.taxonomies and self.distance != "semantic":
+            raise InvalidParameterError("taxonomies go with the semantic distance. Leave them out.")
+        # Its constructor checks the trees.
+        semantic = SemanticDistance(self.taxonomies)
+        object.__setattr__(self, "taxonomies", {name: _nested(tree) for name, tree in semantic.taxonomies.items()})
+        found = {name: semantic.taxonomy(name) for name in self.taxonomies}
+        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in found.items()}
+        object.__setattr__(self, "_tables", tables)
+
+    def check(self, domain: Domain) -> None:
+        """Raise InvalidParameterError if the distance does not know an attribute of the domain."""
+        if len(self.scales) != len(domain):
+            raise InvalidParameterError(f"scales must be {len(domain)}, one per attribute, got {len(self.scales)}.")
+        if self.distance == "euclidean":
+            for name in domain:
+                if isinstance(domain[name], Category) or domain[name].missing:
+                    what = "is a category" if isinstance(domain[name], Category) else "may be missing"
+                    raise InvalidParameterError(
+                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}. "
+                        'Use distance="gower", or encode it.'
+                    )
+        for name in self.taxonomies:
+            attribute = domain[name]
+            if not isinstance(attribute, Category):
+                raise InvalidParameterError(f"{name!r} has a taxonomy, but is no category of the domain. Drop it.")
+            self._table(attribute, name)
+
+    def _table(self, attribute: Category, name: str) -> npt.NDArray[np.float64]:
+        """Return the distance in a taxonomy of each two values of a category, shape (c, c)."""
+        where, table = self._tables[name]
+        absent = [value for value in attribute.values if value not in where]
+        if absent:
+            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}. Add it.")
+        at = [where[value] for value in attribute.values]
+        return np.asarray(table[np.ix_(at, at)])
+
+    def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
+        return np.column_stack(
+            [
+                self._coordinate(attribute, np.asarray(columns.array(name), dtype=float), scale)
+                for (name, attribute), scale in zip(columns.attributes.items(), self.scales, strict=True)
+            ]
+        )
+
+    def embed_one(self, domain: Domain, record: Mapping[str, Scalar | None]) -> npt.NDArray[np.float64]:
+        """Return one record as :meth:`embed` does, shape (1, d)."""
+        out = []
+        for name, scale in zip(domain, self.scales, strict=True):
+            attribute, value = domain[name], record[name]
+            if value is None:
+                out.append(math.nan)
+            elif isinstance(attribute, Category):
+                out.append(float(attribute.values.index(value)))
+            else:
+                out.append(float(value) / scale)
+        return np.array([out])
+
+    @staticmethod
+    def _coordinate(attribute: Attribute, values: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
+        if not isinstance(attribute, Integer | Real):
+            values = np.where(values < 0, np.nan, values)
+        return values if isinstance(attribute, Category) else values / scale
+
+    def between(
+        self, left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], domain: Domain
+    ) -> npt.NDArray[np.float64]:
+        """Return the distances between embedded records, shape (n, m)."""
+        if self.distance == "euclidean":
+            return np.asarray(cdist(left, right, "euclidean"))
+        total = np.zeros((len(left), len(right)))
+        for j, name in enumerate(domain):
+            attribute = domain[name]
+            first, second = left[:, j, None], right[None, :, j]
+            gaps = np.isnan(first) | np.isnan(second)
+            if isinstance(attribute, Category) and name not in self.taxonomies:
+                apart = np.where(first != second, 1.0, 0.0)
+            elif isinstance(attribute, Category):
+                codes = (np.where(np.isnan(part), 0, part).astype(np.intp) for part in (first, second))
+                apart = self._table(attribute, name)[tuple(codes)]
+            else:
+                apart = np.minimum(np.abs(first - second), 1.0)
+            alike = np.isnan(first) & np.isnan(second)
+            total += np.where(gaps, np.where(alike, 0.0, 1.0), apart)
+        return total / len(self.scales)
+
+    def closest(
+        self, queries: npt.NDArray[np.float64], points: npt.NDArray[np.float64], n_closest: int, domain: Domain
+    ) -> npt.NDArray[np.intp]:
+        """Return for each embedded query the indices of its closest points, nearest first, ties by lowest index."""
+        n = min(n_closest, len(points))
+        out = np.empty((len(queries), n), dtype=np.intp)
+        step = max(1, BLOCK // len(points))
+        for start in range(0, len(queries), step):
+            apart = self.between(queries[start : start + step], points, domain)
+            out[start : start + step] = np.argsort(apart, axis=1, kind="stable")[:, :n]
+        return out
+
+
+def _nested(tree: Any) -> Any:
+    """Return a taxonomy as nested mappings down to its leaves, so that equal ones are written alike."""
+    if isinstance(tree, Mapping):
+        return {value: _nested(below) for value, below in tree.items()}
+    return None if tree is None else dict.fromkeys(tree)
+
+
+def as_metric(distance: str | SemanticDistance, scales: tuple[float, ...]) -> Metric:
+    """Return the metric of a distance as a microaggregation names it."""
+    if isinstance(distance, SemanticDistance):
+        return Metric(distance="semantic", scales=scales, taxonomies=distance.taxonomies)
+    return Metric(distance=distance, scales=scales)

@@ -1,0 +1,233 @@
+"""What an audit of a release knows beside it: the people behind it, their groups and labels, and a holdout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.conforming import Columns
+from glassine.errors import GlassineError, InvalidDataError
+from glassine.learners.routing import route
+from glassine.microaggregation import SemanticDistance
+from glassine.surrogates.fitting import group_records, index_of, label_array, representatives_of
+from glassine.surrogates.measured import MeasuredExplainer
+from glassine.surrogates.reading import open_records, read
+from glassine.surrogates.release import SurrogateRelease
+
+__all__ = ["DECISIONS", "NOBODY", "TRUE", "Evidence", "Leaves", "Side", "evidence_of_data", "evidence_of_fit"]
+
+TRUE, DECISIONS = "true labels", "black box's decisions"
+NOBODY = "the release was made of queries drawn from a public domain: nobody's record is behind it."
+NO_DATA = "it needs the training records (`--data`)."
+STRANGERS = (
+    "the records given do not give this release's representatives: give the very training records, in their order."
+)
+
+Labels = npt.NDArray[Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Side:
+    """Records with their labels, as far as they are known.
+
+    Attributes
+    ----------
+    columns : Columns
+        The records, n of them.
+    truth, decisions : ndarray, shape (n,), or None
+        Their true labels, and what the black box says of them.
+    """
+
+    columns: Columns
+    truth: Labels = None
+    decisions: Labels = None
+
+    def labels(self, kind: str) -> Labels:
+        """Return the labels of a kind."""
+        return self.truth if kind == TRUE else self.decisions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Leaves:
+    """The leaves of all trees, and who is behind them; one entry a leaf.
+
+    Attributes
+    ----------
+    group, cell : ndarray of int, shape (m,)
+        Tree of each leaf, and its place in the tree.
+    sizes : ndarray of int, shape (m,)
+        People.
+    counts : ndarray of int, shape (m, n_classes), or None
+        People of each label of the trees.
+    of_record : ndarray of int, shape (n,), or None
+        Leaf of each person; None where sizes are published and the people not known.
+    origin : str
+        ``published`` or ``counted``.
+    """
+
+    group: npt.NDArray[np.intp]
+    cell: npt.NDArray[np.intp]
+    sizes: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64] | None
+    of_record: npt.NDArray[np.intp] | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Evidence:
+    """A release, and what the auditor knows beside it.
+
+    Attributes
+    ----------
+    release : SurrogateRelease
+        The release.
+    people : Side or None
+        The people behind it.
+    groups : ndarray of int, shape (n,), or None
+        Their groups.
+    others : Side or None
+        A holdout: other people of the same population.
+    lacking : str
+        Why there are no people or no groups; empty if there are.
+    """
+
+    release: SurrogateRelease
+    people: Side | None = None
+    groups: npt.NDArray[np.int64] | None = None
+    others: Side | None = None
+    lacking: str = ""
+
+    @property
+    def nobody(self) -> bool:
+        """Whether nobody's record is behind the release."""
+        return self.release.provenance.records == "queries"
+
+    @property
+    def kind(self) -> str:
+        """On which labels the trees were trained."""
+        return TRUE if self.release.provenance.labels == "true" else DECISIONS
+
+    def targets(self) -> npt.NDArray[np.int64] | None:
+        """Return the index of the label on which the trees were trained, of each person, if it is known."""
+        labels = None if self.people is None else self.people.labels(self.kind)
+        return None if labels is None else index_of(labels, self.release.classes, "the training records")
+
+    def leaves(self) -> Leaves | None:
+        """Return the leaves of all trees with the people behind them; None where these are not known, or nobody."""
+        if self.nobody:
+            return None
+        sizes = [len(tree.cells) for tree in self.release.trees]
+        start = np.concatenate([[0], np.cumsum(sizes)])
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        cell = np.arange(start[-1]) - start[group]
+        if self.people is None or self.groups is None:
+            counts = self._published()
+            if counts is None:
+                return None
+            return Leaves(
+                group=group, cell=cell, sizes=counts.sum(axis=1), counts=counts, of_record=None, origin="published"
+            )
+        of_record = np.empty(len(self.groups), dtype=np.intp)
+        for index, tree in enumerate(self.release.trees):
+            rows = np.flatnonzero(self.groups == index)
+            of_record[rows] = start[index] + route(tree, self.people.columns.take(rows))
+        targets, n_classes = self.targets(), len(self.release.classes)
+        table = None
+        if targets is not None:
+            table = np.zeros((len(group), n_classes), dtype=np.int64)
+            np.add.at(table, (of_record, targets), 1)
+        held = np.bincount(of_record, minlength=len(group))
+        return Leaves(group=group, cell=cell, sizes=held, counts=table, of_record=of_record, origin="counted")
+
+    def _published(self) -> npt.NDArray[np.int64] | None:
+        counts = [cell.evidence.counts for tree in self.release.trees for cell in tree.cells]
+        return None if any(count is None for count in counts) else np.array(counts, dtype=np.int64)
+
+
+def evidence_of_fit(
+    explainer: MeasuredExplainer, *, y: Any = None, holdout: Any = None, holdout_y: Any = None
+) -> Evidence:
+    """Return what a fitted explainer knows of its release.
+
+    Parameters
+    ----------
+    explainer : SurrogateExplainer
+        The explainer, fitted.
+    y : array-like of shape (n,), optional
+        True labels of the training records; those of ``fit`` are known where trees were trained on them.
+    holdout, holdout_y : data frame or array-like of shape (m, d), and array-like of shape (m,), optional
+        Other records, and their true labels. The black box is asked on them.
+    """
+    release, training = explainer.release_, explainer.training_
+    if release.provenance.records == "queries":
+        return Evidence(release=release, lacking=NOBODY)
+    classes = np.empty(len(release.classes), dtype=object)
+    classes[:] = release.classes
+    truth = None if y is None else label_array(y, training.columns.n_records)
+    if truth is None and release.provenance.labels == "true":
+        truth = classes[training.targets]
+    people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers])
+    return Evidence(
+        release=release, people=people, groups=training.groups, others=_others(release, holdout, holdout_y, explainer)
+    )
+
+
+def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: MeasuredExplainer | None) -> Side | None:
+    if holdout is None:
+        if y is not None:
+            raise InvalidDataError("holdout_y labels a holdout, and none is given. Pass holdout=.")
+        return None
+    _, native, data = open_records(holdout, release.domain)
+    columns = read(data, release.domain, refuse_outside=False)
+    answered = None if explainer is None else explainer.black_box_(native, columns.n_records)
+    return Side(columns=columns, truth=None if y is None else label_array(y, columns.n_records), decisions=answered)
+
+
+def evidence_of_data(
+    release: SurrogateRelease, data: Any = None, *, y: Any = None, holdout: Any = None, holdout_y: Any = None
+) -> Evidence:
+    """Return what is known of a release from its file, and from records if they are given.
+
+    Groups are those of the same microaggregation done again; they count only if they give the representatives that the
+    release holds.
+    """
+    if release.provenance.records == "queries":
+        return Evidence(release=release, lacking=NOBODY)
+    others = _others(release, holdout, holdout_y, None)
+    if data is None:
+        if y is not None:
+            raise InvalidDataError("y labels the training records, and none are given. Pass data=.")
+        return Evidence(release=release, others=others, lacking=NO_DATA)
+    _, _, opened = open_records(data, release.domain)
+    columns = read(opened, release.domain, refuse_outside=False)
+    people = Side(columns=columns, truth=None if y is None else label_array(y, columns.n_records))
+    groups = _groups(release, opened, columns)
+    if groups is None:
+        return Evidence(release=release, lacking=STRANGERS, others=others)
+    return Evidence(release=release, people=people, groups=groups, others=others)
+
+
+def _groups(release: SurrogateRelease, opened: Any, columns: Columns) -> npt.NDArray[np.int64] | None:
+    """Return the groups of records that give just these representatives."""
+    made, domain, metric = release.provenance, release.domain, release.metric
+    if made.partition == "public":
+        return release.closest(columns, 1)[:, 0].astype(np.int64)
+    distance: Any = SemanticDistance(metric.taxonomies) if metric.distance == "semantic" else metric.distance
+    native = np.column_stack(list(opened.values())) if isinstance(opened, dict) else opened
+    # A domain that was inferred may have been so before the grouping or by it.
+    for known in (None, domain) if domain.inferred else (domain,):
+        try:
+            found = group_records(
+                native, release.k or 2, domain=known, method=made.method, scaling=made.scaling, distance=distance
+            )
+        except GlassineError:
+            continue
+        if found.n_groups != release.n_groups:
+            continue
+        points = representatives_of(columns, found.labels, found.n_groups, metric, domain, rounded=made.form == "safe")
+        if points == release.representatives:
+            return found.labels
+    return None

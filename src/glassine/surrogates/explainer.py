@@ -1,0 +1,448 @@
+"""The explainer: microaggregated groups of records, a small tree for each, and queries explained by them."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.learners.base import class_array
+from glassine.learners.literals import check_whole
+from glassine.microaggregation import SemanticDistance
+from glassine.privacy.certificate import Certificate
+from glassine.surrogates import settings
+from glassine.surrogates.black_boxes import BlackBox
+from glassine.surrogates.building import Material, build
+from glassine.surrogates.fitting import Training, classes_of, index_of, label_array
+from glassine.surrogates.measured import MeasuredExplainer
+from glassine.surrogates.public_cells import draw_queries
+from glassine.surrogates.reading import Layout, Query, Record, coarse_domain, open_records, query_of, read, row
+from glassine.surrogates.release import SurrogateRelease, confirmed
+from glassine.surrogates.values import Explanation
+
+if TYPE_CHECKING:
+    from glassine.findings import SurrogateFindings
+    from glassine.policy import Policy
+
+__all__ = ["SurrogateExplainer"]
+
+
+class SurrogateExplainer(MeasuredExplainer):
+    """Explanations of a black box by the small trees of microaggregated groups.
+
+    The records are put into groups of at least k that lie close together. Of each group a representative and a small
+    decision tree are published. A query gets the black box's decision, the representative closest to it and that
+    group's tree (Protocol 1); or, of the closest representatives, the first whose tree decides as the black box does
+    (Protocol 2, "guided").
+
+    Parameters
+    ----------
+    predict : callable or estimator
+        The black box: maps records, in the form in which ``fit`` gets them, to one label each.
+    k : int, default=100
+        Fewest records of a group, at least 2.
+    domain : Domain, optional
+        What is publicly known about the attributes. Without it, bounds are taken from the records and moved outward to
+        round numbers, which the release notes.
+    classes : sequence of scalars, optional
+        The public labels. Without it, those that occur.
+    form : {"safe", "paper"}, default="safe"
+        "safe": trees on the black box's labels, shallow, with a minimum leaf, thresholds on the public grid and no
+        counts; representatives and scales rounded. "paper": trees on the true labels, as large as CART makes them, with
+        exact thresholds and counts; representatives and scales exact.
+    labels : {"black-box", "true"}, optional
+        What trees are trained on; by default as the form says.
+    method : {"mdav", "v-mdav"}, default="mdav"
+        As in :func:`glassine.microaggregate`.
+    scaling : {"standard", "none"}, default="standard"
+        As in :func:`glassine.microaggregate`.
+    distance : {"euclidean", "gower"} or SemanticDistance, default="euclidean"
+        Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
+        taxonomies of categories, which the release publishes.
+    max_depth : int, None or "auto", default="auto"
+        Largest number of splits on a path, None for no limit. "auto": 3 in the safe form, 2 for private trees, None in
+        the paper's form.
+    min_samples_leaf : int or "auto", default="auto"
+        Fewest records of a leaf. "auto": 5 in the safe form, 1 in the paper's. Private trees have no such bound.
+    leaf_counts : bool, optional
+        Whether trees publish class counts; by default not in the safe form, and in the paper's.
+    epsilon : float, optional
+        Budget of each group's tree, drawn by the exponential mechanism. What it gives for the whole release depends on
+        ``partition``: see Notes.
+    partition : {"microaggregation", "public"}, default="microaggregation"
+        "public": cells around ``n_cells`` points that follow from the public domain alone, instead of groups of the
+        records. It needs a declared domain.
+    n_cells : int, default=64
+        Number of cells of a public partition.
+    fixed_black_box : bool, default=False
+        You state that the black box was not trained on these records (or is itself private with respect to them).
+        Without it a guarantee on trees that were trained on its labels has a caveat.
+    n_closest : int, default=3
+        Closest representatives among which a release answers by default.
+    random_state : int, Generator or None, default=None
+        For the choice among equally good splits, for which None means a fixed seed; and for private trees, for which
+        None means the operating system's entropy, and anything else voids the guarantee.
+
+    Attributes
+    ----------
+    release_ : SurrogateRelease
+        What may be published. Released.
+    certificate_ : Certificate
+        What is claimed of the release's privacy; a certificate that does not hold where nothing is. Released.
+    domain_ : Domain
+        The domain of the release. Released.
+    classes_ : ndarray of shape (c,)
+        The labels. Released.
+    training_ : Training
+        The records, their labels and groups. Private.
+    information_loss_ : float or None
+        Of the microaggregation; None for a public partition.
+    black_box_ : BlackBox
+        The black box with its count of queries.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Guarantee: none by default. A representative stands for at least k records, which is k-anonymity of the
+    representative alone: the group's tree is itself a model of k people, and the safe form limits what it tells without
+    proving it. With ``epsilon`` and ``partition="public"`` the release is ``epsilon``-differentially private for adding
+    or removing one record; with ``epsilon``, microaggregation and ``labels="true"`` it is
+    ``2 * epsilon``-differentially private in the labels alone; with ``epsilon``, microaggregation and the black box's
+    labels nothing holds for the whole.
+    See ``private_trees.md`` and :attr:`certificate_`.
+
+    A pickle of the explainer holds the training records. Publish :meth:`release`.
+
+    References
+    ----------
+    A. Blanco-Justicia and J. Domingo-Ferrer, *Machine Learning Explainability Through Comprehensible Decision Trees*,
+    CD-MAKE 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(0, 10, (400, 2))
+    >>> explainer = SurrogateExplainer(lambda X: np.where(X[:, 0] > 5, "high", "low"), k=50).fit(X)
+    >>> answer = explainer.explain([7.2, 1.0])
+    >>> answer.decision, answer.agrees, explainer.fidelity(X) > 0.95
+    ('high', True, True)
+    """
+
+    certificate_: Certificate
+    domain_: Domain
+
+    def __init__(
+        self,
+        predict: Any,
+        k: int = 100,
+        *,
+        domain: Domain | None = None,
+        classes: Sequence[Scalar] | None = None,
+        form: str = "safe",
+        labels: str | None = None,
+        method: str = "mdav",
+        scaling: str = "standard",
+        distance: str | SemanticDistance = "euclidean",
+        max_depth: int | str | None = "auto",
+        min_samples_leaf: int | str = "auto",
+        leaf_counts: bool | None = None,
+        epsilon: float | None = None,
+        partition: str = "microaggregation",
+        n_cells: int = 64,
+        fixed_black_box: bool = False,
+        n_closest: int = 3,
+        random_state: Any = None,
+    ) -> None:
+        self.predict = predict
+        self.k = k
+        self.domain = domain
+        self.classes = classes
+        self.form = form
+        self.labels = labels
+        self.method = method
+        self.scaling = scaling
+        self.distance = distance
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.leaf_counts = leaf_counts
+        self.epsilon = epsilon
+        self.partition = partition
+        self.n_cells = n_cells
+        self.fixed_black_box = fixed_black_box
+        self.n_closest = n_closest
+        self.random_state = random_state
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that asks the same black box: a copy of a fitted estimator would be unfitted."""
+        own = self.get_params(deep=False)
+        return type(self)(**{name: own[name] if name == "predict" else copy.deepcopy(own[name]) for name in own})
+
+    @classmethod
+    def from_queries(
+        cls,
+        predict: Any,
+        domain: Domain,
+        k: int = 100,
+        *,
+        n_queries: int = 10_000,
+        queries: Any = None,
+        takes: str = "array",
+        random_state: Any = None,
+        **parameters: Any,
+    ) -> Self:
+        """Return an explainer for a third party, who has query access and a public domain but no training records.
+
+        Queries are drawn uniformly from the domain, or are those that the third party already has; groups,
+        representatives and trees are of these. A release of it tells nothing of anybody's record beyond what the black
+        box answers.
+
+        Parameters
+        ----------
+        predict : callable or estimator
+            The black box.
+        domain : Domain
+            The public domain.
+        k : int, default=100
+            Fewest queries of a group.
+        n_queries : int, default=10000
+            Queries to draw, each asked once: the budget of calls of ``fit``.
+        queries : data frame or array, optional
+            Queries to ask instead of drawn ones.
+        takes : {"array", "pandas", "polars"}, default="array"
+            The form in which the black box takes drawn records.
+        random_state : int, Generator or None
+            For the draw; None draws anew each time.
+        **parameters
+            Further parameters of the explainer; ``epsilon`` and ``partition`` are refused, there is nobody to protect.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range.
+        InvalidDomainError
+            If the domain was inferred from data.
+        """
+        for name in ("epsilon", "partition", "fixed_black_box"):
+            if name in parameters:
+                raise InvalidParameterError(
+                    f"{name} protects training records, and a third party has none. Leave it out."
+                )
+        explainer = cls(predict, k, domain=domain, **parameters)
+        if not isinstance(domain, Domain):
+            raise InvalidParameterError(
+                f"a third party needs a public Domain, got {type(domain).__name__}. Declare it."
+            )
+        if takes not in ("array", "pandas", "polars"):
+            raise InvalidParameterError(f"takes must be 'array', 'pandas' or 'polars', got {takes!r}.")
+        if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
+            raise InvalidParameterError(
+                'a third party knows no true labels. Pass labels="black-box" with the paper\'s form.'
+            )
+        if queries is None:
+            number = check_whole(n_queries, "n_queries", 2, 10_000_000)
+            drawn = draw_queries(domain, number, settings.generator(random_state))
+            queries = Layout(names=domain.names, backend=None if takes == "array" else takes).build(domain, drawn)
+        explainer._fit(queries, None, records="queries")
+        return explainer
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Group the records and grow a tree for each group.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            The training records. Numbers outside a declared domain are clipped.
+        y : array-like of shape (n,), optional
+            True labels; needed if trees are trained on them.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range, or k exceeds n.
+        InvalidDataError
+            If the records do not fit the domain, or labels are absent where they are needed.
+        BlackBoxError
+            If the black box fails or answers with something else than labels.
+        """
+        self._fit(X, y, records="training")
+        return self
+
+    def _fit(self, X: Any, y: Any, *, records: str) -> None:
+        plan = settings.plan_of(self, records)
+        declared = self.domain
+        layout, native, data = open_records(X, declared)
+        n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
+        if plan.private_partition is False and not plan.k <= n:
+            raise InvalidParameterError(f"k must be at most the number of records, {n}, got {plan.k}. Use a smaller k.")
+        domain = coarse_domain(data) if declared is None else declared
+        columns = read(data, domain, refuse_outside=False)
+        truth = None if y is None else label_array(y, n)
+        if plan.labels == "true" and truth is None:
+            raise InvalidDataError('labels="true" needs y, the true labels, got None. Pass y, or labels="black-box".')
+        box = BlackBox(self.predict)
+        answered = box(native, n)
+        known = [answered] if truth is None or plan.labels == "black-box" else [answered, truth]
+        classes = classes_of(self.classes, *known)
+        answers = index_of(answered, classes, "the black box")
+        targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, classes, "y")
+        if plan.epsilon is not None and (domain.inferred or self.classes is None):
+            warnings.warn(
+                "the domain or the classes are taken from the data, which the guarantee does not cover; pass domain= "
+                "and classes=.",
+                PrivacyLeakWarning,
+                stacklevel=3,
+            )
+        material = Material(
+            native=data, columns=columns, domain=domain, classes=classes, answers=answers, targets=targets,
+            domain_declared=declared is not None, classes_declared=self.classes is not None,
+        )  # fmt: skip
+        built = build(plan, material)
+        self.n_features_in_ = len(domain)
+        if layout.backend is not None:
+            self.feature_names_in_ = np.array(domain.names, dtype=object)
+        self.domain_, self.classes_ = domain, class_array(classes)
+        self.release_, self.certificate_ = built.release, built.certificate
+        self.training_ = Training(columns=columns, answers=answers, targets=targets, groups=built.groups)
+        self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
+
+    def release(self) -> SurrogateRelease:
+        """Return what may be published: representatives, trees and public values, no training record."""
+        return self._released()
+
+    def audit(
+        self,
+        *,
+        sensitive: str | None = None,
+        y: Any = None,
+        holdout: Any = None,
+        holdout_y: Any = None,
+        policy: Policy | None = None,
+        show_small_counts: bool = False,
+        random_state: Any = None,
+    ) -> SurrogateFindings:
+        """Measure what the release as a whole tells of the people behind it, and judge it.
+
+        What was not measured, for want of labels or of a holdout, is said and is never safe.
+
+        Parameters
+        ----------
+        sensitive : str, optional
+            An attribute to look at more closely.
+        y : array-like of shape (n,), optional
+            True labels of the training records, where trees were trained on the black box's decisions.
+        holdout : data frame or array-like of shape (m, d), optional
+            Records of the same population that were not used in ``fit``; the black box is asked on them.
+        holdout_y : array-like of shape (m,), optional
+            Their true labels.
+        policy : Policy, optional
+            The limits; the default policy without it.
+        show_small_counts : bool, default=False
+            Whether counts below the policy's ``suppress_below`` are shown.
+        random_state : int, Generator or None
+            For the attacks that draw.
+
+        Returns
+        -------
+        SurrogateFindings
+            Aggregates and row numbers; :func:`glassine.report.render_surrogates` makes a page of them.
+
+        Raises
+        ------
+        InvalidDataError
+            If records or labels do not fit the release.
+        InvalidParameterError
+            If the sensitive attribute is none of the release's.
+        """
+        from glassine.surrogates.audit import audit_explainer
+
+        self._released()
+        return audit_explainer(
+            self,
+            y=y,
+            holdout=holdout,
+            holdout_y=holdout_y,
+            sensitive=sensitive,
+            policy=policy,
+            show_small_counts=show_small_counts,
+            random_state=random_state,
+        )
+
+    def explain(
+        self, x: Query, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 3, check: bool = False
+    ) -> Explanation:
+        """Ask the black box on one query and explain its decision.
+
+        Parameters
+        ----------
+        x : mapping, sequence, or one-row frame or array
+            The query, by name or in the order of the attributes.
+        guided : bool, default=True
+            Protocol 2, or Protocol 1.
+        n_closest : int, optional
+            How many representatives Protocol 2 tries; the parameter of the explainer by default.
+        n_contrasts : int, default=3
+            Largest number of contrasts.
+        check : bool, default=False
+            Whether the black box is asked on each contrast too, and what it says noted.
+
+        Raises
+        ------
+        InvalidDataError
+            If the query is no record of the domain.
+        BlackBoxError
+            If the black box fails.
+        """
+        release = self.release()
+        record = query_of(x, release.domain)
+        told = release.explain(
+            record, self._ask([record])[0], guided=guided, n_closest=n_closest, n_contrasts=n_contrasts
+        )
+        if not check or not told.contrasts:
+            return told
+        changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in told.contrasts]
+        return confirmed(told, self._ask(changed).tolist())
+
+    def explain_many(
+        self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0
+    ) -> list[Explanation]:
+        """Explain the decisions on several queries, with one call of the black box.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or iterable of queries
+            The queries.
+        guided, n_closest, n_contrasts
+            As in :meth:`explain`.
+        """
+        release = self.release()
+        records = self._queries(X)
+        decisions = self._ask(records)
+        return [
+            release.explain(record, decision, guided=guided, n_closest=n_closest, n_contrasts=n_contrasts)
+            for record, decision in zip(records, decisions.tolist(), strict=True)
+        ]
+
+    def batch(
+        self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0
+    ) -> list[Explanation]:
+        """Explain several queries: another name of :meth:`explain_many`."""
+        return self.explain_many(X, guided, n_closest, n_contrasts=n_contrasts)
+
+    def _queries(self, X: Any) -> list[Record]:
+        domain = self.release_.domain
+        if isinstance(X, list | tuple) and X and all(isinstance(x, dict) for x in X):
+            return [query_of(x, domain) for x in X]
+        _, _, data = open_records(X, domain)
+        columns = read(data, domain, refuse_outside=True)
+        return [row(columns, i) for i in range(columns.n_records)]
+
+    def _ask(self, records: Sequence[Record]) -> npt.NDArray[Any]:
+        return self.black_box_(self._layout.build(self.release_.domain, records), len(records))

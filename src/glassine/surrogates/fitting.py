@@ -1,0 +1,236 @@
+"""From records to a release: groups, representatives, scales, trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.attributes import Scalar, exact, is_scalar
+from glassine.domain.conforming import Columns
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.surrogates.black_boxes import class_order
+from glassine.surrogates.distances import Metric, as_metric
+
+__all__ = [
+    "Grouping",
+    "Training",
+    "classes_of",
+    "group_records",
+    "index_of",
+    "label_array",
+    "metric_of",
+    "representatives_of",
+]
+
+FINENESS = 20
+"""Into how many parts of a scale representatives are rounded."""
+
+DIGITS = 2
+"""Significant digits of a published scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Training:
+    """The records behind a release. Private: it is never part of the release.
+
+    Attributes
+    ----------
+    columns : Columns
+        The records, n of them.
+    answers : ndarray of int, shape (n,)
+        Index of the class that the black box gave each record.
+    targets : ndarray of int, shape (n,)
+        Index of the class on which the trees were trained: the answers, or the true labels.
+    groups : ndarray of int, shape (n,)
+        Group of each record.
+    """
+
+    columns: Columns
+    answers: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Grouping:
+    """A partition of records.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (n,)
+        Group of each record.
+    n_groups : int
+        Number of groups.
+    information_loss : float or None
+        Share of the sum of squares that lies within groups.
+    """
+
+    labels: npt.NDArray[np.int64]
+    n_groups: int
+    information_loss: float | None
+
+
+def group_records(data: Any, k: int, *, domain: Domain | None, method: str, scaling: str, distance: Any) -> Grouping:
+    """Return the groups of a microaggregation; ``domain`` is None where it was inferred."""
+    done = microaggregate(data, k, method=method, scaling=scaling, distance=distance, domain=domain)
+    return Grouping(labels=done.labels, n_groups=len(done.sizes), information_loss=done.information_loss)
+
+
+def metric_of(
+    columns: Columns, domain: Domain, *, distance: str | SemanticDistance, scaling: str, rounded: bool
+) -> Metric:
+    """Return the distance by which a reader seeks representatives.
+
+    Parameters
+    ----------
+    columns : Columns
+        The training records.
+    domain : Domain
+        The domain that is published.
+    distance : {"euclidean", "gower"} or SemanticDistance
+        The distance.
+    scaling : {"standard", "none"}
+        Whether Euclidean differences are divided by standard deviations.
+    rounded : bool
+        Whether scales are public: standard deviations rounded to two significant digits, ranges of the domain. Else
+        those of the records, exact.
+    """
+    scales = []
+    for name in domain:
+        attribute = domain[name]
+        values = np.asarray(columns.array(name), dtype=float)
+        if isinstance(attribute, Category) or (distance == "euclidean" and scaling == "none"):
+            scale = 1.0
+        elif distance == "euclidean":
+            scale = _rounded(float(values.std()), rounded)
+        elif rounded or not isinstance(attribute, Integer | Real):
+            scale = float(attribute.hi) - float(attribute.lo) if isinstance(attribute, Integer | Real) else 1.0
+        else:
+            scale = float(np.nanmax(values) - np.nanmin(values))
+        scales.append(scale if 0 < scale < math.inf else 1.0)
+    metric = as_metric(distance, tuple(scales))
+    metric.check(domain)
+    return metric
+
+
+def _rounded(value: float, rounded: bool) -> float:
+    return float(f"{value:.{DIGITS - 1}e}") if rounded else value
+
+
+def representatives_of(
+    columns: Columns, groups: npt.NDArray[np.int64], n_groups: int, metric: Metric, domain: Domain, *, rounded: bool
+) -> tuple[tuple[Scalar | None, ...], ...]:
+    """Return the representative of each group: means of numbers, most frequent categories, the first of equals.
+
+    Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
+    attribute's scale, and lie within declared bounds: an exact mean of k values would give the last one to whoever
+    knows the others.
+    """
+    sizes = np.bincount(groups, minlength=n_groups)
+    out: list[list[Scalar | None]] = []
+    for name, scale in zip(domain, metric.scales, strict=True):
+        attribute, array = domain[name], columns.array(name)
+        if name in columns.codes and (isinstance(attribute, Category) or metric.distance != "euclidean"):
+            out.append(_modes(array, groups, n_groups, attribute.values if isinstance(attribute, Category) else (0, 1)))
+            continue
+        present = ~np.isnan(array) if name in columns.numbers else np.ones(len(array), dtype=bool)
+        counts = np.bincount(groups[present], minlength=n_groups)
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(groups[present], weights=array[present], minlength=n_groups) / counts
+        # A group of missing values alone, or mostly, has a missing representative.
+        gaps = 2 * counts < sizes
+        step = _step(scale) if rounded else None
+        out.append([None if gap else _value(float(m), step, attribute) for m, gap in zip(means, gaps, strict=True)])
+    return tuple(zip(*out, strict=True))
+
+
+def _modes(
+    codes: npt.NDArray[Any], groups: npt.NDArray[np.int64], n_groups: int, values: Sequence[Scalar]
+) -> list[Scalar | None]:
+    table = np.zeros((n_groups, len(values) + 1), dtype=np.int64)
+    np.add.at(table, (groups, codes), 1)
+    listed: list[Scalar | None] = [*values, None]
+    return [listed[i] for i in table.argmax(axis=1).tolist()]
+
+
+def _step(scale: float) -> Fraction:
+    """Return the largest of 1, 2 and 5 times a power of ten that is at most a twentieth of a scale."""
+    most = Fraction(scale) / FINENESS
+    power = math.floor(math.log10(most)) + 1
+    while True:
+        for lead in (5, 2, 1):
+            step = Fraction(10) ** power * lead
+            if step <= most:
+                return step
+        power -= 1
+
+
+def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
+    value = mean
+    if step is not None:
+        value = float(round(exact(mean) / step) * step)
+        if isinstance(attribute, Integer | Real) and not attribute.inferred:
+            value = min(max(value, float(attribute.lo)), float(attribute.hi))
+    whole = not isinstance(attribute, Real) and value.is_integer()
+    return int(value) if whole else value
+
+
+def classes_of(given: Sequence[Scalar] | None, *labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
+    """Return the classes: those that are declared, or those that occur.
+
+    Raises
+    ------
+    InvalidParameterError
+        If declared classes are none, or repeat one.
+    """
+    if given is None:
+        return class_order({value for array in labels for value in array.tolist()})
+    known = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
+    if not known or len(set(known)) < len(known):
+        raise InvalidParameterError("classes must be different plain values, at least one. List each once.")
+    return known
+
+
+def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
+    """Return true labels as an array of plain scalars, shape (n,).
+
+    Raises
+    ------
+    InvalidDataError
+        If there is not one label a record, or one is missing.
+    """
+    array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if array.shape != (n_records,):
+        raise InvalidDataError(f"y must hold one label a record, shape ({n_records},), got {array.shape}.")
+    out = np.empty(n_records, dtype=object)
+    for i, value in enumerate(array.tolist()):
+        if not is_scalar(value):
+            raise InvalidDataError("y holds a missing value, or one that is no label. Label or drop these records.")
+        out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
+    return out
+
+
+def index_of(labels: npt.NDArray[Any], classes: Sequence[Scalar], what: str) -> npt.NDArray[np.int64]:
+    """Return the index of each label among the classes.
+
+    Raises
+    ------
+    InvalidDataError
+        If a label is not a class; it is not quoted.
+    """
+    where = {value: i for i, value in enumerate(classes)}
+    out = np.fromiter((where.get(value, -1) for value in labels.tolist()), dtype=np.int64, count=len(labels))
+    odd = int((out < 0).sum())
+    if odd:
+        raise InvalidDataError(
+            f"{odd} labels of {what} are not declared as classes. Declare them, or leave classes out."
+        )
+    return out

@@ -1,0 +1,256 @@
+"""Who stands behind representatives and leaves: sizes, l-diversity and t-closeness, people who are alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.equal_rows import codes_of_rows
+from glassine.attacks.membership.outputs import Records
+from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.values import ValueLeakage, leak_values
+from glassine.domain import Category
+from glassine.domain.attributes import Scalar
+from glassine.domain.conforming import Columns
+from glassine.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
+from glassine.suppression import Suppression
+from glassine.surrogates.evidence import Evidence, Leaves
+from glassine.surrogates.release import SurrogateRelease
+
+__all__ = [
+    "coded",
+    "diversity_of",
+    "groups_of",
+    "leak_all",
+    "leaves_of",
+    "native_of",
+    "representatives_told",
+    "sizes_of",
+]
+
+EXACT_DIGITS = 6
+MOST_ROWS = 100
+MOST_PEOPLE = 2000
+"""Most people of whom distances to all representatives are taken."""
+MOST_VALUES = 10
+"""Numbers of more values are cut at their quartiles."""
+
+
+def native_of(columns: Columns) -> npt.NDArray[np.float64] | object:
+    """Return records as attacks take them: an array where all are numbers, else a data frame."""
+    if not any(isinstance(attribute, Category) for attribute in columns.attributes.values()):
+        return np.column_stack([_float(columns, name) for name in columns.names])
+    import polars as pl
+
+    lists = {name: columns.values(name).tolist() for name in columns.names}
+    return pl.DataFrame({name: pl.Series(name, values, strict=False) for name, values in lists.items()})
+
+
+def _float(columns: Columns, name: str) -> npt.NDArray[np.float64]:
+    array = np.asarray(columns.array(name), dtype=float)
+    return array if name in columns.numbers else np.where(array < 0, np.nan, array)
+
+
+def sizes_of(known: Evidence, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
+    """Return the people of each group, if they are known or published."""
+    if leaves is None:
+        return None
+    return np.bincount(leaves.group, weights=leaves.sizes, minlength=known.release.n_groups).astype(np.int64)
+
+
+def groups_of(known: Evidence, leaves: Leaves | None, shown: Suppression) -> Outcome[GroupsFinding]:
+    """Return how many people stand behind each representative."""
+    sizes = sizes_of(known, leaves)
+    if leaves is None or sizes is None or not sizes.any():
+        return NotApplicable(known.lacking or "nobody is behind the release.")
+    held = sizes[sizes > 0]
+    distinct = None
+    if known.people is not None and known.groups is not None:
+        rows = Records(native_of(known.people.columns), np.zeros(len(known.groups)))
+        pairs = np.unique(np.column_stack([known.groups, codes_of_rows(rows)]), axis=0)[:, 0]
+        distinct = shown.count(int(np.unique(pairs, return_counts=True)[1].min()))
+    return Measured(
+        GroupsFinding(
+            n_people=shown.count(int(sizes.sum())),
+            smallest=shown.count(int(held.min())),
+            largest=shown.count(int(held.max())),
+            n_empty=int((sizes == 0).sum()),
+            fewest_distinct=distinct,
+            origin=leaves.origin,
+        )
+    )
+
+
+def coded(columns: Columns, name: str) -> npt.NDArray[np.int64]:
+    """Return an attribute as classes, shape (n,): numbers of many values are cut at their quartiles."""
+    array = np.asarray(columns.array(name), dtype=float)
+    if name in columns.codes:
+        return np.unique(array, return_inverse=True)[1].astype(np.int64)
+    cuts = edges_of(array)
+    return np.where(np.isnan(array), len(cuts) + 1, np.searchsorted(cuts, array, side="left")).astype(np.int64)
+
+
+def edges_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the cuts that make classes of numbers: none within a class lie further apart than a quarter of them."""
+    different = np.unique(values[~np.isnan(values)])
+    if len(different) <= MOST_VALUES:
+        return different[:-1]
+    return np.unique(np.quantile(values[~np.isnan(values)], (0.25, 0.5, 0.75)))
+
+
+def diversity_of(
+    name: str, groups: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], shown: Suppression
+) -> DiversityFinding:
+    """Return l-diversity and t-closeness of the groups in one attribute.
+
+    References
+    ----------
+    Machanavajjhala et al., *l-diversity* (2006); Li, Li and Venkatasubramanian, *t-closeness* (2007), with classes
+    equally far apart.
+    """
+    _, own = np.unique(groups, return_inverse=True)
+    _, classes = np.unique(codes, return_inverse=True)
+    table = np.zeros((int(own.max()) + 1, int(classes.max()) + 1))
+    np.add.at(table, (own, classes), 1)
+    sizes = table.sum(axis=1)
+    shares = table / sizes[:, None]
+    entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    away = np.abs(shares - table.sum(axis=0) / table.sum()).sum(axis=1) / 2
+    single = (table > 0).sum(axis=1) == 1
+    n = int(sizes.sum())
+    return DiversityFinding(
+        attribute=name,
+        n_classes=table.shape[1],
+        distinct_l=int((table > 0).sum(axis=1).min()),
+        entropy_l=round(math.exp(float(entropy.min())), 2 if shown.below else 15) + 0.0,
+        alpha=shown.share(float(shares.max())),
+        t=shown.proportion(float(away.max()), n),
+        n_one_class=int(single.sum()),
+        share_one_class=shown.proportion(float(sizes[single].sum() / n), n),
+    )
+
+
+def leaves_of(known: Evidence, leaves: Leaves | None, limit: int | None, shown: Suppression) -> Outcome[LeavesFinding]:
+    """Return how many people stand behind each leaf."""
+    if leaves is None or not leaves.sizes.any():
+        return NotApplicable(known.lacking or "nobody is behind the release.")
+    n = int(leaves.sizes.sum())
+    held = leaves.sizes[leaves.sizes > 0]
+    alone = int((held == 1).sum())
+    rows: Sequence[int] = ()
+    if leaves.of_record is not None and not isinstance(shown.count(alone), str):
+        rows = np.flatnonzero(leaves.sizes[leaves.of_record] == 1)[:MOST_ROWS].tolist()
+    purest = certain = None
+    if leaves.counts is not None:
+        counts = leaves.counts[leaves.sizes > 0]
+        purest = shown.share(float((counts.max(axis=1) / held).max()))
+        certain = shown.proportion(float(held[counts.max(axis=1) == held].sum() / n), n)
+    return Measured(
+        LeavesFinding(
+            n_held=len(held),
+            smallest=shown.count(int(held.min())),
+            n_small=None if limit is None else shown.count(int((held < limit).sum())),
+            n_alone=shown.count(alone),
+            share_alone=shown.proportion(alone / n, n),
+            rows_alone=tuple(rows),
+            purest=purest,
+            share_certain=certain,
+            origin=leaves.origin,
+        )
+    )
+
+
+def representatives_told(known: Evidence, shown: Suppression) -> RepresentativesFinding:
+    """Return what representatives tell: digits, copies, values that all share, and whose is the closest."""
+    release = known.release
+    numbers = [v for p in release.representatives for v in p if isinstance(v, int | float) and not isinstance(v, bool)]
+    digits = [_digits(value) for value in numbers]
+    near = min(max(release.n_closest, 3), release.n_groups)
+    copies = uniform = found = found_near = closeness = None
+    if known.people is not None and known.groups is not None and release.provenance.partition != "public":
+        columns, groups = known.people.columns, known.groups
+        copies, uniform = _shared(release, columns, groups)
+        hits = release.closest(columns, near) == groups[:, None]
+        n = len(groups)
+        found = shown.proportion(float(hits[:, 0].mean()), n)
+        found_near = shown.proportion(float(hits.any(axis=1).mean()), n)
+        closeness = _closeness(release, columns, groups)
+    return RepresentativesFinding(
+        n_numbers=len(numbers),
+        digits=max(digits, default=0),
+        n_exact=sum(count > EXACT_DIGITS for count in digits),
+        n_copies=None if copies is None else shown.count(copies),
+        n_uniform=None if uniform is None else shown.count(uniform),
+        found=found,
+        found_near=found_near,
+        n_near=near,
+        closeness=closeness,
+    )
+
+
+def _digits(value: float) -> int:
+    """Return the number of significant digits with which a number is written."""
+    mantissa = repr(float(value)).split("e")[0].replace("-", "").replace(".", "").strip("0")
+    return len(mantissa)
+
+
+def _shared(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Return how many representatives are a record of their group, and how many values all of a group share."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    own = groups[order][starts]
+    same = np.ones(len(groups), dtype=bool)
+    uniform = 0
+    for j, name in enumerate(release.domain):
+        values = columns.array(name)
+        low, high = (np.fmin.reduceat(values[order], starts), np.fmax.reduceat(values[order], starts))
+        points = [point[j] for point in release.representatives]
+        if name in columns.numbers:
+            told = np.array([np.nan if v is None else float(v) for v in points])
+        else:
+            attribute = columns.attributes[name]
+            listed: list[Scalar | None] = list(attribute.values) if isinstance(attribute, Category) else [0, 1]
+            told = np.array([listed.index(v) if v in listed else -1.0 for v in points])
+        equal = (values == told[groups]) | (np.isnan(values.astype(float)) & np.isnan(told[groups]))
+        same &= equal
+        uniform += int(((low == high) & (low == told[own])).sum())
+    return len(np.unique(groups[same])), uniform
+
+
+def _closeness(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.int64]) -> float | None:
+    n = len(groups)
+    rows = np.arange(n) if n <= MOST_PEOPLE else np.linspace(0, n - 1, MOST_PEOPLE).astype(np.intp)
+    points = release.metric.embed(columns.take(rows))
+    stand = np.concatenate(
+        [release.metric.embed_one(release.domain, release.representative(i)) for i in range(release.n_groups)]
+    )
+    apart = release.metric.between(points, stand, release.domain)
+    own = float(apart[np.arange(len(rows)), groups[rows]].mean())
+    weights = np.bincount(groups, minlength=release.n_groups) / n
+    any_other = float((apart @ weights).mean())
+    return round(own / any_other, 3) if any_other > 0 else None
+
+
+def leak_all(known: Evidence) -> ValueLeakage:
+    """Return what the thresholds of all trees give away, added up."""
+    release = known.release
+    out = []
+    for index, tree in enumerate(release.trees):
+        data = None
+        if known.people is not None and known.groups is not None:
+            own = known.people.columns.take(np.flatnonzero(known.groups == index))
+            data = {name: own.values(name) for name in own.names}
+        out.append(leak_values(tree, release.domain, data))
+    midpoints = [found.n_midpoints for found in out]
+    return ValueLeakage(
+        n_thresholds=sum(found.n_thresholds for found in out),
+        n_off_grid=sum(found.n_off_grid or 0 for found in out),
+        n_midpoints=None if any(count is None for count in midpoints) else sum(count or 0 for count in midpoints),
+        n_records_at_midpoints=None,
+        exact_bounds=None,
+        lone_categories=None,
+        n_lone_targets=0,
+    )

@@ -1,0 +1,211 @@
+"""Measures of explanations: fidelity and its null, accuracy, size, stability, representativeness, reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.conforming import Columns
+from glassine.models import DecisionTree
+from glassine.surrogates.fitting import Training
+from glassine.surrogates.release import SurrogateRelease, decided_by
+from glassine.surrogates.values import Measures, NodeCounts
+
+__all__ = [
+    "agreement",
+    "choose",
+    "measure",
+    "node_counts",
+    "null_agreement",
+    "reach",
+    "representativeness",
+    "stability",
+]
+
+MOST_PAIRED = 2000
+"""Most records of which stability and reach are measured: pairs take a time that is quadratic."""
+
+
+def choose(decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return what the tree that is returned decides, shape (n,): the first of the row that agrees, or else the first.
+
+    Parameters
+    ----------
+    decided : ndarray of int, shape (n, m)
+        What the trees of the closest representatives decide, nearest first.
+    answers : ndarray of int, shape (n,)
+        What the black box decided.
+    """
+    agrees = decided == answers[:, None]
+    return np.asarray(decided[np.arange(len(decided)), agrees.argmax(axis=1)])
+
+
+def agreement(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64], n_closest: int) -> float:
+    """Return the share of records on which the returned tree decides as the black box; 1 closest is Protocol 1."""
+    decided = release.decisions(records, release.closest(records, n_closest))
+    return float((choose(decided, answers) == answers).mean())
+
+
+def null_agreement(
+    release: SurrogateRelease,
+    records: Columns,
+    answers: npt.NDArray[np.int64],
+    *,
+    n_closest: int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> float:
+    """Return what :func:`agreement` would be with as many different groups drawn at random for each record."""
+    n, m = len(answers), min(n_closest, release.n_groups)
+    shares = []
+    for _ in range(n_draws):
+        groups = _different(release.n_groups, (n, m), rng)
+        shares.append(float((choose(release.decisions(records, groups), answers) == answers).mean()))
+    return float(np.mean(shares))
+
+
+def _different(n_groups: int, shape: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return rows of different groups, drawn at random."""
+    n, m = shape
+    if 4 * m > n_groups:
+        return np.asarray(rng.random((n, n_groups)).argsort(axis=1)[:, :m], dtype=np.intp)
+    groups = rng.integers(n_groups, size=shape)
+    for j in range(1, m):
+        again = (groups[:, :j] == groups[:, j : j + 1]).any(axis=1)
+        while again.any():
+            groups[again, j] = rng.integers(n_groups, size=int(again.sum()))
+            again = (groups[:, :j] == groups[:, j : j + 1]).any(axis=1)
+    return groups
+
+
+def node_counts(trees: Sequence[DecisionTree]) -> NodeCounts:
+    """Return how large trees are."""
+    sizes = np.array([len(tree.nodes) for tree in trees])
+    low, middle, high = (float(v) for v in np.quantile(sizes, (0.25, 0.5, 0.75)))
+    return NodeCounts(
+        smallest=float(sizes.min()),
+        lower_quartile=low,
+        median=middle,
+        upper_quartile=high,
+        largest=float(sizes.max()),
+        mean=float(sizes.mean()),
+        constant_share=float((sizes == 1).mean()),
+        deepest=max(tree.depth for tree in trees),
+        total=int(sizes.sum()),
+    )
+
+
+def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float, float] | None:
+    """Return the shares of records that get the same group, tree and leaf conditions as the record nearest to them."""
+    some = _sample(records)
+    if some.n_records < 2:
+        return None
+    points = release.metric.embed(some)
+    two = release.metric.closest(points, points, 2, release.domain)
+    itself = np.arange(len(points))
+    other = np.where(two[:, 0] == itself, two[:, 1], two[:, 0])
+    groups = release.closest(some, 1)[:, 0]
+    leaves = _leaves(release, some, groups)
+    number: dict[object, int] = {}
+    same = np.array([number.setdefault((tree.nodes, tree.classes), len(number)) for tree in release.trees])
+    trees = same[groups]
+    return (
+        float((groups == groups[other]).mean()),
+        float((trees == trees[other]).mean()),
+        float(((trees == trees[other]) & (leaves == leaves[other])).mean()),
+    )
+
+
+def _leaves(release: SurrogateRelease, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    from glassine.learners.routing import route
+
+    out = np.empty(records.n_records, dtype=np.intp)
+    for group in np.unique(groups).tolist():
+        rows = np.flatnonzero(groups == group)
+        out[rows] = route(release.trees[group], records.take(rows))
+    return out
+
+
+def _sample(records: Columns) -> Columns:
+    """Return at most so many records, evenly spaced, so that a measure is repeatable."""
+    n = records.n_records
+    if n <= MOST_PAIRED:
+        return records
+    return records.take(np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp))
+
+
+def representativeness(release: SurrogateRelease, training: Training) -> float:
+    """Return the share of the training records on which their own group's tree decides as the black box."""
+    decided = release.decisions(training.columns, training.groups[:, None].astype(np.intp))[:, 0]
+    return float((decided == training.answers).mean())
+
+
+def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64]) -> float:
+    """Return the mean over the trees of the share of all records on which a tree decides as the black box."""
+    n = records.n_records
+    at = np.arange(n) if n <= MOST_PAIRED else np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp)
+    some = records if n <= MOST_PAIRED else records.take(at)
+    shares = []
+    for tree in release.trees:
+        shares.append(float((decided_by(tree, some) == answers[at]).mean()))
+    return float(np.mean(shares))
+
+
+def measure(
+    release: SurrogateRelease,
+    training: Training,
+    records: Columns,
+    answered: npt.NDArray[Any],
+    answers: npt.NDArray[np.int64],
+    *,
+    truth: npt.NDArray[Any] | None,
+    n_closest: int,
+    n_draws: int,
+    rng: np.random.Generator,
+    information_loss: float | None,
+) -> Measures:
+    """Return every measure.
+
+    Parameters
+    ----------
+    release, training
+        The release, and the records behind it.
+    records : Columns
+        The records to measure on, n of them.
+    answered, answers : ndarray, shape (n,)
+        What the black box says, and its index among the classes.
+    truth : ndarray, shape (n,), or None
+        True labels.
+    n_closest, n_draws, rng
+        As in :func:`null_agreement`.
+    information_loss : float or None
+        Of the microaggregation.
+    """
+    decided = release.decisions(records, release.closest(records, n_closest))
+    first, guided = decided[:, 0], choose(decided, answers)
+    classes = np.array([*release.classes, None], dtype=object)[:-1]
+    stable = stability(release, records) or (None, None, None)
+    null = null_agreement(release, records, answers, n_closest=n_closest, n_draws=n_draws, rng=rng)
+    return Measures(
+        n_records=records.n_records,
+        n_groups=release.n_groups,
+        k=release.k,
+        n_closest=n_closest,
+        fidelity=float((first == answers).mean()),
+        fidelity_guided=float((guided == answers).mean()),
+        fidelity_null=null,
+        accuracy=None if truth is None else float((classes[first] == truth).mean()),
+        accuracy_guided=None if truth is None else float((classes[guided] == truth).mean()),
+        black_box_accuracy=None if truth is None else float((answered == truth).mean()),
+        nodes=node_counts(release.trees),
+        comprehensibility=float(np.mean([1 / len(tree.nodes) for tree in release.trees])),
+        stability_group=stable[0],
+        stability_tree=stable[1],
+        stability_path=stable[2],
+        representativeness=representativeness(release, training),
+        reach=reach(release, records, answers),
+        information_loss=information_loss,
+    )

@@ -1,0 +1,162 @@
+"""Private group trees: one draw of the exponential mechanism on each of several disjoint groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.bitsets import BitSets
+from glassine.counting.logic import LiteralLogic
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.attributes import Scalar
+from glassine.domain.conforming import Columns
+from glassine.domain.grid import public_grid
+from glassine.learners import gibbs
+from glassine.learners.budget import ONE_FIT, PERSONS, REFUSALS, TIMING, Budget, selection_event
+from glassine.learners.gibbs import Weighting, powers_bytes
+from glassine.learners.limits import check_size
+from glassine.learners.literals import declared
+from glassine.learners.publishing import tree_model
+from glassine.learners.tree_class import TreeClass
+from glassine.models import DecisionTree, Guarantee
+from glassine.privacy.accounting import Parallel, Stated
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["LABELS_ONLY", "certify_labels", "certify_partition", "draw_trees", "tree_class_of"]
+
+CUTS = 7
+"""Most public cut points of a number that is declared without thresholds."""
+
+PROOF = "surrogates/private_trees.md"
+
+LABELS_ONLY = "change the true label of one record; all other attributes are public"
+
+FIXED = "the black box answers each record by itself, and is the same function whatever the records are"
+
+
+def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> TreeClass:
+    """Return all trees of a depth over the public cut points and values of a domain."""
+    cut = {
+        name: replace(attribute, thresholds=public_grid(attribute, size=CUTS))
+        if isinstance(attribute, Integer | Real)
+        else attribute
+        for name, attribute in ((name, domain[name]) for name in domain)
+    }
+    literals = declared(Domain(cut, groups=domain.groups), domain.names)
+    return TreeClass(logic=LiteralLogic.of(domain, literals, up_to_negation=True), depth=depth, n_classes=len(classes))
+
+
+def draw_trees(
+    columns: Columns,
+    targets: npt.NDArray[np.int64],
+    groups: npt.NDArray[np.int64],
+    n_groups: int,
+    *,
+    epsilon: float,
+    trees: TreeClass,
+    domain: Domain,
+    classes: tuple[Scalar, ...],
+    caveats: tuple[str, ...],
+    randomness: Randomness,
+) -> tuple[tuple[DecisionTree, ...], Parallel]:
+    """Return one private tree a group, those without records included, and the event.
+
+    Guarantee
+    ---------
+    Where the group of a record follows from that record and public knowledge alone, all trees together are
+    ``epsilon``-differentially private for adding or removing one record. Where it does not, each tree is so as a
+    function of its group's records, and nothing follows for all of them together. See ``private_trees.md``.
+
+    Parameters
+    ----------
+    columns : Columns
+        The records, n of them, conforming to the public domain.
+    targets, groups : ndarray of int, shape (n,)
+        Class and group of each record.
+    n_groups : int
+        Number of groups; public.
+    epsilon : float
+        Budget of each tree.
+    trees : TreeClass
+        The public class of trees: see :func:`tree_class_of`.
+    domain, classes
+        Public.
+    caveats : tuple of str
+        What voids the claim.
+    randomness : Randomness
+        The stream of random bits.
+    """
+    budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
+    slack = gibbs.rounding(trees.depth + 1, 2, len(trees.logic.literals) + len(classes))
+    exact = budget.selection(slack)
+    check_size(
+        f"trees of depth {trees.depth} over {len(trees.logic.literals)} literals, {n_groups} times",
+        "Lower max_depth or declare fewer thresholds.",
+        table_bytes=trees.table_bytes() + powers_bytes(budget.total),
+        steps=trees.steps() * n_groups,
+        memory_limit=4e9,
+        time_limit=3600.0,
+        log_range=trees.log_range(1.0),
+    )
+    claimed = Guarantee(epsilon=float(budget.total), caveats=caveats)
+    truths = [columns.holds(literal) for literal in trees.logic.literals]
+    drawn, spent = [], Fraction(0)
+    for group in range(n_groups):
+        rows = np.flatnonzero(groups == group)
+        weighting = Weighting.private(exact, 1.0, len(rows))
+        spent = weighting.exact_epsilon
+        bitsets = BitSets.pack((truth[rows] for truth in truths), targets[rows], len(classes))
+        tree = trees.sums(bitsets, weighting).draw(randomness)
+        drawn.append(
+            tree_model(
+                tree,
+                trees.logic.literals,
+                counts=None,
+                domain=domain,
+                classes=classes,
+                source="private surrogate tree",
+                guarantee=claimed,
+            )
+        )
+    event = selection_event(
+        "structure and labels of a group's tree", spent, slack, budget, "learners/exponential_tree.md"
+    )
+    parts = Parallel(name="one tree on each group", branches=((event,),) * n_groups, proof=PROOF)
+    return tuple(drawn), parts
+
+
+def certify_partition(
+    epsilon: float, event: Parallel, caveats: Sequence[str], public: dict[str, Any], *, black_box_labels: bool
+) -> Certificate:
+    """Return the certificate of trees on a partition into public cells."""
+    assumptions = (PERSONS, REFUSALS, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
+    return Certificate(
+        epsilon=float(epsilon), events=(event,), assumptions=assumptions, caveats=tuple(caveats), public=public
+    )
+
+
+def certify_labels(epsilon: float, caveats: Sequence[str], public: dict[str, Any]) -> Certificate:
+    """Return the certificate of trees on groups that follow from all attributes: it covers the true labels alone.
+
+    Guarantee
+    ---------
+    ``2 * epsilon``-differential privacy of the true labels: for changing the label of one record, where the records'
+    attributes are public. See ``private_trees.md``.
+    """
+    event = Stated(
+        name="one tree on each group, the groups and representatives public", epsilon=2 * epsilon, proof=PROOF
+    )
+    return Certificate(
+        epsilon=2 * float(epsilon),
+        events=(event,),
+        neighboring=LABELS_ONLY,
+        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
+        caveats=tuple(caveats),
+        public=public,
+    )

@@ -1,0 +1,311 @@
+"""Attacks by a reader of the whole release: membership, rebuilding the records, guessing labels and values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.gap import gap_attack
+from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
+from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.reconstruction import reconstruct
+from glassine.describing import describe_membership
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.conforming import Columns
+from glassine.errors import GlassineError, InvalidDataError
+from glassine.findings import GapFinding, GuessFinding, MembershipFinding, TogetherFinding
+from glassine.learners.base import class_array
+from glassine.learners.routing import route
+from glassine.models import DecisionTree, Node
+from glassine.models import Evidence as NodeEvidence
+from glassine.suppression import Suppression
+from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, Leaves
+from glassine.surrogates.group_privacy import coded, edges_of, native_of
+from glassine.surrogates.reading import open_records, read
+from glassine.surrogates.release import SurrogateRelease
+
+__all__ = [
+    "REACH",
+    "PublishedAnswers",
+    "gaps_of",
+    "guesses_of",
+    "membership_of",
+    "midpoints_of",
+    "together_of",
+]
+
+REACH = 3
+"""Closest representatives in whose groups a reader seeks a candidate: four in five people or more are found there."""
+
+NO_HOLDOUT = "no holdout was given: records of the same population that are not behind the release (`--holdout`)."
+NO_LABELS = "neither true labels nor the black box's decisions are known on both sides (`--target`)."
+
+
+class PublishedAnswers:
+    """A release as one classifier: the tree of the closest representative decides.
+
+    Parameters
+    ----------
+    release : SurrogateRelease
+        The release.
+    """
+
+    def __init__(self, release: SurrogateRelease) -> None:
+        self.release = release
+        self.classes_ = class_array(release.classes)
+
+    def _asked(self, X: Any) -> tuple[Columns, npt.NDArray[np.intp]]:
+        columns = read(open_records(X, self.release.domain)[2], self.release.domain, refuse_outside=False)
+        return columns, self.release.closest(columns, 1)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the decisions on records, shape (n,)."""
+        columns, closest = self._asked(X)
+        return np.asarray(self.classes_[self.release.decisions(columns, closest)[:, 0]])
+
+
+class PublishedShares(PublishedAnswers):
+    """The same, where trees publish class counts: shares of the classes in a leaf are probabilities."""
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the shares of the classes, shape (n, n_classes)."""
+        columns, closest = self._asked(X)
+        out = np.zeros((columns.n_records, len(self.classes_)))
+        for group in np.unique(closest).tolist():
+            tree = self.release.trees[group]
+            table = np.array([cell.evidence.counts for cell in tree.cells], dtype=float)
+            rows = np.flatnonzero(closest[:, 0] == group)
+            out[rows] = (table / table.sum(axis=1, keepdims=True))[route(tree, columns.take(rows))]
+        return out
+
+
+def _classifier(release: SurrogateRelease) -> PublishedAnswers:
+    counts = [cell.evidence.counts for tree in release.trees for cell in tree.cells]
+    shares = all(count is not None and sum(count) > 0 for count in counts)
+    return PublishedShares(release) if shares else PublishedAnswers(release)
+
+
+def midpoints_of(known: Evidence, *, random_state: Any = None) -> Outcome[MidpointResult]:
+    """Run the midpoint attack against all trees at once.
+
+    The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
+    behind the release and the holdout together, to whom its representative is one of the closest.
+    """
+    if known.people is None:
+        return NotApplicable(known.lacking)
+    sides = [known.people.columns] + ([] if known.others is None else [known.others.columns])
+    closest = np.concatenate([known.release.closest(side, REACH) for side in sides])
+    candidates = _stacked([native_of(side) for side in sides])
+    members = np.arange(len(closest)) < known.people.columns.n_records
+    order = np.argsort(closest, axis=None, kind="stable")
+    bounds = np.searchsorted(closest.ravel()[order], np.arange(known.release.n_groups + 1))
+    reach = [order[bounds[i] : bounds[i + 1]] // closest.shape[1] for i in range(known.release.n_groups)]
+    # What a tree says of its making is no secret; an attacker reads its thresholds all the same.
+    bare = [dataclasses.replace(tree, guarantee=None) for tree in known.release.trees]
+    return midpoint_attack(bare, candidates, truth=members, reach=reach, random_state=random_state)
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    import polars as pl
+
+    return pl.concat(parts, how="vertical_relaxed")
+
+
+def gaps_of(known: Evidence) -> tuple[GapFinding, ...]:
+    """Return the gap attack on the whole release, by true labels and by the black box's decisions."""
+    return tuple(_gap(known, kind) for kind in (TRUE, DECISIONS))
+
+
+def _gap(known: Evidence, kind: str) -> GapFinding:
+    outcome: Outcome[Any]
+    if known.people is None or known.others is None:
+        outcome = NotApplicable(known.lacking or NO_HOLDOUT)
+    else:
+        inside, outside = known.people.labels(kind), known.others.labels(kind)
+        if inside is None or outside is None:
+            outcome = NotApplicable(f"the {kind} are not known on both sides.")
+        else:
+            sides = (native_of(known.people.columns), inside, native_of(known.others.columns), outside)
+            outcome = _tried(partial(gap_attack, PublishedAnswers(known.release), *sides))
+    if not isinstance(outcome, Measured):
+        return GapFinding(labels=kind, advantage=None, low=None, high=None, reason=outcome.reason)
+    told = outcome.value.advantage
+    return GapFinding(labels=kind, advantage=round(told.value, 4), low=round(told.low, 4), high=round(told.high, 4))
+
+
+def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
+    """Return an outcome; labels that the release does not know are a reason, and no error of the audit."""
+    try:
+        return work()
+    except InvalidDataError as error:
+        return NotApplicable(str(error))
+
+
+def membership_of(
+    known: Evidence, midpoints: Outcome[MidpointResult], shown: Suppression, *, random_state: Any = None
+) -> Outcome[MembershipFinding]:
+    """Run every membership attack that applies to a release as one classifier, and add the midpoint attack.
+
+    Labels are those on which the trees were trained, where they are known on both sides; else the others.
+    """
+    people, others = known.people, known.others
+    if people is None or others is None:
+        return NotApplicable(known.lacking or NO_HOLDOUT)
+    kinds = (known.kind, *(kind for kind in (TRUE, DECISIONS) if kind != known.kind))
+    for kind in kinds:
+        inside, outside = people.labels(kind), others.labels(kind)
+        if inside is None or outside is None:
+            continue
+        data = (native_of(people.columns), inside, native_of(others.columns), outside)
+        found = _tried(partial(_suite, known.release, data, random_state))
+        if not isinstance(found, Measured):
+            return found
+        return Measured(describe_membership(dataclasses.replace(found.value, midpoint=midpoints), shown))
+    return NotApplicable(NO_LABELS)
+
+
+def _suite(release: SurrogateRelease, data: tuple[Any, ...], random_state: Any) -> Outcome[MembershipAttacks]:
+    # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
+    one = np.zeros((1, 1))
+    return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))
+
+
+def together_of(known: Evidence, leaves: Leaves | None) -> Outcome[TogetherFinding]:
+    """Return how far all trees together let a reader rebuild the records, each person's group being known."""
+    if leaves is None or not leaves.sizes.any():
+        return NotApplicable(known.lacking or "nobody is behind the release.")
+    domain = known.release.domain
+    try:
+        bits = np.concatenate(
+            [reconstruct(tree, domain).bits_learned(domain_aware=True) for tree in known.release.trees]
+        )
+    except GlassineError as error:
+        return Failed(str(error))
+    held = leaves.sizes > 0
+    weights, told = leaves.sizes[held], bits[held]
+    if not np.isfinite(told).all():
+        return Failed("a leaf holds people where the domain allows none: the domain contradicts the trees.")
+    mean = math.fsum((weights * told).tolist()) / int(weights.sum())
+    total, undefined = _total(domain)
+    return Measured(
+        TogetherFinding(
+            bits_mean=round(mean, 3),
+            bits_largest=round(float(told.max()), 3),
+            dist_g=None if total is None else round(1 - mean / total, 4),
+            undefined=undefined,
+        )
+    )
+
+
+def _total(domain: Domain) -> tuple[float | None, str]:
+    """Return the bits of one unknown record, or why there are none."""
+    for name in domain:
+        attribute = domain[name]
+        if isinstance(attribute, Real) and attribute.resolution is None:
+            return None, f"{name!r} is a continuum, so possible records cannot be counted."
+    tree = DecisionTree((Node(evidence=NodeEvidence(counts=(1,), label=0)),), domain.names, ("any",))
+    (worlds,) = reconstruct(tree, domain).worlds(domain_aware=True)
+    return (math.log2(worlds), "") if worlds > 1 else (None, "the domain allows one record only.")
+
+
+def guesses_of(known: Evidence, sensitive: str | None, shown: Suppression) -> Outcome[tuple[GuessFinding, ...]]:
+    """Return how often a reader guesses labels, and a sensitive attribute, with all groups at hand."""
+    if known.people is None or known.groups is None:
+        return NotApplicable(known.lacking)
+    out = []
+    for kind in (TRUE, DECISIONS):
+        found = _guessed_labels(known, kind, shown)
+        if found is not None:
+            out.append(found)
+    if sensitive is not None:
+        out.append(_guessed_attribute(known, sensitive, shown))
+    return Measured(tuple(out)) if out else NotApplicable(NO_LABELS)
+
+
+def _guessed_labels(known: Evidence, kind: str, shown: Suppression) -> GuessFinding | None:
+    people, groups, release = known.people, known.groups, known.release
+    labels = None if people is None else people.labels(kind)
+    if people is None or groups is None or labels is None:
+        return None
+    classes = np.empty(len(release.classes), dtype=object)
+    classes[:] = release.classes
+
+    def right(columns: Columns, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
+        return float((classes[release.decisions(columns, own)[:, 0]] == truth).mean())
+
+    n = len(labels)
+    others, outside = None, None if known.others is None else known.others.labels(kind)
+    if known.others is not None and outside is not None:
+        others = right(known.others.columns, release.closest(known.others.columns, 1), outside)
+    _, counts = np.unique(np.array([repr(value) for value in labels.tolist()]), return_counts=True)
+    return GuessFinding(
+        attribute=kind,
+        base_rate=shown.proportion(float(counts.max() / n), n),
+        closest=shown.proportion(right(people.columns, release.closest(people.columns, 1), labels), n),
+        group_known=shown.proportion(right(people.columns, groups[:, None].astype(np.intp), labels), n),
+        others=None if others is None or outside is None else shown.proportion(others, len(outside)),
+    )
+
+
+def _guessed_attribute(known: Evidence, name: str, shown: Suppression) -> GuessFinding:
+    """Return how often the representative tells a person's value, sought by the other attributes alone."""
+    people, groups, release = known.people, known.groups, known.release
+    if people is None or groups is None:
+        raise InvalidDataError("guesses need the people behind the release.")
+    place = release.domain.names.index(name)
+    told = [point[place] for point in release.representatives]
+    codes, cuts = coded(people.columns, name), None
+    if name in people.columns.numbers:
+        cuts = edges_of(people.columns.numbers[name])
+
+    def classed(columns: Columns) -> npt.NDArray[np.float64]:
+        array = np.asarray(columns.array(name), dtype=float)
+        if cuts is None:
+            return array
+        return np.where(np.isnan(array), -1.0, np.searchsorted(cuts, array, side="left"))
+
+    guess = np.array([_code(release, name, value) for value in told])
+    if cuts is not None:
+        guess = np.where(np.isnan(guess), -1.0, np.searchsorted(cuts, guess, side="left"))
+    n, others = len(groups), known.others
+    outside = None
+    if others is not None:
+        right = guess[_closest_without(release, others.columns, place)] == classed(others.columns)
+        outside = shown.proportion(float(right.mean()), len(right))
+    truth = classed(people.columns)
+    return GuessFinding(
+        attribute=name,
+        base_rate=shown.proportion(float(np.bincount(codes).max() / n), n),
+        closest=shown.proportion(float((guess[_closest_without(release, people.columns, place)] == truth).mean()), n),
+        group_known=shown.proportion(float((guess[groups] == truth).mean()), n),
+        others=outside,
+    )
+
+
+def _code(release: SurrogateRelease, name: str, value: Any) -> float:
+    attribute = release.domain[name]
+    if value is None:
+        return math.nan if isinstance(attribute, Integer | Real) else -1.0
+    if isinstance(attribute, Category):
+        return float(attribute.values.index(value))
+    return float(value)
+
+
+def _closest_without(release: SurrogateRelease, columns: Columns, place: int) -> npt.NDArray[np.intp]:
+    """Return the closest representative of each record by the other attributes."""
+    points = np.concatenate(
+        [release.metric.embed_one(release.domain, release.representative(i)) for i in range(release.n_groups)]
+    )
+    records = release.metric.embed(columns)
+    points[:, place] = 0.0
+    records[:, place] = 0.0
+    return release.metric.closest(records, points, 1, release.domain)[:, 0]

@@ -1,0 +1,311 @@
+"""Records and single queries, read in a domain and handed on to a black box in the form that it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import LARGEST, Scalar, is_scalar
+from glassine.domain.conforming import Columns, conform
+from glassine.domain.inference import infer
+from glassine.errors import InvalidDataError
+
+__all__ = ["Layout", "Query", "Record", "coarse_domain", "open_records", "query_of", "read", "row"]
+
+Record: TypeAlias = dict[str, Scalar | None]
+Query: TypeAlias = Any
+"""One record as a user has it: a mapping, a sequence in the order of the attributes, or one row."""
+
+COARSE = 20
+"""About how many steps of an inferred range are told apart in its published bounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The form in which a black box takes records.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The attributes, in order.
+    backend : str or None
+        Library of the data frame, as narwhals names it; None for an array.
+    """
+
+    names: tuple[str, ...]
+    backend: str | None = None
+
+    def build(self, domain: Domain, records: Sequence[Record]) -> Any:
+        """Return records in this form."""
+        columns = {name: [record[name] for record in records] for name in self.names}
+        if self.backend is not None:
+            library: Any = self.backend
+            return nw.from_dict(columns, backend=library).to_native()
+        words = any(isinstance(v, str) for name in self.names for v in _listed(domain[name]))
+        out = np.empty((len(records), len(self.names)), dtype=object if words else float)
+        for i, name in enumerate(self.names):
+            out[:, i] = [math.nan if value is None and not words else value for value in columns[name]]
+        return out
+
+
+def _listed(attribute: Attribute) -> tuple[Scalar, ...]:
+    return attribute.values if isinstance(attribute, Category) else ()
+
+
+def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
+    """Return the form of records, the records as the black box takes them, and as :func:`read` does.
+
+    Raises
+    ------
+    InvalidDataError
+        If they are neither a data frame nor an array of shape (n, d), or hold no record.
+    """
+    frame = None
+    if not isinstance(X, np.ndarray | list | tuple):
+        try:
+            opened = nw.from_native(X)
+            frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+        except (TypeError, nw.exceptions.NarwhalsError):
+            frame = None
+    if frame is not None and any(isinstance(name, str) for name in frame.columns):
+        if any(not isinstance(name, str) for name in frame.columns) or not len(frame):
+            raise InvalidDataError("records must be at least one, in columns named by strings. Check the data.")
+        names = tuple(frame.columns) if domain is None else domain.names
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
+        # The black box sees the attributes alone, here as with single queries.
+        native = frame.select(names).to_native()
+        return Layout(names=names, backend=frame.implementation.name.lower()), native, native
+    array = _array(X if frame is None else frame.to_numpy())
+    if domain is not None and array.shape[1] != len(domain):
+        raise InvalidDataError(
+            f"records must have one column per attribute, {len(domain)} in order, got {array.shape[1]}. "
+            "Pass a data frame to name the columns."
+        )
+    names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
+    return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
+
+
+def _array(X: Any) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
+            array = np.array(X, dtype=object)
+    except (ValueError, TypeError):
+        raise InvalidDataError(
+            "records must form a rectangle, got rows of different lengths. Check the data."
+        ) from None
+    if array.ndim != 2 or not array.shape[0] or not array.shape[1]:
+        raise InvalidDataError(f"records must have shape (n, d) with n and d at least 1, got {array.shape}. Reshape.")
+    if array.dtype.kind not in "biufOU":
+        raise InvalidDataError(f"records must be numbers, Booleans or text, got {array.dtype}. Convert them.")
+    return array
+
+
+def coarse_domain(data: Any) -> Domain:
+    """Return a domain inferred from records, its bounds moved outward to round numbers.
+
+    The bounds are not public, but neither are they any person's values: they are multiples of 1, 2 or 5 times a power
+    of ten, about a twentieth of the range apart. Names of categories are those of the data.
+    """
+    found = infer(_frame(data) if isinstance(data, dict) else data)
+    return Domain({name: _coarse(found[name]) for name in found})
+
+
+def _frame(columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+    import polars as pl
+
+    try:
+        return pl.DataFrame(
+            {
+                name: pl.Series(name, column.tolist() if column.dtype.kind in "OU" else column, strict=False)
+                for name, column in columns.items()
+            }
+        )
+    except (TypeError, pl.exceptions.PolarsError):
+        raise InvalidDataError("records mix kinds of values in a column. Convert them, or declare a domain.") from None
+
+
+def _coarse(attribute: Attribute) -> Attribute:
+    if isinstance(attribute, Category) and len(attribute.values) == 1 and isinstance(attribute.values[0], float):
+        middle = attribute.values[0]
+        return Real(middle - 0.5, middle + 0.5, missing=attribute.missing, inferred=True)
+    if not isinstance(attribute, Integer | Real) or attribute.lo == attribute.hi:
+        return attribute
+    lo, hi = Fraction(attribute.lo), Fraction(attribute.hi)
+    step = _step((hi - lo) / COARSE)
+    if isinstance(attribute, Integer):
+        step = max(step, Fraction(1))
+        low, high = math.floor(lo / step) * step, math.ceil(hi / step) * step
+        return Integer(int(low), int(high), missing=attribute.missing, inferred=True)
+    low, high = math.floor(lo / step) * step, math.ceil(hi / step) * step
+    return Real(float(low), float(high), missing=attribute.missing, inferred=True)
+
+
+def _step(least: Fraction) -> Fraction:
+    """Return the smallest of 1, 2 and 5 times a power of ten that is not below a positive number."""
+    power = math.floor(math.log10(least)) - 1
+    while True:
+        for lead in (1, 2, 5):
+            step = Fraction(10) ** power * lead
+            if step >= least:
+                return step
+        power += 1
+
+
+def _wide(domain: Domain) -> Domain:
+    """Return a domain in which inferred bounds do not bind: they are no public knowledge."""
+    return Domain(
+        {
+            name: Real(-LARGEST, LARGEST, missing=a.missing) if isinstance(a, Integer | Real) and a.inferred else a
+            for name, a in ((name, domain[name]) for name in domain)
+        },
+        groups=domain.groups,
+    )
+
+
+def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
+    """Return records as columns of a domain.
+
+    Parameters
+    ----------
+    data : data frame or mapping of str to ndarray
+        The records, as :func:`open_records` returns them.
+    domain : Domain
+        The domain. Inferred bounds do not bind.
+    refuse_outside : bool
+        Whether numbers outside declared bounds are an error; else they are clipped.
+
+    Raises
+    ------
+    InvalidDataError
+        If a column is absent, or a value is missing, of the wrong kind, not declared or outside; no value is quoted.
+    """
+    wide = conform(data, _wide(domain))
+    columns = Columns(attributes={name: domain[name] for name in domain}, numbers=wide.numbers, codes=wide.codes)
+    for name, codes in columns.codes.items():
+        odd = 0 if domain[name].missing else int((codes < 0).sum())
+        if odd:
+            raise InvalidDataError(
+                f"{odd} records hold a value of {name!r} that the domain does not declare. Declare it or recode them."
+            )
+    if refuse_outside:
+        for name, numbers in columns.numbers.items():
+            free = Domain({name: Real(-LARGEST, LARGEST, missing=domain[name].missing)})
+            raw = conform(data, free).numbers[name]
+            odd = int(((numbers != raw) & ~np.isnan(raw)).sum())
+            if odd:
+                raise InvalidDataError(
+                    f"{odd} records lie outside the domain in {name!r}. Clip or drop them, or widen the bounds."
+                )
+    return columns
+
+
+def row(columns: Columns, index: int) -> Record:
+    """Return one record of columns as plain values."""
+    out: Record = {}
+    for name in columns.names:
+        if name in columns.numbers:
+            number = float(columns.numbers[name][index])
+            whole = isinstance(columns.attributes[name], Integer) and number.is_integer()
+            out[name] = None if math.isnan(number) else int(number) if whole else number
+        else:
+            code = int(columns.codes[name][index])
+            attribute = columns.attributes[name]
+            values = attribute.values if isinstance(attribute, Category) else (0, 1)
+            out[name] = None if code < 0 else values[code]
+    return out
+
+
+def query_of(x: Query, domain: Domain) -> Record:
+    """Return one query as plain values, checked against the domain.
+
+    Parameters
+    ----------
+    x : mapping, sequence, or one-row frame or array
+        The values, by name or in the order of the attributes.
+    domain : Domain
+        The domain.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is absent or unknown, or a value is missing, of the wrong kind, or outside a declared domain.
+    """
+    named = _named(x, domain)
+    for name in named:
+        if name not in domain:
+            raise InvalidDataError(
+                f"the query has {_short(name)}, which is not an attribute. Leave it out or rename it."
+            )
+    for name in domain:
+        if name not in named:
+            raise InvalidDataError(f"the query lacks the attribute {name!r}. Give a value for each attribute.")
+    return {name: _value(name, domain[name], named[name]) for name in domain}
+
+
+def _named(x: Query, domain: Domain) -> Mapping[Any, Any]:
+    if isinstance(x, Mapping):
+        return x
+    if not isinstance(x, np.ndarray | list | tuple | str | bytes):
+        try:
+            frame = nw.from_native(x, allow_series=True)
+        except (TypeError, nw.exceptions.NarwhalsError):
+            frame = None
+        if isinstance(frame, nw.DataFrame):
+            if len(frame) != 1:
+                raise InvalidDataError(f"a query is one record, got {len(frame)}. Use explain_many for several.")
+            return {name: frame[name].to_list()[0] for name in frame.columns if name in domain}
+        if frame is not None and hasattr(x, "to_dict"):
+            by_label: dict[Any, Any] = x.to_dict()
+            if all(isinstance(label, str) for label in by_label):
+                return by_label
+            x = list(by_label.values())
+    if isinstance(x, str | bytes) or not isinstance(x, np.ndarray | Sequence):
+        raise InvalidDataError(f"a query must be a mapping or a sequence of values, got {type(x).__name__}.")
+    values = list(x.ravel().tolist()) if isinstance(x, np.ndarray) and x.shape[:1] == (1,) else list(x)
+    if len(values) != len(domain):
+        raise InvalidDataError(f"a query needs {len(domain)} values, one per attribute in order, got {len(values)}.")
+    return dict(zip(domain.names, values, strict=True))
+
+
+def _short(value: object) -> str:
+    text = repr(value) if isinstance(value, str | int | float | bool | np.generic) else type(value).__name__
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _value(name: str, attribute: Attribute, value: Any) -> Scalar | None:
+    """Return a value as a plain scalar of its attribute, or refuse it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+        if not attribute.missing:
+            raise InvalidDataError(f"the query has no value for {name!r}, which cannot be missing. Give one.")
+        return None
+    if isinstance(attribute, Category | Binary):
+        values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+        if is_scalar(value):
+            for known in values:
+                if known == value:
+                    return known
+        some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
+        raise InvalidDataError(f"{name!r} must be one of {some}, got {_short(value)}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        shown = "a number beyond 1e300" if isinstance(value, int) else _short(value)
+        raise InvalidDataError(f"{name!r} must be a finite number, got {shown}.")
+    if not attribute.inferred:
+        if not attribute.lo <= value <= attribute.hi:
+            raise InvalidDataError(f"{name!r} must lie in [{attribute.lo}, {attribute.hi}], got {_short(value)}.")
+        if isinstance(attribute, Integer) and value != int(value):
+            raise InvalidDataError(f"{name!r} must be a whole number, got {_short(value)}.")
+    whole = isinstance(attribute, Integer) and value == int(value)
+    return int(value) if whole else float(value)

@@ -1,0 +1,312 @@
+"""What an explainer publishes, and Protocols 1 and 2 over it: no training record is needed to answer a query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine import __version__
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar, is_scalar
+from glassine.domain.conforming import Columns
+from glassine.errors import InvalidDataError
+from glassine.learners.literals import check_whole
+from glassine.learners.routing import route
+from glassine.models import DecisionTree
+from glassine.privacy.certificate import Certificate
+from glassine.surrogates.distances import Metric
+from glassine.surrogates.reading import Query, Record, query_of
+from glassine.surrogates.values import Contrast, Explanation
+from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
+
+__all__ = ["Provenance", "SurrogateRelease"]
+
+MAX_CLOSEST = 1000
+"""Largest number of closest representatives that are tried for one query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """How a release was made; public.
+
+    Attributes
+    ----------
+    form : {"safe", "paper"}
+        Trees on the public grid without counts, or as published.
+    labels : {"black-box", "true"}
+        What the trees were trained on.
+    records : {"training", "queries"}
+        Whether the groups are of training records, or of queries drawn from the public domain.
+    partition : {"microaggregation", "public"}
+        Whether groups follow from the records, or cells from public points.
+    method, scaling : str
+        Of the microaggregation; empty for a public partition.
+    max_depth : int or None
+        Largest depth of the trees; None for no limit.
+    min_samples_leaf : int
+        Fewest records of a leaf.
+    version : str
+        Version of this package.
+    notes : tuple of str
+        What the reader should know: bounds inferred from the data, rounding, and so on.
+    """
+
+    form: str
+    labels: str
+    records: str
+    partition: str
+    method: str
+    scaling: str
+    max_depth: int | None
+    min_samples_leaf: int
+    version: str = __version__
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SurrogateRelease:
+    """A published set of representatives and small trees.
+
+    **Guarantee**: none of its own. ``certificate`` says what is claimed, if anything is.
+
+    Attributes
+    ----------
+    domain : Domain
+        The attributes.
+    classes : tuple of scalars
+        The decisions.
+    metric : Metric
+        The distance by which representatives are sought.
+    representatives : tuple of tuple of scalars
+        One a group, its values in the order of the attributes.
+    trees : tuple of DecisionTree
+        One a group.
+    k : int or None
+        Fewest records of a group; None where nothing bounds it (a public partition).
+    n_closest : int
+        Closest representatives among which Protocol 2 seeks by default.
+    provenance : Provenance
+        How it was made.
+    certificate : Certificate or None
+        What is claimed of its privacy.
+
+    Raises
+    ------
+    InvalidModelError
+        If the parts contradict each other.
+    """
+
+    domain: Domain
+    classes: tuple[Scalar, ...]
+    metric: Metric
+    representatives: tuple[tuple[Scalar | None, ...], ...]
+    trees: tuple[DecisionTree, ...]
+    k: int | None
+    n_closest: int
+    provenance: Provenance
+    certificate: Certificate | None = None
+    _points: npt.NDArray[np.float64] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        from glassine.surrogates.checking import check_release
+
+        for name in ("classes", "trees"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "representatives", tuple(tuple(point) for point in self.representatives))
+        check_release(self)
+        object.__setattr__(self, "_points", self._embedded())
+
+    def _embedded(self) -> npt.NDArray[np.float64]:
+        records = [self.representative(i) for i in range(self.n_groups)]
+        return np.concatenate([self.metric.embed_one(self.domain, record) for record in records])
+
+    def __repr__(self) -> str:
+        return f"<SurrogateRelease of {self.n_groups} groups, {self.provenance.form} form>"
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.trees)
+
+    def representative(self, group: int) -> Record:
+        """Return a group's representative by attribute."""
+        return dict(zip(self.domain.names, self.representatives[group], strict=True))
+
+    def closest(self, records: Columns, n_closest: int) -> npt.NDArray[np.intp]:
+        """Return for each record the groups of its closest representatives, nearest first, shape (n, n_closest)."""
+        return self.metric.closest(self.metric.embed(records), self._points, n_closest, self.domain)
+
+    def decisions(self, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """Return for each record and each of its groups the index of the class that the group's tree gives.
+
+        Parameters
+        ----------
+        records : Columns
+            The records, n of them.
+        groups : ndarray of int, shape (n, m)
+            Groups whose trees are asked, for each record.
+        """
+        out = np.empty(groups.shape, dtype=np.int64)
+        order = np.argsort(groups, axis=None, kind="stable")
+        bounds = np.searchsorted(groups.ravel()[order], np.arange(self.n_groups + 1))
+        for group, tree in enumerate(self.trees):
+            at = order[bounds[group] : bounds[group + 1]]
+            if len(at):
+                used = records.restrict(_tested(tree) or records.names[:1]).take(at // groups.shape[1])
+                out.ravel()[at] = decided_by(tree, used)
+        return out
+
+    def query(self, x: Query) -> Record:
+        """Return a query as plain values, checked against the domain.
+
+        Raises
+        ------
+        InvalidDataError
+            If an attribute is absent or unknown, or a value is missing, of the wrong kind, or outside.
+        """
+        return query_of(x, self.domain)
+
+    def explain(
+        self,
+        x: Query,
+        decision: Any,
+        *,
+        guided: bool = True,
+        n_closest: int | None = None,
+        n_contrasts: int = 3,
+    ) -> Explanation:
+        """Return the explanation of a decision, by Protocol 2 or Protocol 1.
+
+        Parameters
+        ----------
+        x : mapping, sequence, or one-row frame or array
+            The query.
+        decision : scalar
+            What the black box decided on it.
+        guided : bool, default=True
+            Protocol 2: of the closest representatives, the first whose tree decides so; if none does, the closest.
+            Protocol 1 otherwise: the closest.
+        n_closest : int, optional
+            How many representatives Protocol 2 tries; that of the release by default.
+        n_contrasts : int, default=3
+            Largest number of contrasts.
+
+        Raises
+        ------
+        InvalidDataError
+            If the query is not a record of the domain, or the decision is no plain value.
+        InvalidParameterError
+            If a number is out of its range.
+        """
+        record = self.query(x)
+        wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
+        most = check_whole(n_contrasts, "n_contrasts", 0, 100)
+        told = _plain(decision)
+        apart = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
+        nearest = np.argsort(apart, kind="stable")[: wanted if guided else 1]
+        chosen, rank = int(nearest[0]), None
+        for place, group in enumerate(nearest.tolist(), start=1):
+            if self._decides(group, record) == told:
+                chosen, rank = group, place
+                break
+        tree = self.trees[chosen]
+        path, literals = way_of(tree, record)
+        own = self._decides(chosen, record)
+        return Explanation(
+            decision=told,
+            tree_decision=own,
+            agrees=rank is not None,
+            group=chosen,
+            rank=rank,
+            guided=bool(guided),
+            n_closest=wanted if guided else 1,
+            distance=float(apart[chosen]),
+            representative=self.representative(chosen),
+            tree=tree,
+            path=path,
+            conditions=conditions_of(literals),
+            contrasts=contrasts_of(
+                tree, record, decision=own, domain=self.domain, metric=self.metric, n_contrasts=most
+            ),
+        )
+
+    def _decides(self, group: int, record: Mapping[str, Scalar | None]) -> Scalar:
+        tree = self.trees[group]
+        label = tree.nodes[way_of(tree, record)[0][-1]].evidence.prediction
+        return self.classes[0 if label is None else label]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values of the schema ``glassine.surrogates/1``."""
+        from glassine.surrogates.serialization import to_dict
+
+        return to_dict(self)
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a JSON file, whole or not at all. The schema is ``glassine.surrogates/1``."""
+        from glassine.files import write_json
+
+        write_json(self.to_dict(), path)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> SurrogateRelease:
+        """Return the release that plain JSON values describe.
+
+        Raises
+        ------
+        InvalidModelError
+            If a key is missing, unknown or of the wrong kind, a limit of size is passed, or parts contradict each
+            other.
+        """
+        from glassine.surrogates.serialization import from_dict
+
+        return from_dict(values)
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> SurrogateRelease:
+        """Read a release from a JSON file; nothing in it is trusted.
+
+        Raises
+        ------
+        UnreadableFileError
+            If the file is missing, larger than 200 MB or no JSON.
+        InvalidModelError
+            As :meth:`from_dict`.
+        """
+        from glassine.surrogates.serialization import read
+
+        return read(path)
+
+
+def confirmed(explanation: Explanation, answers: list[Any]) -> Explanation:
+    """Return an explanation with what the black box says of its contrasts, in order."""
+    checked: list[Contrast] = []
+    for contrast, answer in zip(explanation.contrasts, answers, strict=True):
+        checked.append(replace(contrast, confirmed=answer == contrast.decision))
+    return replace(explanation, contrasts=tuple(checked))
+
+
+def decided_by(tree: DecisionTree, records: Columns) -> npt.NDArray[np.int64]:
+    """Return the index of the class that a tree gives each record, shape (n,)."""
+    labels = np.array([cell.evidence.prediction for cell in tree.cells], dtype=np.int64)
+    return np.asarray(labels[route(tree, records)])
+
+
+def _tested(tree: DecisionTree) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(literal.attribute for literal in tree.literals))
+
+
+def _plain(decision: Any) -> Scalar:
+    value = decision.item() if isinstance(decision, np.generic) else decision
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not is_scalar(value):
+        raise InvalidDataError(
+            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}. Give the label."
+        )
+    plain: Scalar = value
+    return plain

@@ -1,0 +1,161 @@
+"""The parameters of an explainer, checked and resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glassine.domain import Domain
+from glassine.errors import InvalidParameterError
+from glassine.learners.budget import check_number
+from glassine.learners.literals import check_whole
+from glassine.microaggregation import SemanticDistance
+from glassine.surrogates.group_trees import Growth
+
+__all__ = ["Plan", "generator", "plan_of"]
+
+SAFE_DEPTH = 3
+SAFE_LEAF = 5
+PRIVATE_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a fit is to do.
+
+    Attributes
+    ----------
+    k, n_cells, n_closest : int
+        As in the explainer.
+    form, labels, method, scaling, records : str
+        As in the explainer and in the release.
+    distance : str or SemanticDistance
+        As in the explainer.
+    private_partition : bool
+        Whether the cells are public points.
+    epsilon : float or None
+        Budget of a group's tree.
+    fixed_black_box : bool
+        As in the explainer.
+    growth : Growth
+        How trees are grown; private trees take the depth alone.
+    random_state : object
+        As in the explainer.
+    """
+
+    k: int
+    n_cells: int
+    n_closest: int
+    form: str
+    labels: str
+    method: str
+    scaling: str
+    distance: str | SemanticDistance
+    records: str
+    private_partition: bool
+    epsilon: float | None
+    fixed_black_box: bool
+    growth: Growth
+    random_state: Any
+
+    @property
+    def rounded(self) -> bool:
+        """Whether representatives and scales are rounded."""
+        return self.form == "safe"
+
+
+def plan_of(explainer: Any, records: str) -> Plan:
+    """Return the plan that an explainer's parameters ask for.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter is out of its range, or parameters contradict each other.
+    """
+    form = _choice(explainer.form, "form", ("safe", "paper"))
+    labels = _choice(explainer.labels or ("black-box" if form == "safe" else "true"), "labels", ("black-box", "true"))
+    distance: Any = explainer.distance
+    if not isinstance(distance, SemanticDistance):
+        distance = _choice(distance, "distance", ("euclidean", "gower"))
+    partition = _choice(explainer.partition, "partition", ("microaggregation", "public"))
+    domain = explainer.domain
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidParameterError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+    if partition == "public" and (domain is None or domain.inferred):
+        raise InvalidParameterError('partition="public" needs a domain that is declared by hand. Pass domain=.')
+    epsilon = explainer.epsilon
+    if epsilon is not None:
+        epsilon = check_number(epsilon, "epsilon", low=0.0, high=1e6, low_open=True)
+        if form == "paper":
+            raise InvalidParameterError('epsilon goes with form="safe": the paper publishes exact counts. Drop either.')
+    if not isinstance(explainer.fixed_black_box, bool | np.bool_):
+        raise InvalidParameterError(f"fixed_black_box must be true or false, got {explainer.fixed_black_box!r}.")
+    return Plan(
+        k=check_whole(explainer.k, "k", 2, 10**9),
+        n_cells=check_whole(explainer.n_cells, "n_cells", 1, 100_000),
+        n_closest=check_whole(explainer.n_closest, "n_closest", 1, 1000),
+        form=form,
+        labels=labels,
+        method=_choice(explainer.method, "method", ("mdav", "v-mdav")),
+        scaling=_choice(explainer.scaling, "scaling", ("standard", "none")),
+        distance=distance,
+        records=records,
+        private_partition=partition == "public",
+        epsilon=epsilon,
+        fixed_black_box=bool(explainer.fixed_black_box),
+        growth=_growth(explainer, form, private=epsilon is not None),
+        random_state=explainer.random_state,
+    )
+
+
+def _growth(explainer: Any, form: str, *, private: bool) -> Growth:
+    safe = form == "safe"
+    depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
+    if counts is not None and not isinstance(counts, bool):
+        raise InvalidParameterError(f"leaf_counts must be true, false or None, got {counts!r}.")
+    if private and counts:
+        raise InvalidParameterError("private trees publish no counts. Leave leaf_counts out.")
+    if isinstance(depth, str) and depth == "auto":
+        depth = PRIVATE_DEPTH if private else SAFE_DEPTH if safe else None
+    if private and depth is None:
+        raise InvalidParameterError("private trees need a max_depth, got None. Use 1 to 4.")
+    if depth is not None:
+        depth = check_whole(depth, "max_depth", 1, 8 if private else 1000)
+    if isinstance(leaf, str) and leaf == "auto":
+        leaf = SAFE_LEAF if safe else 1
+    return Growth(
+        on_grid=safe,
+        counts=not safe if counts is None else counts,
+        max_depth=depth,
+        min_samples_leaf=check_whole(leaf, "min_samples_leaf", 1, 10**9),
+        seed=int(generator(0 if explainer.random_state is None else explainer.random_state).integers(2**31)),
+    )
+
+
+def _choice(value: object, name: str, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+    return value
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that a ``random_state`` stands for.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is no seed, generator or None.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(int(random_state.randint(2**31)))
+    if random_state is None or (
+        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
+    ):
+        return np.random.default_rng(random_state)
+    raise InvalidParameterError(
+        f"random_state must be None, a whole number of at least 0 or a numpy Generator, got {random_state!r}."
+    )

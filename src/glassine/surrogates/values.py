@@ -1,0 +1,242 @@
+"""What an explainer answers and measures, as plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.domain.attributes import Scalar
+from glassine.models.formats.json import to_dict as model_to_dict
+from glassine.models.tree import DecisionTree
+
+__all__ = ["Change", "Contrast", "Explanation", "Measures", "NodeCounts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One attribute that would have to be another.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    condition : str
+        What its value would have to satisfy.
+    before, after : scalar or None
+        The value as it is, and the nearest one that satisfies the condition; None is a missing value.
+    """
+
+    attribute: str
+    condition: str
+    before: Scalar | None
+    after: Scalar | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"attribute": self.attribute, "condition": self.condition, "from": self.before, "to": self.after}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """What would have to change for the small tree to decide otherwise.
+
+    Attributes
+    ----------
+    decision : scalar
+        The other decision.
+    changes : tuple of Change
+        The changes, all of them needed.
+    distance : float
+        How far the changed record is, in the distance of the release.
+    confirmed : bool or None
+        Whether the black box itself decides so on the changed record; None where it was not asked.
+    """
+
+    decision: Scalar
+    changes: tuple[Change, ...]
+    distance: float
+    confirmed: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "decision": self.decision,
+            "changes": [change.to_dict() for change in self.changes],
+            "distance": self.distance,
+            "confirmed": self.confirmed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The answer to one query: a representative, its tree, and the way through it.
+
+    Attributes
+    ----------
+    decision : scalar
+        What the black box decided.
+    tree_decision : scalar
+        What the returned tree decides.
+    agrees : bool
+        Whether the two are the same.
+    group : int
+        Index of the group whose representative and tree are returned.
+    rank : int or None
+        Place of the returned tree among the closest, from 1, if it agrees. None if it does not: then it is that of
+        the closest representative.
+    guided : bool
+        Whether the answer was sought by Protocol 2 among several trees, or by Protocol 1 in the closest alone.
+    n_closest : int
+        Number of closest representatives among which it was sought.
+    distance : float
+        Distance to the representative.
+    representative : mapping of str to scalar
+        The representative.
+    tree : DecisionTree
+        The group's tree.
+    path : tuple of int
+        Indices of the tree's nodes from the root to the leaf.
+    conditions : tuple of str
+        What the path says of the query, one text an attribute.
+    contrasts : tuple of Contrast
+        The nearest changes under which the tree decides otherwise: fewest attributes first, then smallest distance.
+    """
+
+    decision: Scalar
+    tree_decision: Scalar
+    agrees: bool
+    group: int
+    rank: int | None
+    guided: bool
+    n_closest: int
+    distance: float
+    representative: Mapping[str, Scalar | None]
+    tree: DecisionTree
+    path: tuple[int, ...]
+    conditions: tuple[str, ...]
+    contrasts: tuple[Contrast, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; the tree is a model of schema ``glassine.model/1``."""
+        return {
+            "decision": self.decision,
+            "tree_decision": self.tree_decision,
+            "agrees": self.agrees,
+            "group": self.group,
+            "rank": self.rank,
+            "guided": self.guided,
+            "n_closest": self.n_closest,
+            "distance": self.distance,
+            "representative": dict(self.representative),
+            "tree": model_to_dict(self.tree),
+            "path": list(self.path),
+            "conditions": list(self.conditions),
+            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        way = " and ".join(self.conditions) or "every record of the group"
+        if self.agrees:
+            told = f"decision {self.decision}: {way}"
+        else:
+            others = (
+                f"none of the {self.n_closest} closest trees decides so" if self.n_closest > 1 else "the tree does not"
+            )
+            told = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
+        for contrast in self.contrasts[:1]:
+            told += f". {contrast.decision} if " + " and ".join(change.condition for change in contrast.changes)
+        return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCounts:
+    """How large the group trees are.
+
+    Attributes
+    ----------
+    smallest, lower_quartile, median, upper_quartile, largest, mean : float
+        Of the number of nodes, leaves included, over the groups.
+    constant_share : float
+        Share of the trees that are one leaf.
+    deepest : int
+        Largest number of splits on a path.
+    total : int
+        Number of nodes of all trees.
+    """
+
+    smallest: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    largest: float
+    mean: float
+    constant_share: float
+    deepest: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """How good the explanations are, measured on some records.
+
+    Attributes
+    ----------
+    n_records, n_groups, n_closest : int
+        Records measured on, groups, and number of closest representatives of Protocol 2.
+    k : int or None
+        Fewest records of a group; None for a public partition.
+    fidelity, fidelity_guided : float
+        Share of the records on which the returned tree decides as the black box, by Protocol 1 and Protocol 2.
+    fidelity_null : float
+        The same as ``fidelity_guided`` with as many groups taken at random instead of the closest: what choosing among
+        ``n_closest`` trees gives by itself.
+    accuracy, accuracy_guided, black_box_accuracy : float or None
+        Share of the records on which the returned tree, or the black box, decides as the truth; None without it.
+    nodes : NodeCounts
+        Sizes of the trees.
+    comprehensibility : float
+        Mean of one over the number of nodes, over the groups.
+    stability_group, stability_tree, stability_path : float or None
+        Share of pairs of nearest records that get the same group, the same tree, and the same conditions on their path
+        in the same tree, by Protocol 1; None for a single record.
+    representativeness : float
+        Share of the training records on which their own group's tree decides as the black box.
+    reach : float
+        Mean over the trees of the share of all records on which a tree decides as the black box.
+    information_loss : float or None
+        Sum of squares within the groups over that in all, in scaled attributes; None where there is none.
+    """
+
+    n_records: int
+    n_groups: int
+    k: int | None
+    n_closest: int
+    fidelity: float
+    fidelity_guided: float
+    fidelity_null: float
+    accuracy: float | None
+    accuracy_guided: float | None
+    black_box_accuracy: float | None
+    nodes: NodeCounts
+    comprehensibility: float
+    stability_group: float | None
+    stability_tree: float | None
+    stability_path: float | None
+    representativeness: float
+    reach: float
+    information_loss: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, the schema's name first."""
+        return {"schema": "glassine.surrogate-measures/1", **dataclasses.asdict(self)}
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)

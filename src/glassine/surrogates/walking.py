@@ -1,0 +1,162 @@
+"""One query's way through a small tree, and the nearest ways to another decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
+from glassine.domain.attributes import Scalar, exact
+from glassine.domain.literals import conjunction_text
+from glassine.models.evidence import Cell
+from glassine.models.tree import DecisionTree
+from glassine.surrogates.distances import Metric
+from glassine.surrogates.reading import Record
+from glassine.surrogates.values import Change, Contrast
+
+__all__ = ["conditions_of", "contrasts_of", "leaf_of", "satisfies", "way_of"]
+
+FINENESS = 1000
+"""Into how many steps a range is divided where a value just above a threshold is named."""
+
+
+def satisfies(literal: Literal, value: Scalar | None) -> bool:
+    """Return whether one value satisfies a literal, as ``literal.holds`` says of a column."""
+    if value is None:
+        return literal.missing
+    if isinstance(literal, Between):
+        inside = not isinstance(value, str) and literal.lo < value <= literal.hi
+    else:
+        inside = value in literal.values
+    return inside != literal.negated
+
+
+def way_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> tuple[tuple[int, ...], tuple[Literal, ...]]:
+    """Return the nodes from the root to the leaf of a record, and the literals that it satisfies on the way."""
+    nodes, literals, index = [0], [], 0
+    while tree.nodes[index].branches:
+        branches = tree.nodes[index].branches
+        taken = next((b for b in branches if satisfies(b.literal, record[b.literal.attribute])), branches[-1])
+        index = taken.child
+        nodes.append(index)
+        literals.append(taken.literal)
+    return tuple(nodes), tuple(literals)
+
+
+def leaf_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> int:
+    """Return the index of the node in which a record ends."""
+    return way_of(tree, record)[0][-1]
+
+
+def conditions_of(literals: Sequence[Literal]) -> tuple[str, ...]:
+    """Return a conjunction as one text an attribute, in order of first use."""
+    by_name: dict[str, list[Literal]] = {}
+    for literal in literals:
+        by_name.setdefault(literal.attribute, []).append(literal)
+    return tuple(conjunction_text(part) for part in by_name.values())
+
+
+def contrasts_of(
+    tree: DecisionTree,
+    record: Record,
+    *,
+    decision: Scalar,
+    domain: Domain,
+    metric: Metric,
+    n_contrasts: int,
+) -> tuple[Contrast, ...]:
+    """Return the nearest changes that lead a tree to another decision than the given one.
+
+    One for each leaf of another decision that some possible record reaches by changing the attributes on its path;
+    those of fewest attributes first, then of smallest distance, then in order of the leaves.
+    """
+    here = metric.embed_one(domain, record)
+    found: list[tuple[int, float, int, Contrast]] = []
+    for order, cell in enumerate(tree.cells):
+        label = cell.evidence.prediction
+        if tree.classes is None or label is None or tree.classes[label] == decision:
+            continue
+        changes = _changes(cell, record, domain)
+        if not changes:
+            continue
+        changed = {**record, **{change.attribute: change.after for change in changes}}
+        if leaf_of(tree, changed) != cell.node or not _possible(changed, domain):
+            continue
+        apart = float(metric.between(here, metric.embed_one(domain, changed), domain)[0, 0])
+        contrast = Contrast(decision=tree.classes[label], changes=changes, distance=apart)
+        found.append((len(changes), apart, order, contrast))
+    return tuple(entry[-1] for entry in sorted(found, key=lambda entry: entry[:3])[:n_contrasts])
+
+
+def _possible(record: Mapping[str, Scalar | None], domain: Domain) -> bool:
+    return all(tuple(record[name] for name in block) in set(rows) for block, rows in domain.blocks)
+
+
+def _changes(cell: Cell, record: Record, domain: Domain) -> tuple[Change, ...]:
+    """Return what has to change for a record to satisfy a leaf's condition; nothing where that is not possible."""
+    by_name: dict[str, list[Literal]] = {}
+    for literal in cell.inside:
+        by_name.setdefault(literal.attribute, []).append(literal)
+    out = []
+    for name, literals in by_name.items():
+        value = record[name]
+        if all(satisfies(literal, value) for literal in literals):
+            continue
+        choices = (_nearest(domain[name], literals, value), *((None,) if domain[name].missing else ()))
+        fitting = [v for v in choices if all(satisfies(literal, v) for literal in literals)]
+        if not fitting or (fitting[0] is None and not domain[name].missing):
+            return ()
+        after = fitting[0]
+        out.append(Change(attribute=name, condition=conjunction_text(literals), before=value, after=after))
+    return tuple(out)
+
+
+def _nearest(attribute: Attribute, literals: Sequence[Literal], value: Scalar | None) -> Scalar | None:
+    """Return a value close to another that satisfies literals, if there is one; the caller checks it."""
+    if isinstance(attribute, Category | Binary):
+        values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+        return next((v for v in values if all(satisfies(literal, v) for literal in literals)), None)
+    bounds = [_interval(literal) for literal in literals]
+    lo = max((bound[0] for bound in bounds), default=-math.inf)
+    hi = min((bound[1] for bound in bounds), default=math.inf)
+    free = attribute.inferred
+    top = hi if free else min(hi, float(attribute.hi))
+    if not lo < top or (not free and not hi >= attribute.lo):
+        return None
+    start = (attribute.lo + attribute.hi) / 2 if value is None or isinstance(value, str) else float(value)
+    if start > top:
+        return _below(attribute, top)
+    return _above(attribute, lo, top) if start <= lo else _below(attribute, start)
+
+
+def _interval(literal: Literal) -> tuple[float, float]:
+    """Return the bounds that a literal puts on numbers; a literal of another kind puts none."""
+    if isinstance(literal, OneOf):
+        return -math.inf, math.inf
+    if not literal.negated:
+        return literal.lo, literal.hi
+    if literal.lo == -math.inf and literal.hi < math.inf:
+        return literal.hi, math.inf
+    return (-math.inf, literal.lo) if literal.hi == math.inf and literal.lo > -math.inf else (-math.inf, math.inf)
+
+
+def _below(attribute: Integer | Real, top: float) -> float:
+    """Return the largest value of an attribute that is at most a bound."""
+    if isinstance(attribute, Integer):
+        return math.floor(top)
+    if attribute.resolution is None:
+        return top
+    step = exact(attribute.resolution)
+    return float(exact(attribute.lo) + math.floor((exact(top) - exact(attribute.lo)) / step) * step)
+
+
+def _above(attribute: Integer | Real, lo: float, top: float) -> float:
+    """Return a value of an attribute just above a bound, and at most another."""
+    if isinstance(attribute, Integer):
+        return math.floor(lo) + 1
+    if attribute.resolution is not None:
+        step = exact(attribute.resolution)
+        return float(exact(attribute.lo) + (math.floor((exact(lo) - exact(attribute.lo)) / step) + 1) * step)
+    size = exact(10.0 ** math.floor(math.log10((attribute.hi - attribute.lo) / FINENESS)))
+    after = float((math.floor(exact(lo) / size) + 1) * size)
+    return after if after <= top else lo + (top - lo) / 2

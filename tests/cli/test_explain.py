@@ -1,0 +1,106 @@
+"""`glassine explain` and `glassine release`: releases made, signed, checked and asked, from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from glassine.surrogates import SurrogateRelease
+from tests.cli.running import Run
+from tests.server.releases import DOMAIN, QUERY, decide, records
+
+BOX = """
+import numpy as np
+
+
+def decide(frame):
+    long = (frame["member"] == 1) & (frame["hours"] > 40)
+    return np.where((frame["age"] > 50) | long, "yes", "no")
+
+
+def rows(X):
+    return [age > 50 for age, *_ in X]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    frame = records()
+    frame.assign(label=decide(frame)).to_csv(tmp_path / "records.csv", index=False)
+    DOMAIN.to_json(tmp_path / "domain.json")
+    (tmp_path / "box.py").write_text(textwrap.dedent(BOX))
+    # Modules are imported once a process: each folder's black box is to be its own.
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "box", raising=False)
+    return tmp_path
+
+
+MAKE = ["explain", "records.csv", "--black-box", "box:decide", "--takes", "pandas", "--domain", "domain.json"]
+
+
+def test_a_release_from_records(folder: Path, run: Run) -> None:
+    done = run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", "--seed", "3", "--json", cwd=folder)
+    told = json.loads(done.out)
+    release = SurrogateRelease.from_json(folder / "release.json")
+    assert told["n_groups"] == release.n_groups >= 10
+    assert release.k == 30
+    assert release.provenance.form == "safe"
+    assert told["measures"]["black_box_accuracy"] == 1.0
+    asked = run(
+        "explain", "--release", "release.json", "--query", json.dumps(QUERY), "--decision", "yes", "--json", cwd=folder
+    )
+    assert json.loads(asked.out) == release.explain(QUERY, "yes").to_dict()
+    run(*MAKE, "-k", "30", "--target", "label", "-o", "again.json", "--seed", "3", cwd=folder)
+    assert (folder / "again.json").read_bytes() == (folder / "release.json").read_bytes()
+
+
+def test_a_release_from_queries(folder: Path, run: Run) -> None:
+    make = ["explain", "--queries", "600", "--black-box", "box:rows", "--takes", "array", "--domain", "domain.json"]
+    text = run(*make, "-k", "50", "-o", "release.json", cwd=folder).out
+    assert "600 queries" in text
+    assert "nobody's record" in text
+    assert SurrogateRelease.from_json(folder / "release.json").provenance.records == "queries"
+
+
+def test_signed_and_checked(folder: Path, run: Run) -> None:
+    run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", cwd=folder)
+    key = json.loads(run("release", "keys", "private.pem", "public.pem", "--json", cwd=folder).out)["public_key"]
+    signed = run("release", "sign", "release.json", "--key", "private.pem", "-o", "signed.json", cwd=folder)
+    assert key in signed.out
+    told = json.loads(run("release", "check", "signed.json", "--public-key", "public.pem", "--json", cwd=folder).out)
+    assert (told["public_key"], told["k"], told["form"]) == (key, 30, "safe")
+    text = (folder / "signed.json").read_text()
+    (folder / "signed.json").write_text(text.replace("private", "publick", 1))
+    changed = run("release", "check", "signed.json", cwd=folder)
+    assert changed.status == 2
+    assert "does not hold" in changed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["explain", "records.csv", "-o", "x.json"], "Give --black-box"),
+        (["explain", "--black-box", "box:decide", "-o", "x.json"], "either a file of records, or --queries"),
+        ([*MAKE, "--queries", "10", "-o", "x.json"], "either a file of records, or --queries"),
+        ([*MAKE, "--target", "label"], "Give -o"),
+        ([*MAKE, "-o", "records.csv"], "read or written already"),
+        ([*MAKE, "--target", "nothing", "-o", "x.json"], "no column 'nothing'"),
+        ([*MAKE, "-k", "3000", "-o", "x.json"], "at most the number of records"),
+        ([*MAKE, "--form", "loud", "-o", "x.json"], "form must be"),
+        (["explain", "--queries", "100", "--black-box", "box:rows", "-o", "x.json"], "Give --domain"),
+        (["explain", "records.csv", "--black-box", "absent:f", "-o", "x.json"], "cannot be imported"),
+        (["explain", "records.csv", "--black-box", "records.csv", "-o", "x.json"], "neither an ONNX model"),
+        (["explain", "--release", "records.csv", "--query", "{}", "--decision", "yes"], "not valid JSON"),
+        (["explain", "--release", "records.csv", "--decision", "yes"], "Give --query"),
+    ],
+)
+def test_what_is_refused(folder: Path, run: Run, arguments: list[str], told: str) -> None:
+    done = run(*arguments, cwd=folder)
+    assert done.status == 2
+    assert told in done.err
+    assert done.err.count("\n") == 1
+    assert not (folder / "x.json").exists()

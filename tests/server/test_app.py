@@ -1,0 +1,219 @@
+"""The service in this process: answers, refusals, and what never leaves it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from glassine.server import Limits, ReleaseFile, create_app, read_release
+from tests.server.releases import QUERY, decide, records, small_release
+
+NO_LIMIT = Limits(rate=math.inf, total_rate=math.inf)
+
+
+def client(*, black_box: Any = decide, form: str = "safe", limits: Limits = NO_LIMIT) -> Any:
+    from starlette.testclient import TestClient
+
+    release = small_release(form)
+    file = ReleaseFile(release=release, content=json.dumps(release.to_dict()).encode(), public_key=None)
+    takes = "pandas" if black_box is not None else None
+    app = create_app(file, black_box=black_box, takes=takes, limits=limits)
+    return TestClient(app, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def service() -> Any:
+    return client()
+
+
+def post(service: Any, path: str, value: Any) -> Any:
+    return service.post(path, content=json.dumps(value), headers={"content-type": "application/json"})
+
+
+def test_answers_are_those_of_the_release(service: Any) -> None:
+    for i in range(20):
+        row = records().iloc[i]
+        query = {**row.to_dict(), "hours": None if math.isnan(row["hours"]) else row["hours"]}
+        query = {name: value.item() if hasattr(value, "item") else value for name, value in query.items()}
+        decision = str(decide(records().iloc[i : i + 1])[0])
+        assert post(service, "/decision", {"query": query}).json() == {"decision": decision}
+        for guided in (True, False):
+            told = post(service, "/explanation", {"query": query, "guided": guided, "n_closest": 2}).json()
+            wanted = small_release().explain(query, decision, guided=guided, n_closest=2).to_dict()
+            for contrast in [*told["contrasts"], *wanted["contrasts"]]:
+                del contrast["confirmed"]
+            assert {name: told[name] for name in wanted} == wanted
+
+
+def test_contrasts_are_checked_with_the_black_box(service: Any) -> None:
+    import pandas as pd
+
+    checked = 0
+    for age in range(20, 90, 5):
+        query = {**QUERY, "age": age}
+        told = post(service, "/explanation", {"query": query}).json()
+        for contrast in told["contrasts"]:
+            changed = {**query, **{change["attribute"]: change["to"] for change in contrast["changes"]}}
+            answer = decide(pd.DataFrame([changed]).astype({"hours": float}))[0]
+            assert contrast["confirmed"] is bool(answer == contrast["decision"])
+            checked += 1
+    assert checked > 10
+
+
+def test_without_a_black_box_the_client_names_the_decision() -> None:
+    service = client(black_box=None)
+    assert post(service, "/decision", {"query": QUERY}).status_code == 404
+    assert post(service, "/explanation", {"query": QUERY}).status_code == 422
+    assert post(service, "/explanation", {"query": QUERY, "decision": "perhaps"}).status_code == 422
+    told = post(service, "/explanation", {"query": QUERY, "decision": "yes"}).json()
+    assert told["decision"] == "yes"
+    assert all(contrast["confirmed"] is None for contrast in told["contrasts"])
+
+
+def test_the_release_is_given_out_byte_for_byte(tmp_path: Path, service: Any) -> None:
+    (tmp_path / "r.json").write_bytes(service.get("/release").content)
+    assert read_release(tmp_path / "r.json").release == small_release()
+    assert service.get("/health").json() == {"status": "ok"}
+    assert service.head("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"age": 16}, r"'age' must lie in \[17, 90\], got 16"),
+        ({"age": 40.5}, "whole number"),
+        ({"age": None}, "cannot be missing"),
+        ({"age": True}, "finite number"),
+        ({"age": "40"}, "finite number"),
+        ({"age": 10**400}, "finite number"),
+        ({"hours": 80.001}, r"\[0.0, 80.0\]"),
+        ({"work": "abroad"}, "must be one of"),
+        ({"work": None}, "cannot be missing"),
+        ({"work": ["private"]}, "must be one of"),
+        ({"member": 2}, "must be one of"),
+        ({"member": {}}, "must be one of"),
+        ({"name": 3}, "not an attribute"),
+    ],
+)
+def test_queries_outside_the_domain(service: Any, change: dict[str, Any], told: str) -> None:
+    reply = post(service, "/explanation", {"query": {**QUERY, **change}})
+    assert reply.status_code == 422
+    assert reply.headers["content-type"] == "application/problem+json"
+    with pytest.raises(AssertionError, match=told):
+        raise AssertionError(reply.json()["detail"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        3,
+        None,
+        "x",
+        {"query": None},
+        {"query": [40, 35.5, "private", 1]},
+        {"query": QUERY, "x": 1},
+        {"query": QUERY, "guided": 1},
+        {"query": QUERY, "n_closest": 0},
+        {"query": QUERY, "n_closest": True},
+        {"query": QUERY, "n_closest": None},
+        {"query": QUERY, "n_closest": 1001},
+        {"query": QUERY, "n_closest": 1.5},
+        {"query": QUERY, "n_closest": 1e300},
+        {"query": QUERY, "decision": "yes"},
+        {"query": {name: QUERY[name] for name in list(QUERY)[1:]}},
+    ],
+)
+def test_requests_that_are_not_as_described(service: Any, body: Any) -> None:
+    assert post(service, "/explanation", body).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff", b'{"query": NaN}', b'{"a": 1, "a": 2}', b"[" * 5000, b"9" * 10_000, b'"\\ud800"']
+)
+def test_bodies_that_are_no_json(service: Any, content: bytes) -> None:
+    reply = service.post("/decision", content=content, headers={"content-type": "application/json"})
+    assert reply.status_code in (400, 422)
+    assert reply.json()["status"] == reply.status_code
+
+
+def test_other_refusals(service: Any) -> None:
+    assert service.post("/decision", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
+    assert service.post("/decision", content=b"{}").status_code == 415
+    assert service.get("/decision").status_code == 405
+    assert service.get("/docs").status_code == 404
+    large = json.dumps({"query": QUERY, "x": "y" * 70_000}).encode()
+    assert service.post("/decision", content=large, headers={"content-type": "application/json"}).status_code == 413
+
+
+def test_rates(service: Any) -> None:
+    limited = client(limits=Limits(rate=0.01, burst=2))
+    replies = [limited.get("/health").status_code for _ in range(3)]
+    assert replies == [200, 200, 429]
+
+
+def test_a_black_box_that_fails_tells_nothing() -> None:
+    def broken(frame: Any) -> Any:
+        raise ValueError(f"secret {frame.iloc[0, 0]}")
+
+    reply = post(client(black_box=broken), "/decision", {"query": QUERY})
+    assert reply.status_code == 503
+    assert "secret" not in reply.text
+    reply = post(client(black_box=lambda frame: np.zeros((len(frame), 2))), "/explanation", {"query": QUERY})
+    assert reply.status_code == 503
+
+
+def test_a_decision_that_the_release_does_not_know() -> None:
+    told = post(client(black_box=lambda frame: ["never"] * len(frame)), "/explanation", {"query": QUERY}).json()
+    assert (told["decision"], told["agrees"], told["rank"]) == ("never", False, None)
+
+
+def test_answers_are_as_described(service: Any) -> None:
+    described = service.get("/openapi.json").json()
+    schemas = described["components"]["schemas"]
+
+    def check(name: str, value: Any) -> None:
+        jsonschema.validate(value, {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}})
+
+    check("ExplanationRequest", {"query": QUERY, "n_closest": 4})
+    check("Explanation", post(service, "/explanation", {"query": QUERY}).json())
+    check("Decision", post(service, "/decision", {"query": QUERY}).json())
+    check("Problem", post(service, "/decision", {}).json())
+    assert set(described["paths"]) == {"/", "/release", "/health", "/openapi.json", "/decision", "/explanation"}
+    with pytest.raises(jsonschema.ValidationError):
+        check("Query", {**QUERY, "age": 16})
+
+
+def numbers(value: Any) -> set[float]:
+    if isinstance(value, dict):
+        return set().union(*(numbers(entry) for entry in value.values()), set())
+    if isinstance(value, list):
+        return set().union(*(numbers(entry) for entry in value), set())
+    return {float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else set()
+
+
+@pytest.mark.parametrize("form", ["safe", "paper"])
+def test_no_training_value_beyond_the_release(form: str) -> None:
+    service = client(form=form)
+    published = numbers(small_release(form).to_dict())
+    trained = {float(value) for value in records()["hours"].dropna()}
+    told: set[float] = set()
+    for age in range(17, 91, 4):
+        query = {**QUERY, "age": age}
+        answer = post(service, "/explanation", {"query": query}).json()
+        del answer["distance"]
+        for contrast in answer["contrasts"]:
+            del contrast["distance"]
+            for change in contrast["changes"]:
+                # A value just beyond a published threshold.
+                del change["to"]
+        told |= numbers(answer) - numbers(query) - set(map(float, range(len(small_release(form).trees) + 200)))
+    assert told <= published
+    assert not (told & trained) - published

@@ -1,0 +1,135 @@
+"""The service as a process: started from the command line, killed, started again."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.errors import GlassineError, InvalidParameterError
+from glassine.server import listen, make_keys, sign_release
+from tests.server.releases import QUERY, small_release
+
+BOX = """
+def decide(frame):
+    return ["yes" if age > 50 else "no" for age in frame["age"]]
+"""
+
+Start = Callable[..., tuple[subprocess.Popen[str], int]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small_release().to_json(tmp_path / "release.json")
+    make_keys(tmp_path / "private.pem", tmp_path / "public.pem")
+    sign_release(tmp_path / "release.json", tmp_path / "private.pem", tmp_path / "signed.json")
+    (tmp_path / "box.py").write_text(textwrap.dedent(BOX))
+    return tmp_path
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    """Start the service and return its process and port; all are killed in the end."""
+    running: list[subprocess.Popen[str]] = []
+
+    def begin(*options: str, port: int = 0) -> tuple[subprocess.Popen[str], int]:
+        command = [sys.executable, "-m", "glassine", "serve", "signed.json", "--port", str(port), *options]
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        )
+        running.append(process)
+        assert process.stdout is not None
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\n", process.stdout.readline())
+        assert found is not None
+        return process, int(found[1])
+
+    yield begin
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def ask(port: int, path: str, value: Any) -> tuple[int, Any]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.request("POST", path, json.dumps(value), {"content-type": "application/json"})
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read())
+
+
+@pytest.mark.slow
+def test_killed_and_restarted_without_loss(start: Start) -> None:
+    options = ("--black-box", "box:decide", "--takes", "pandas", "--public-key", "public.pem")
+    process, port = start(*options)
+    before = [ask(port, "/explanation", {"query": {**QUERY, "age": age}}) for age in range(20, 90, 10)]
+    assert [status for status, _ in before] == [200] * len(before)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    _, again = start(*options, port=port)
+    assert again == port
+    assert [ask(port, "/explanation", {"query": {**QUERY, "age": age}}) for age in range(20, 90, 10)] == before
+
+
+@pytest.mark.slow
+def test_a_slow_client_does_not_stop_others(start: Start) -> None:
+    process, port = start()
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"POST /explanation HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        assert ask(port, "/explanation", {"query": QUERY, "decision": "no"})[0] == 200
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) in (0, -signal.SIGTERM)
+    assert process.stderr is not None
+    # Nothing that was asked is written anywhere.
+    assert "private" not in process.stderr.read()
+
+
+def refused(folder: Path, *options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "glassine", "serve", *options], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.mark.slow
+def test_what_cannot_be_served(folder: Path) -> None:
+    (folder / "bad.json").write_text((folder / "signed.json").read_text().replace("age", "Age", 1))
+    (folder / "broken.py").write_text("raise RuntimeError('secret')")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert "Address already in use" in refused(folder, "signed.json", "--port", port)
+    assert "does not hold" in refused(folder, "bad.json")
+    assert "is not signed" in refused(folder, "release.json", "--public-key", "public.pem")
+    assert "No such file" in refused(folder, "absent.json")
+    assert "No such file" in refused(folder, "signed.json", "--black-box", "absent.onnx")
+    assert "has no nothing" in refused(folder, "signed.json", "--black-box", "box:nothing")
+    told = refused(folder, "signed.json", "--black-box", "broken:decide")
+    assert "RuntimeError" in told
+    assert "secret" not in told
+    assert "--takes" in refused(folder, "signed.json", "--takes", "numpy")
+    assert "--rate" in refused(folder, "signed.json", "--rate", "-1")
+    assert "--burst" in refused(folder, "signed.json", "--burst", "0")
+    assert "--port" in refused(folder, "signed.json", "--port", "70000")
+
+
+def test_listening() -> None:
+    with listen("127.0.0.1", 0) as one:
+        port = one.getsockname()[1]
+        with pytest.raises(GlassineError, match="cannot listen"):
+            listen("127.0.0.1", port)
+    with pytest.raises(GlassineError, match="cannot listen"):
+        listen("no.such.host.invalid", 0)
+    with pytest.raises(InvalidParameterError, match="port"):
+        listen("127.0.0.1", 65_536)

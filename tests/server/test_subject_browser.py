@@ -1,0 +1,233 @@
+"""The page for a subject in a browser: typed, answered, refused, by keyboard, on a phone's width."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.server import Limits, ReleaseFile, create_app, listen
+from tests.report.test_browser import CONTRAST
+from tests.server.releases import QUERY, decide, small_release
+
+pytestmark = pytest.mark.browser
+
+NAMES = list(QUERY)
+
+
+class Served:
+    """A service on a thread of this process."""
+
+    def __init__(self, black_box: Any = decide, *, limits: Limits | None = None, form: str = "safe") -> None:
+        import uvicorn
+
+        release = small_release(form)
+        file = ReleaseFile(release=release, content=json.dumps(release.to_dict()).encode(), public_key=None)
+        app = create_app(
+            file,
+            black_box=black_box,
+            takes="pandas" if black_box is not None else None,
+            limits=limits or Limits(rate=math.inf, total_rate=math.inf),
+            title="Loans & <advances>",
+        )
+        self.socket = listen("127.0.0.1", 0)
+        self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/"
+
+    def stop(self) -> None:
+        """Stop it and wait."""
+        self.server.should_exit = True
+        self.thread.join()
+        self.socket.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    running: list[Served] = []
+
+    def start(*arguments: Any, **options: Any) -> str:
+        running.append(Served(*arguments, **options))
+        return running[-1].url
+
+    yield start
+    for served in running:
+        served.stop()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def show(browser: Any) -> Iterator[Any]:
+    """Open the page; whatever it complains of, or asks for elsewhere, is an error."""
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def open_page(url: str, *, width: int = 1280, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith(url) else complaints.append(request.url))
+        page.on(
+            "console",
+            lambda message: None if "Failed to load resource" in message.text else complaints.append(message.text),
+        )
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def fill(page: Any, **changes: Any) -> None:
+    query = {**QUERY, **changes}
+    page.fill("#f0", str(query["age"]))
+    page.fill("#f1", "" if query["hours"] is None else str(query["hours"]))
+    page.select_option("#f2", label=query["work"])
+    page.select_option("#f3", label=str(query["member"]))
+
+
+def ask(page: Any) -> None:
+    with page.expect_response(lambda response: response.url.endswith("/explanation")):
+        page.click("#ask")
+    page.wait_for_selector("#answer:not([hidden])")
+
+
+def test_an_answer(serve: Any, show: Any) -> None:
+    url = serve()
+    page = show(url)
+    assert page.text_content("h1") == "Loans & <advances>"
+    assert page.is_hidden("#answer")
+    for age in (25, 60, 85):
+        fill(page, age=age)
+        ask(page)
+        told = page.request.post(url + "explanation", data={"query": {**QUERY, "age": age}}).json()
+        assert page.text_content("#decided") == told["decision"]
+        for condition in told["conditions"]:
+            assert condition in page.text_content("#way")
+        assert page.locator("#tree li").count() == len(told["tree"]["nodes"])
+        assert page.locator("#tree li.way").count() == len(told["path"])
+        assert page.locator("#tree .taken").first.text_content() == f"then {told['tree_decision']}"
+        assert page.locator("#contrasts li").count() == len(told["contrasts"])
+        for i, contrast in enumerate(told["contrasts"]):
+            text = page.locator("#contrasts li").nth(i).text_content()
+            assert all(change["condition"] in text for change in contrast["changes"])
+            assert ("decides so too" in text) is contrast["confirmed"]
+        assert page.locator("#representative tbody tr").count() == len(NAMES)
+        assert page.locator("#reveals li").all_text_contents() == told["reveals"]
+    assert page.evaluate("document.activeElement.id") == "answer"
+
+
+def test_a_missing_value_and_odd_names(serve: Any, show: Any) -> None:
+    page = show(serve())
+    fill(page, hours=None, work='<none> & "co"')
+    ask(page)
+    cells = page.locator("#representative tbody tr td:nth-child(2)").all_text_contents()
+    assert cells == ["40", "not known", '<none> & "co"', "1"]
+
+
+def test_values_that_are_refused_before_they_are_sent(serve: Any, show: Any) -> None:
+    page = show(serve())
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.click("#ask")
+    assert page.locator(".error:not([hidden])").all_text_contents() == [
+        "Type a number.",
+        "Choose a value.",
+        "Choose a value.",
+    ]
+    assert page.evaluate("document.activeElement.id") == "f0"
+    fill(page, age=16)
+    page.click("#ask")
+    assert page.text_content("#e0") == "Type a number from 17 to 90."
+    assert page.get_attribute("#f0", "aria-invalid") == "true"
+    fill(page, age=40.5)
+    page.click("#ask")
+    assert page.text_content("#e0") == "Type a whole number."
+    assert sent == []
+    fill(page)
+    ask(page)
+    assert page.get_attribute("#f0", "aria-invalid") == "false"
+
+
+def test_refusals_are_told(serve: Any, show: Any) -> None:
+    page = show(serve(limits=Limits(rate=0.01, burst=2)))
+    fill(page)
+    ask(page)
+    with page.expect_response(lambda response: response.status == 429):
+        page.click("#ask")
+    page.wait_for_function("document.getElementById('status').className === 'bad'")
+    assert "Ask again later." in page.text_content("#status")
+    assert page.is_hidden("#answer")
+
+
+def test_without_a_black_box(serve: Any, show: Any) -> None:
+    page = show(serve(None))
+    fill(page)
+    page.select_option("#decision", label="yes")
+    ask(page)
+    assert page.text_content("#decided") == "yes"
+    assert "decides so too" not in page.text_content("#contrasts")
+
+
+def test_large_trees_are_folded(serve: Any, show: Any) -> None:
+    page = show(serve(form="paper"))
+    fill(page)
+    ask(page)
+    assert page.locator("#tree li").count() >= 1
+    assert "shows where single people's values lie" in page.text_content("#reveals")
+
+
+def test_by_keyboard_alone(serve: Any, show: Any) -> None:
+    page = show(serve())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Tab")
+    page.keyboard.type("40")
+    page.keyboard.press("Tab")
+    page.keyboard.type("35.5")
+    page.keyboard.press("Tab")
+    page.keyboard.type("private")
+    page.keyboard.press("Tab")
+    page.keyboard.type("1")
+    with page.expect_response(lambda response: response.url.endswith("/explanation")):
+        for _ in range(4):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.id") == "ask":
+                page.keyboard.press("Enter")
+                break
+    page.wait_for_selector("#answer:not([hidden])")
+    assert page.text_content("#decided") in ("yes", "no")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone(serve: Any, show: Any, scheme: str) -> None:
+    page = show(serve(), width=360, scheme=scheme)
+    fill(page)
+    ask(page)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    heights = page.evaluate(
+        "[...document.querySelectorAll('#query input:not([type=checkbox]), #query select, #query button')]"
+        ".map((element) => element.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 44
+    seen, low = page.evaluate(CONTRAST)
+    assert seen > 30
+    assert low == []

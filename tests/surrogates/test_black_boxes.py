@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import importlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+
+from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError
+from glassine.surrogates import BlackBox, SurrogateExplainer, load_black_box
+from tests.surrogates.scenes import numbers, ring
+
+
+@pytest.fixture(scope="module")
+def network() -> Any:
+    X = numbers(200)
+    return MLPClassifier((5,), max_iter=2000, solver="lbfgs", random_state=0).fit(X, ring(X))
+
+
+def test_an_estimator_is_read_from_skops(tmp_path: Path) -> None:
+    skops = pytest.importorskip("skops.io")
+    X = numbers(50)
+    fitted = LogisticRegression().fit(X, ring(X))
+    skops.dump(fitted, tmp_path / "a.bin")
+    assert load_black_box(tmp_path / "a.bin").predict(X).tolist() == fitted.predict(X).tolist()
+
+
+@pytest.mark.slow
+def test_a_neural_network_is_read_from_skops(network: Any, tmp_path: Path) -> None:
+    skops = pytest.importorskip("skops.io")
+    X = numbers(100, seed=1)
+    skops.dump(network, tmp_path / "a.bin")
+    sgd = MLPClassifier((3,), max_iter=400, solver="sgd", tol=1.0, random_state=0).fit(X, ring(X))
+    skops.dump(sgd, tmp_path / "b.bin")
+    for name, fitted in (("a.bin", network), ("b.bin", sgd)):
+        assert load_black_box(tmp_path / name).predict(X).tolist() == fitted.predict(X).tolist()
+
+
+@pytest.mark.slow
+def test_a_neural_network_is_read_from_onnx(network: Any, tmp_path: Path) -> None:
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    X = numbers(100, seed=1)
+    (tmp_path / "a.bin").write_bytes(skl2onnx.to_onnx(network, X[:1].astype(np.float32)).SerializeToString())
+    box = load_black_box(tmp_path / "a.bin")
+    assert box.predict(X).tolist() == network.predict(X).tolist()
+    assert SurrogateExplainer(box, 25).fit(X).fidelity(X) > 0.9
+
+
+@pytest.mark.slow
+def test_an_onnx_model_with_named_inputs_takes_a_frame(tmp_path: Path) -> None:
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    kinds: Any = importlib.import_module("skl2onnx.common.data_types")
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    data = pd.DataFrame(numbers(80, 2), columns=["a", "b"])
+    steps = ColumnTransformer([("all", "passthrough", ["a", "b"])])
+    fitted = make_pipeline(steps, LogisticRegression()).fit(data, data["b"] > 0)
+    inputs = [(name, kinds.FloatTensorType([None, 1])) for name in data]
+    (tmp_path / "c.onnx").write_bytes(skl2onnx.to_onnx(fitted, initial_types=inputs).SerializeToString())
+    box = load_black_box(tmp_path / "c.onnx")
+    assert (box.predict(data[["b", "a"]]) == fitted.predict(data)).all()
+    assert (box.predict(data.to_numpy()) == fitted.predict(data)).all()
+    for odd in (data[["a"]], data.to_numpy()[:, :1]):
+        with pytest.raises(BlackBoxError):
+            box.predict(odd)
+
+
+class Payload:
+    """What a hostile pickle does when it is read."""
+
+    def __reduce__(self) -> Any:
+        return (pytest.fail, ("the pickle was read",))
+
+
+def test_a_pickle_is_refused_whatever_its_name(tmp_path: Path) -> None:
+    for content in (pickle.dumps(LogisticRegression()), pickle.dumps(Payload()), pickle.dumps(Payload(), protocol=0)):
+        (tmp_path / "model.onnx").write_bytes(content)
+        with pytest.raises(UnreadableFileError, match="pickle"):
+            load_black_box(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04", b"\x08\x07garbage", b"\x00" * 100])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    pytest.importorskip("onnxruntime")
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(GlassineError):
+        load_black_box(tmp_path / "model")
+    with pytest.raises(UnreadableFileError, match="cannot read"):
+        load_black_box(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("box", [None, 3, "predict", LogisticRegression, object()])
+def test_what_cannot_be_asked_is_refused(box: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="black box must be"):
+        BlackBox(box)
+
+
+def test_labels_become_plain_values() -> None:
+    for given, plain in (
+        (np.array([1.0, 2.0]), [1, 2]),
+        (np.array([True, False]), [True, False]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (pd.Series([1, 2]), [1, 2]),
+        (pd.Categorical(["u", "v"]), ["u", "v"]),
+        ([0.5, 1.5], [0.5, 1.5]),
+    ):
+        found = BlackBox(lambda X, given=given: given)(np.zeros((2, 1)), 2).tolist()
+        assert found == plain
+        assert [type(v) for v in found] == [type(v) for v in plain]
+
+
+def test_a_regression_is_refused() -> None:
+    with pytest.raises(BlackBoxError, match="more than 1000 different labels"):
+        BlackBox(lambda X: X[:, 0])(numbers(1500), 1500)

@@ -1,0 +1,486 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine.domain import Between, Category, Domain, Real
+from glassine.domain.grid import on_grid
+from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
+from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.surrogates import SurrogateExplainer
+from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
+
+
+def plain_paper(
+    X: npt.NDArray[Any], y: npt.NDArray[Any], k: int, queries: npt.NDArray[Any], seed: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    """Return the order of the representatives and what each tree decides, with NumPy and scikit-learn alone."""
+    labels = microaggregate(X, k).labels
+    scale = X.std(axis=0)
+    points = np.array([X[labels == g].mean(axis=0) for g in range(labels.max() + 1)])
+    trees = [DecisionTreeClassifier(random_state=seed).fit(X[labels == g], y[labels == g]) for g in range(len(points))]
+    apart = ((queries[:, None, :] / scale - points[None] / scale) ** 2).sum(axis=2)
+    return apart.argsort(axis=1, kind="stable"), np.array([tree.predict(queries) for tree in trees]).T
+
+
+@pytest.mark.parametrize("k", [20, 90])
+def test_the_papers_form_is_what_plain_code_gives(k: int) -> None:
+    X, queries = numbers(400), numbers(150, seed=1)
+    y = np.where(numbers(400, 1, seed=2)[:, 0] + X[:, 0] > 0, "far", "near")
+    explainer = SurrogateExplainer(ring, k, form="paper", random_state=3).fit(X, y)
+    seed = int(np.random.default_rng(3).integers(2**31))
+    order, decided = plain_paper(X, y, k, queries, seed)
+    answers = ring(queries)
+    rows = np.arange(len(queries))
+    assert explainer.fidelity(queries, guided=False) == (decided[rows, order[:, 0]] == answers).mean()
+    agrees = np.take_along_axis(decided, order[:, :3], axis=1) == answers[:, None]
+    assert explainer.fidelity(queries) == agrees.any(axis=1).mean()
+    for i, told in enumerate(explainer.explain_many(queries)):
+        place = int(agrees[i].argmax()) if agrees[i].any() else 0
+        assert told.group == order[i, place]
+        assert told.rank == (place + 1 if agrees[i].any() else None)
+        assert told.agrees == agrees[i].any()
+        assert told.tree_decision == decided[i, told.group]
+    assert 0 < agrees.any(axis=1).mean() < 1
+
+
+def test_protocols_differ_where_the_closest_tree_disagrees() -> None:
+    explainer = SurrogateExplainer(ring, 40).fit(numbers(400))
+    queries = numbers(200, seed=1)
+    first, guided = explainer.explain_many(queries, guided=False), explainer.explain_many(queries)
+    seen = set()
+    for a, b in zip(first, guided, strict=True):
+        assert a.n_closest == 1
+        if a.agrees:
+            assert (a.group, a.rank) == (b.group, 1) == (b.group, b.rank)
+            seen.add("first")
+        elif b.agrees:
+            assert b.rank is not None
+            assert b.rank in (2, 3)
+            assert b.group != a.group
+            seen.add("later")
+        else:
+            assert b.rank is None
+            assert b.group == a.group
+            assert "none of the 3 closest" in str(b)
+            seen.add("none")
+    assert seen >= {"first", "later"}
+
+
+def test_if_none_agrees_the_closest_is_returned_and_said() -> None:
+    explainer = SurrogateExplainer(ring, 40).fit(numbers(400))
+    told = explainer.release().explain([0.0, 0.0, 0.0], "a decision that no tree knows", n_closest=5)
+    alone = explainer.release().explain([0.0, 0.0, 0.0], "a decision that no tree knows", guided=False)
+    assert (told.agrees, told.rank, told.n_closest) == (False, None, 5)
+    assert (told.group, told.tree) == (alone.group, alone.tree)
+
+
+def test_the_safe_form_publishes_cut_points_of_the_domain_and_no_counts() -> None:
+    X = numbers(600)
+    y = np.where(X[:, 0] + X[:, 1] > 0, "far", "near")
+    safe, paper = (SurrogateExplainer(ring, 60, form=form).fit(X, y).release() for form in ("safe", "paper"))
+    assert any(tree.literals for tree in safe.trees)
+    for tree in safe.trees:
+        assert all(node.evidence.counts is None and node.evidence.total is None for node in tree.nodes)
+        assert tree.depth <= 3
+        for literal in tree.literals:
+            assert isinstance(literal, Between)
+            bounds = [b for b in (literal.lo, literal.hi) if np.isfinite(b)]
+            assert all(on_grid(safe.domain[literal.attribute], bound) for bound in bounds)
+    literals = [literal for tree in paper.trees for literal in tree.literals if isinstance(literal, Between)]
+    assert any(not on_grid(paper.domain[lit.attribute], b) for lit in literals for b in (lit.lo, lit.hi) if abs(b) < 9)
+    assert all(node.evidence.counts is not None for tree in paper.trees for node in tree.nodes)
+    values = {float(v) for v in X.ravel()}
+    assert not values & {float(v) for point in safe.representatives for v in point if v is not None}
+    for name, column in zip(safe.domain, X.T, strict=True):
+        attribute = safe.domain[name]
+        assert isinstance(attribute, Real)
+        assert attribute.lo < column.min() < column.max() < attribute.hi
+
+
+def test_leaves_of_the_safe_form_hold_enough_records() -> None:
+    X = numbers(600)
+    explainer = SurrogateExplainer(ring, 60, min_samples_leaf=12, leaf_counts=True).fit(X)
+    cells = [cell for tree in explainer.release_.trees for cell in tree.cells]
+    assert min(cell.evidence.size or 0 for cell in cells) >= 12
+    groups = explainer.training_.groups
+    for group, tree in enumerate(explainer.release_.trees):
+        rows = explainer.training_.columns.take(groups == group)
+        counted = np.bincount(tree.apply({n: rows.values(n) for n in rows.names}), minlength=len(tree.cells))
+        assert counted.tolist() == [cell.evidence.size for cell in tree.cells]
+
+
+def test_a_fit_is_repeatable_bit_for_bit() -> None:
+    X = np.round(numbers(300), 1)
+    for form in ("safe", "paper"):
+        first, second = (SurrogateExplainer(ring, 30, form=form, labels="black-box").fit(X) for _ in range(2))
+        assert first.release().to_dict() == second.release().to_dict()
+        assert clone(first).fit(X).release().to_dict() == first.release().to_dict()
+
+
+def test_clone_keeps_the_fitted_black_box() -> None:
+    X = numbers(100)
+    box = LogisticRegression().fit(X, X[:, 0] > 0)
+    copied = clone(SurrogateExplainer(box, 20, n_closest=2))
+    assert copied.get_params(deep=False)["n_closest"] == 2
+    assert not hasattr(copied, "release_")
+    assert copied.fit(X).fidelity(X) > 0.9
+    assert SurrogateExplainer(box).set_params(k=7).k == 7
+
+
+def test_frames_of_every_library_give_the_same_release() -> None:
+    data = people()
+    frames = [pd.DataFrame(data), pl.DataFrame(data), pa.table(data)]
+    releases = []
+    for frame in frames:
+        explainer = SurrogateExplainer(lender, 30, domain=PEOPLE, distance="gower").fit(frame)
+        releases.append(explainer.release())
+        query = {"age": 30, "income": 70.5, "job": "b", "smoker": 1}
+        told = explainer.explain(query)
+        assert told == explainer.explain([30, 70.5, "b", 1])
+        assert told.decision == "yes"
+        assert explainer.feature_names_in_.tolist() == list(PEOPLE)
+    assert releases[0] == releases[1] == releases[2]
+    assert releases[0].classes == ("maybe", "no", "yes")
+    one = SurrogateExplainer(lender, 30, domain=PEOPLE, distance="gower").fit(frames[0])
+    first = frames[0].head(1)
+    assert one.explain(first) == one.explain(first.iloc[0]) == one.explain(first.iloc[0].to_dict())
+    assert one.fidelity(frames[0]) > 0.95
+
+
+def test_categories_follow_a_taxonomy() -> None:
+    data = pd.DataFrame(people())
+    jobs = SemanticDistance({"job": {"any": {"manual": ["a", "b"], "office": ["c"]}}})
+    explainer = SurrogateExplainer(lender, 40, domain=PEOPLE, distance=jobs).fit(data)
+    found = microaggregate(data, 40, distance=jobs, domain=PEOPLE)
+    assert explainer.training_.groups.tolist() == found.labels.tolist()
+    assert explainer.release().metric.distance == "semantic"
+    assert explainer.fidelity(data) > 0.95
+
+
+def test_an_object_array_of_mixed_values_is_read() -> None:
+    data = people(120)
+    array = np.empty((120, 4), dtype=object)
+    for i, name in enumerate(PEOPLE):
+        array[:, i] = data[name]
+
+    def box(X: Any) -> Any:
+        return lender({name: X[:, i].astype(float if name != "job" else str) for i, name in enumerate(PEOPLE)})
+
+    explainer = SurrogateExplainer(box, 30, domain=PEOPLE, distance="gower").fit(array)
+    assert explainer.explain([40, 90.0, "c", 0]).decision == "yes"
+    inferred = SurrogateExplainer(box, 30, distance="gower").fit(array)
+    assert inferred.explain([40, 90.0, "c", 0]).decision == "yes"
+
+
+def test_one_class_two_records_and_constant_columns() -> None:
+    alike = np.ones((6, 2))
+    explainer = SurrogateExplainer(lambda X: np.zeros(len(X), dtype=int), 2).fit(alike)
+    told = explainer.explain([1.0, 1.0])
+    assert (told.decision, told.agrees, told.conditions, told.contrasts) == (0, True, (), ())
+    assert explainer.measures(alike).fidelity == 1.0
+    two = SurrogateExplainer(ring, 2).fit(np.array([[0.0, 0.0], [3.0, 3.0]]))
+    assert two.release().n_groups == 1
+    assert two.measures(np.array([[1.0, 1.0]])).stability_group is None
+
+
+def test_the_black_box_is_asked_once_a_record() -> None:
+    X = numbers(90)
+    explainer = SurrogateExplainer(ring, 30).fit(X)
+    assert (explainer.black_box_.n_queries, explainer.black_box_.n_calls) == (90, 1)
+    explainer.explain_many(X[:7])
+    assert (explainer.black_box_.n_queries, explainer.black_box_.n_calls) == (97, 2)
+    told = explainer.explain(X[0], check=True)
+    assert explainer.black_box_.n_queries == 98 + len(told.contrasts)
+
+
+def test_checked_contrasts_say_what_the_black_box_says() -> None:
+    explainer = SurrogateExplainer(ring, 40).fit(numbers(400))
+    seen = set()
+    for x in numbers(40, seed=1):
+        told = explainer.explain(x, check=True)
+        for contrast in told.contrasts:
+            changed = dict(zip(explainer.domain_, x.tolist(), strict=True))
+            changed |= {change.attribute: change.after for change in contrast.changes}
+            truth = ring(np.array([list(changed.values())], dtype=float))[0]
+            assert contrast.confirmed == (truth == contrast.decision)
+            seen.add(contrast.confirmed)
+        assert all(c.confirmed is None for c in explainer.explain(x).contrasts)
+    assert seen == {True, False}
+
+
+BOUNDED = Domain({"a": Real(-5.0, 5.0), "b": Real(-5.0, 5.0)})
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        ([0.0, float("nan")], "'b', which cannot be missing"),
+        ([0.0, None], "'b', which cannot be missing"),
+        ([0.0, 5.1], "'b' must lie in"),
+        ([0.0, float("inf")], "finite"),
+        ([0.0, "1"], "finite number"),
+        ([0.0, True], "finite number"),
+        ([0.0, 10**400], "finite number"),
+        ([0.0], "needs 2 values"),
+        ([], "needs 2 values"),
+        ({"a": 1.0}, "lacks the attribute 'b'"),
+        ({"a": 1.0, "b": 1.0, "c": 1.0}, "not an attribute"),
+        ({"a": 1.0, "b": [1.0]}, "finite number"),
+        ("ab", "mapping or a sequence"),
+        (None, "mapping or a sequence"),
+        (np.zeros((2, 2)), "finite number"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]}), "one record"),
+    ],
+)
+def test_a_query_outside_the_domain_is_refused(x: Any, said: str) -> None:
+    explainer = SurrogateExplainer(lambda X: X[:, 0] > 0, 10, domain=BOUNDED).fit(numbers(60, 2))
+    with pytest.raises(InvalidDataError, match=said):
+        explainer.explain(x)
+
+
+def test_many_queries_outside_the_domain_are_refused_and_not_quoted() -> None:
+    explainer = SurrogateExplainer(lambda X: X[:, 0] > 0, 10, domain=BOUNDED).fit(numbers(60, 2))
+    with pytest.raises(InvalidDataError, match="2 records lie outside the domain in 'a'") as error:
+        explainer.explain_many(np.array([[7.125, 0.0], [8.125, 0.0], [1.0, 1.0]]))
+    assert "125" not in str(error.value)
+    with pytest.raises(InvalidDataError, match="missing value"):
+        explainer.explain_many(np.array([[np.nan, 0.0]]))
+    people_of = SurrogateExplainer(lender, 30, domain=PEOPLE, distance="gower").fit(pd.DataFrame(people()))
+    odd = pd.DataFrame({**people(3), "job": ["a", "q", "q"]})
+    with pytest.raises(InvalidDataError, match="2 records hold a value of 'job'"):
+        people_of.fidelity(odd)
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (np.array([[1.0, np.nan], [1.0, 2.0], [0.0, 1.0]]), "missing|NaN"),
+        (np.array([[1.0, np.inf], [1.0, 2.0], [0.0, 1.0]]), "infinite|NaN|infinity"),
+        (np.zeros((0, 2)), "shape"),
+        (np.zeros(5), "shape"),
+        (np.zeros((3, 2, 2)), "shape"),
+        ([[1.0], [1.0, 2.0]], "rectangle"),
+        (np.zeros((3, 2), dtype=complex), "complex"),
+        (None, "shape"),
+        (pd.DataFrame({"a": ["u", "v", "u"]}), "gower"),
+    ],
+)
+def test_records_that_cannot_be_grouped_are_refused(X: Any, said: str) -> None:
+    with pytest.raises(GlassineError, match=said):
+        SurrogateExplainer(lambda X: np.zeros(len(X)), 2).fit(X)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"k": 1},
+        {"k": 2.5},
+        {"k": float("nan")},
+        {"k": 61},
+        {"form": "published"},
+        {"labels": "guessed"},
+        {"method": "k-means"},
+        {"scaling": "minmax"},
+        {"distance": "cosine"},
+        {"max_depth": 0},
+        {"max_depth": "deep"},
+        {"min_samples_leaf": 0},
+        {"min_samples_leaf": float("nan")},
+        {"leaf_counts": 1},
+        {"epsilon": -1.0},
+        {"epsilon": float("nan")},
+        {"epsilon": 1.0, "form": "paper"},
+        {"epsilon": 1.0, "leaf_counts": True},
+        {"epsilon": 1.0, "max_depth": None},
+        {"partition": "grid"},
+        {"partition": "public"},
+        {"n_cells": 0},
+        {"n_closest": 0},
+        {"random_state": -1},
+        {"random_state": "seed"},
+        {"domain": {"a": 1}},
+        {"classes": (0, 0)},
+        {"classes": ()},
+        {"fixed_black_box": "yes"},
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters: dict[str, Any]) -> None:
+    X = numbers(60, 2)
+    given: dict[str, Any] = {"k": 10, **parameters}
+    with pytest.raises(InvalidParameterError):
+        SurrogateExplainer(lambda X: X[:, 0] > 0, **given).fit(X, X[:, 0] > 0)
+
+
+def test_true_labels_are_needed_where_they_are_used_and_checked() -> None:
+    X = numbers(60, 2)
+    explainer = SurrogateExplainer(lambda X: X[:, 0] > 0, 10, labels="true")
+    for y, said in ((None, "needs y"), (np.zeros(59), "one label a record"), ([float("nan")] * 60, "missing")):
+        with pytest.raises(InvalidDataError, match=said):
+            explainer.fit(X, y)
+    with pytest.raises(InvalidDataError, match="not declared as classes"):
+        SurrogateExplainer(ring, 10, classes=("near",)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("box", "said"),
+    [
+        (lambda X: 1 / 0, "ZeroDivisionError"),
+        (lambda X: np.zeros((len(X), 2)), "one label a record"),
+        (lambda X: np.zeros((len(X), 1)), "one label a record"),
+        (lambda X: np.zeros(len(X) + 1), "one label a record"),
+        (lambda X: "yes", "one label a record"),
+        (lambda X: None, "one label a record"),
+        (lambda X: np.full(len(X), np.nan), "none of these"),
+        (lambda X: [{} for _ in X], "none of these"),
+        (lambda X: [None] * len(X), "none of these"),
+    ],
+)
+def test_a_black_box_that_misbehaves_is_named(box: Any, said: str) -> None:
+    with pytest.raises(BlackBoxError, match=said):
+        SurrogateExplainer(box, 10).fit(numbers(40, 2))
+
+
+def test_an_error_of_the_black_box_does_not_quote_records() -> None:
+    def box(X: Any) -> Any:
+        raise ValueError(f"cannot decide on {X[0, 0]}")
+
+    X = np.full((40, 2), 12.375)
+    with pytest.raises(BlackBoxError) as error:
+        SurrogateExplainer(box, 10).fit(X)
+    assert "12.375" not in str(error.value)
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__
+
+
+def test_a_label_that_appears_after_the_fit_is_a_decision_no_tree_gives() -> None:
+    news = {"label": "old"}
+    explainer = SurrogateExplainer(lambda X: np.full(len(X), news["label"]), 10).fit(numbers(40, 2))
+    assert explainer.explain([0.0, 0.0]).agrees
+    news["label"] = "new"
+    told = explainer.explain([0.0, 0.0])
+    assert (told.decision, told.tree_decision, told.agrees, told.rank) == ("new", "old", False, None)
+    assert explainer.fidelity(numbers(5, 2)) == 0.0
+
+
+def test_a_black_box_cannot_write_into_the_records() -> None:
+    def box(X: Any) -> Any:
+        X[:] = 0
+        return np.zeros(len(X))
+
+    X = numbers(40, 2)
+    before = X.copy()
+    SurrogateExplainer(box, 10).fit(X)
+    assert np.array_equal(X, before)
+
+
+def test_an_unfitted_explainer_says_so() -> None:
+    explainer = SurrogateExplainer(ring, 10)
+    asks: list[Callable[[], object]] = [
+        lambda: explainer.explain([1.0]),
+        lambda: explainer.fidelity([[1.0]]),
+        explainer.release,
+    ]
+    for ask in asks:
+        with pytest.raises(NotFittedError, match="not fitted"):
+            ask()
+
+
+def test_a_release_holds_no_record() -> None:
+    X = numbers(200)
+    explainer = SurrogateExplainer(ring, 50).fit(X)
+    blob = pickle.dumps(explainer.release())
+    assert X[0, 0].tobytes() in pickle.dumps(explainer.training_.columns)
+    assert not any(float(value).hex().encode() in blob or value.tobytes() in blob for value in X.ravel())
+
+
+def test_inferred_categories_and_integers_are_read_back() -> None:
+    explainer = SurrogateExplainer(lender, 30, distance="gower").fit(pd.DataFrame(people()))
+    assert isinstance(explainer.domain_["job"], Category)
+    assert explainer.domain_.inferred
+    assert any("taken from the records" in note for note in explainer.release().provenance.notes)
+    assert explainer.explain({"age": 200, "income": 1e4, "job": "b", "smoker": 0}).decision == "yes"
+
+
+def test_columns_beside_the_domain_are_not_shown_to_the_black_box() -> None:
+    seen: list[list[str]] = []
+
+    def box(X: Any) -> Any:
+        seen.append(list(X.columns))
+        return lender(X)
+
+    data = pd.DataFrame(people())[["smoker", "job", "income", "age"]].assign(name="somebody")
+    explainer = SurrogateExplainer(box, 30, domain=PEOPLE, distance="gower").fit(data)
+    explainer.explain(data.head(1))
+    assert seen == [list(PEOPLE), list(PEOPLE)]
+    with pytest.raises(InvalidDataError, match="lack the column 'age'"):
+        explainer.fidelity(data.drop(columns="age"))
+
+
+def midpoint_share(explainer: SurrogateExplainer) -> float:
+    """Return the share of thresholds that lie midway between two values of records of their group."""
+    hits = []
+    columns, groups = explainer.training_.columns, explainer.training_.groups
+    for group, tree in enumerate(explainer.release().trees):
+        rows = columns.take(groups == group)
+        for literal in tree.literals:
+            if isinstance(literal, Between) and np.isfinite(literal.hi):
+                values = rows.numbers[literal.attribute].astype(np.float32).astype(float)
+                hits.append(bool((np.abs((values[:, None] + values) / 2 - literal.hi) < 1e-12).any()))
+    return float(np.mean(hits))
+
+
+@pytest.mark.slow
+def test_the_default_is_smaller_more_faithful_and_shows_no_midpoint() -> None:
+    X, y = make_classification(
+        n_samples=9000,
+        n_features=10,
+        n_informative=5,
+        n_redundant=3,
+        n_repeated=2,
+        n_clusters_per_class=4,
+        random_state=42,
+    )
+    box = RandomForestClassifier(60, min_samples_leaf=3, random_state=0).fit(X[:6000], y[:6000])
+    safe, paper = (SurrogateExplainer(box, 100, form=form).fit(X[:6000], y[:6000]) for form in ("safe", "paper"))
+    ours, theirs = (explainer.measures(X[6000:], y[6000:]) for explainer in (safe, paper))
+    assert ours.fidelity > theirs.fidelity
+    assert 2 * ours.nodes.mean < theirs.nodes.mean
+    assert ours.fidelity_null < ours.fidelity_guided
+    assert midpoint_share(paper) > 0.9
+    assert midpoint_share(safe) < 0.01
+
+
+def test_gaps_are_queries_and_public_cells_but_not_grouped() -> None:
+    domain = Domain({"age": Real(0.0, 90.0, missing=True), "job": Category(("a", "b"), missing=True)})
+
+    def box(X: Any) -> Any:
+        return np.where(X["age"].isna(), "gap", np.where(X["age"] > 50, "old", "young"))
+
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"age": rng.uniform(0, 90, 300), "job": rng.choice(["a", "b"], 300)})
+    told = SurrogateExplainer(box, 30, domain=domain, distance="gower").fit(data).explain({"age": None, "job": "a"})
+    assert (told.decision, told.agrees) == ("gap", False)
+    data.loc[:59, "age"] = np.nan
+    with pytest.raises(InvalidDataError, match="60 records have no value of 'age'"):
+        SurrogateExplainer(box, 30, domain=domain, distance="gower").fit(data)
+    public = SurrogateExplainer(box, domain=domain, distance="gower", partition="public", n_cells=8).fit(data)
+    assert public.fidelity(data) > 0.95
+    told = public.explain({"age": None, "job": "a"})
+    assert told.agrees
+    assert "age is missing" in told.conditions
+    assert {contrast.changes[0].before for contrast in told.contrasts} == {None}

@@ -1,0 +1,241 @@
+"""The guarantee of private group trees, by exact distributions, and planted bugs that it must not survive."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from glassine.counting.bitsets import BitSets
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.conforming import Columns, conform
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.learners.gibbs import Weighting
+from glassine.learners.tree_class import Split
+from glassine.models import predict
+from glassine.privacy.accounting import Parallel
+from glassine.privacy.randomness import Randomness
+from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates.private_trees import draw_trees, tree_class_of
+from glassine.surrogates.public_cells import public_metric, public_points
+from tests.surrogates.scenes import PEOPLE, lender, people
+
+TINY = Domain({"a": Integer(0, 3), "b": Binary()})
+CLASSES = ("n", "y")
+N_CELLS = 3
+TREES = tree_class_of(TINY, CLASSES, 1)
+METRIC = public_metric(TINY, "gower")
+POINTS = np.concatenate([METRIC.embed_one(TINY, record) for record in public_points(TINY, N_CELLS)])
+
+
+def cells_of(columns: Columns) -> npt.NDArray[np.intp]:
+    """Return the public cell of each record."""
+    return METRIC.closest(METRIC.embed(columns), POINTS, 1, TINY)[:, 0]
+
+
+def log_laws(
+    records: list[tuple[int, int, int]], groups: npt.NDArray[np.intp], epsilon: float, *, skip_empty: bool = False
+) -> list[dict[Any, float]]:
+    """Return for each group the logarithm of the probability of each tree."""
+    trees = TREES
+    columns = conform(frame_of(records), TINY)
+    labels = np.array([record[2] for record in records])
+    out: list[dict[Any, float]] = []
+    for group in range(N_CELLS):
+        rows = np.flatnonzero(groups == group)
+        if skip_empty and not len(rows):
+            out.append({"nothing": 0.0})
+            continue
+        weighting = Weighting.private(Fraction(epsilon), 1.0, len(rows))
+        truths = [columns.holds(literal)[rows] for literal in trees.logic.literals]
+        law = trees.sums(BitSets.pack(truths, labels[rows], 2), weighting).log_distribution()
+        out.append(dict(law.items()))
+    return out
+
+
+def frame_of(records: list[tuple[int, int, int]]) -> dict[str, npt.NDArray[Any]]:
+    return {"a": np.array([r[0] for r in records]), "b": np.array([r[1] for r in records])}
+
+
+def largest_ratio(one: list[dict[Any, float]], other: list[dict[Any, float]]) -> float:
+    """Return the largest logarithm of the ratio of the probabilities of all trees together; draws are independent."""
+    total = 0.0
+    for p, q in zip(one, other, strict=True):
+        if set(p) != set(q):
+            return math.inf
+        total += max(abs(p[tree] - q[tree]) for tree in p)
+    return total
+
+
+RECORDS = [(0, 0, 0), (0, 1, 1), (1, 0, 1), (3, 1, 0), (3, 1, 1), (2, 0, 0)]
+EVERY = [(a, b, y) for a in range(4) for b in range(2) for y in range(2)]
+
+
+def ratios(epsilon: float, *, skip_empty: bool = False, groups: Any = cells_of) -> list[float]:
+    """Return the largest ratio for every record that may be added to the records, or to some of them."""
+    out = []
+    for start in ([], RECORDS):
+        for extra in EVERY:
+            more = [*start, extra]
+            with_it = conform(frame_of(more), TINY)
+            every = groups(with_it)
+            without = groups(with_it.take(np.arange(len(start)))) if start else every[:0]
+            one = log_laws(start, without, epsilon, skip_empty=skip_empty)
+            out.append(largest_ratio(one, log_laws(more, every, epsilon, skip_empty=skip_empty)))
+    return out
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_trees_on_public_cells_keep_epsilon_together(epsilon: float) -> None:
+    found = ratios(epsilon)
+    assert max(found) <= epsilon + 1e-9
+    assert max(found) > 0.6 * epsilon
+
+
+def test_leaving_out_empty_cells_is_found() -> None:
+    assert max(ratios(0.5, skip_empty=True)) == math.inf
+
+
+def test_groups_that_depend_on_other_records_are_found() -> None:
+    def by_rank(columns: Columns) -> npt.NDArray[np.intp]:
+        # As in a microaggregation, a further record moves others to another group.
+        return np.argsort(np.argsort(columns.numbers["a"], kind="stable"), kind="stable") * N_CELLS // columns.n_records
+
+    assert max(ratios(0.5, groups=by_rank)) > 0.5 + 1e-6
+
+
+def test_a_changed_label_costs_twice_epsilon_where_groups_follow_from_attributes() -> None:
+    epsilon = 0.5
+    groups = np.array([0, 0, 1, 2, 2, 1])
+    found = []
+    for i, (a, b, y) in enumerate(RECORDS):
+        changed = [*RECORDS[:i], (a, b, 1 - y), *RECORDS[i + 1 :]]
+        found.append(largest_ratio(log_laws(RECORDS, groups, epsilon), log_laws(changed, groups, epsilon)))
+    assert epsilon < max(found) <= 2 * epsilon + 1e-9
+
+
+@pytest.mark.slow
+def test_the_drawn_trees_follow_the_law() -> None:
+    records = [(3, 1, 1)] * 4
+    columns = conform(frame_of(records), TINY)
+    groups = cells_of(columns).astype(np.int64)
+    here, epsilon = int(groups[0]), 0.8
+
+    def share(at: float) -> float:
+        """Return how often all records of the cell get their label."""
+        trees = tree_class_of(TINY, CLASSES, 1)
+        total = 0.0
+        for tree, log in log_laws(records, groups, at)[here].items():
+            leaf = tree
+            while isinstance(leaf, Split):
+                leaf = leaf.true if columns.holds(trees.logic.literals[leaf.literal])[0] else leaf.false
+            total += math.exp(log) * (leaf.label == 1)
+        return total
+
+    trees, randomness, n, right = tree_class_of(TINY, CLASSES, 1), Randomness.of(5), 1500, 0
+    for _ in range(n):
+        drawn, event = draw_trees(
+            columns, np.ones(4, dtype=np.int64), groups, N_CELLS, epsilon=epsilon, trees=trees, domain=TINY,
+            classes=CLASSES, caveats=(), randomness=randomness,
+        )  # fmt: skip
+        assert isinstance(event, Parallel)
+        right += predict(drawn[here], {name: columns.values(name) for name in TINY})[0] == "y"
+    deviation = math.sqrt(share(epsilon) * (1 - share(epsilon)) / n)
+    assert abs(right / n - share(epsilon)) < 4 * deviation
+    # A draw at three quarters of epsilon would be seen.
+    assert abs(share(0.75 * epsilon) - share(epsilon)) > 8 * deviation
+
+
+def explainer_of(**parameters: Any) -> SurrogateExplainer:
+    given: dict[str, Any] = {
+        "domain": PEOPLE,
+        "classes": ("no", "maybe", "yes"),
+        "distance": "gower",
+        "epsilon": 1.0,
+        "partition": "public",
+        "n_cells": 20,
+        **parameters,
+    }
+    return SurrogateExplainer(lender, **given)
+
+
+def test_a_public_partition_is_certified_if_nothing_stands_against_it() -> None:
+    data = pd.DataFrame(people())
+    clean = explainer_of(fixed_black_box=True).fit(data)
+    assert clean.certificate_.holds
+    assert clean.certificate_.epsilon == 1.0
+    assert clean.release().certificate == clean.certificate_
+    assert clean.release().k is None
+    labels = explainer_of(labels="true").fit(data, lender(data))
+    assert labels.certificate_.holds
+    guarantee = labels.release().trees[0].guarantee
+    assert guarantee is not None
+    assert guarantee.holds
+    for parameters, said in (
+        ({}, "black box that may have been trained"),
+        ({"fixed_black_box": True, "random_state": 0}, "seeded"),
+    ):
+        weak = explainer_of(**parameters).fit(data).certificate_
+        assert not weak.holds
+        assert any(said in caveat for caveat in weak.caveats)
+    with pytest.warns(PrivacyLeakWarning):
+        taken = explainer_of(classes=None, fixed_black_box=True).fit(data)
+    assert any("classes taken from the data" in caveat for caveat in taken.certificate_.caveats)
+
+
+def test_nothing_but_the_trees_follows_from_the_records() -> None:
+    first, second = (explainer_of().fit(pd.DataFrame(people(300, seed))).release() for seed in (1, 2))
+    assert first.representatives == second.representatives
+    assert first.metric == second.metric
+    assert first.domain == second.domain
+    assert len(first.trees) == len(second.trees) == 20
+    assert all(node.evidence.counts is None for tree in first.trees for node in tree.nodes)
+    one = explainer_of().fit(pd.DataFrame(people(1)))
+    assert one.release().n_groups == 20
+
+
+def test_microaggregation_protects_labels_alone_or_nothing() -> None:
+    data = pd.DataFrame(people())
+    labels = explainer_of(partition="microaggregation", labels="true", k=60).fit(data, lender(data))
+    assert labels.certificate_.holds
+    assert labels.certificate_.epsilon == 2.0
+    assert "label" in labels.certificate_.neighboring
+    guarantee = labels.release().trees[0].guarantee
+    assert guarantee is not None
+    assert not guarantee.holds
+    for fixed in (False, True):
+        boxed = explainer_of(partition="microaggregation", k=60, fixed_black_box=fixed).fit(data)
+        assert not boxed.certificate_.holds
+        assert boxed.certificate_.epsilon == math.inf
+    assert not SurrogateExplainer(lender, 40, domain=PEOPLE, distance="gower").fit(data).certificate_.holds
+
+
+def test_private_trees_are_useful() -> None:
+    data = pd.DataFrame(people(4000))
+    released = explainer_of(epsilon=2.0, n_cells=8, random_state=0).fit(data).release()
+    rows = conform(data, PEOPLE)
+    groups = released.closest(rows, 3)
+    assert (released.decisions(rows, groups) == 0).any()
+    assert explainer_of(epsilon=2.0, n_cells=8, random_state=0).fit(data).fidelity(data) > 0.8
+    assert set(predict(released.trees[0], {n: rows.values(n) for n in PEOPLE})) <= {"no", "maybe", "yes"}
+
+
+def test_an_epsilon_without_meaning_is_refused() -> None:
+    for epsilon in (0.0, 1e-12, float("inf"), "1", True):
+        with pytest.raises(InvalidParameterError):
+            explainer_of(epsilon=epsilon).fit(pd.DataFrame(people(50)))
+    inferred = Domain({"a": Real(0.0, 1.0, inferred=True)})
+    with pytest.raises(InvalidParameterError, match="declared by hand"):
+        SurrogateExplainer(lender, domain=inferred, partition="public").fit(np.zeros((3, 1)))
+
+
+def test_public_points_respect_the_domain() -> None:
+    for record in public_points(PEOPLE, 200):
+        assert 18 <= int(record["age"] or 0) <= 90
+        assert record["job"] in ("a", "b", "c")
+    assert len({record["job"] for record in public_points(Domain({"job": Category(("a", "b"))}), 8)}) == 2
