@@ -101,8 +101,9 @@ def _key_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def _private_key(path: str | os.PathLike[str]) -> Any:
     serialization, ed25519 = _cryptography("serialization"), _cryptography("asymmetric.ed25519")
+    data = _key_bytes(path)
     try:
-        key = serialization.load_pem_private_key(_key_bytes(path), password=None)
+        key = serialization.load_pem_private_key(data, password=None)
     except (ValueError, TypeError) as error:
         raise SignatureError(
             f"{os.fspath(path)} holds no private key without a password ({type(error).__name__}). "
@@ -124,8 +125,9 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
         If it holds no public Ed25519 key.
     """
     serialization, ed25519 = _cryptography("serialization"), _cryptography("asymmetric.ed25519")
+    data = _key_bytes(path)
     try:
-        key = serialization.load_pem_public_key(_key_bytes(path))
+        key = serialization.load_pem_public_key(data)
     except ValueError:
         raise SignatureError(f"{os.fspath(path)} holds no public key in PEM. Give the publisher's file.") from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
