@@ -6,6 +6,7 @@ best RMSE for numbers, and the area above the ROC curve over the smallest such a
 
     python benchmarks/ebm_study.py              # varies every choice on adult, california and pol
     python benchmarks/ebm_study.py --confirm    # the same on telco, elevators and wine
+    python benchmarks/ebm_study.py --unseen     # the same on compas, on which no choice was made
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, Additive
+from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, UNSEEN, Additive
 from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.ebm_budget import GaussianBudget
 from glassine.learners.ebm_fitting import Plan, fit_model
@@ -121,8 +122,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--confirm", action="store_true", help="run on the data sets that confirm")
     parser.add_argument("--splits", type=int, default=3, help="seeded splits of each fit")
+    parser.add_argument("--unseen", action="store_true", help="run on the data set on which no choice was made")
     given = parser.parse_args()
-    study(CONFIRMING if given.confirm else FINDING, given.splits)
+    study(UNSEEN if given.unseen else CONFIRMING if given.confirm else FINDING, given.splits)
 
 
 if __name__ == "__main__":

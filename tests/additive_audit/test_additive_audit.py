@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -15,12 +16,13 @@ import pytest
 
 from glassine.additive_audit import audit_additive
 from glassine.auditing import audit
-from glassine.domain import Category, Domain, Integer
+from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
 from glassine.findings import Findings, schema
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, RuleList, Term
 from glassine.models.formats.interpret_ebm import EbmExtras
 from glassine.policy import Policy
+from glassine.scrubbing import scrub
 
 DOMAIN = Domain({"age": Integer(0, 100, thresholds=(29.5, 49.5)), "job": Category(("clerk", "baker", "cook"))})
 NO_BITS = Policy(largest_bits_per_record=None)
@@ -68,10 +70,55 @@ def test_large_public_bins_are_within_a_policy_that_asks_for_no_bits() -> None:
     assert (findings.verdict, findings.exit_status) == ("within policy", 0)
 
 
-def test_bits_are_unknown_and_unknown_is_not_safe() -> None:
+def bits_check(findings: Findings) -> Any:
+    """Return the check of the bits."""
+    return next(check for check in findings.checks if check.rule == "largest_bits_per_record")
+
+
+def test_large_public_bins_are_within_the_default_policy() -> None:
     findings = audit(model_of(), DOMAIN)
-    assert (findings.verdict, findings.exit_status) == ("could not tell", 2)
-    assert [rule for rule, found in status(findings).items() if found == "unknown"] == ["largest_bits_per_record"]
+    assert (findings.verdict, findings.exit_status) == ("within policy", 0)
+    # Of 60 people 40 are below 50 and 30 are clerks: at least 10 are both.
+    assert math.log2(101 / 50 * 3) < bits_check(findings).measured < 3.5
+
+
+def test_bits_are_judged_like_those_of_other_models() -> None:
+    tight = Policy(largest_bits_per_record=2)
+    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "broken"
+    unsized = model_of(sizes=None, jobs=None)
+    assert bits_check(audit(unsized, DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
+    frame = pl.DataFrame({"age": [60] * 40, "job": ["clerk"] * 40})
+    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "kept"
+    young = frame.with_columns(age=pl.lit(40))
+    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "broken"
+    assert bits_check(audit(model_of())).status == "unknown", "no domain"
+    noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
+    assert bits_check(audit(noisy, DOMAIN)).status == "unknown"
+    bars = EbmExtras(histograms=(("age", (30.0, 30.0)),))
+    assert bits_check(audit_additive(model_of(), DOMAIN, extras=bars)).status == "unknown"
+    narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
+    assert bits_check(audit(model_of(), narrow)).status == "unknown", "the domain contradicts the sizes"
+    inferred = Domain.infer(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
+    assert bits_check(audit(model_of(), inferred)).status == "unknown"
+
+
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_a_scrubbed_machine_of_interpret_passes_and_the_machine_itself_does_not(pairs: int) -> None:
+    glassbox = pytest.importorskip("interpret.glassbox")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(0, 101, 500), "job": rng.choice(["clerk", "baker", "cook"], 500)})
+    X["size"] = rng.normal(170, 9, 500).round(1)
+    y = (X["age"] + rng.normal(0, 20, 500) > 50).astype(int)
+    domain = Domain({"age": Integer(0, 100), "job": DOMAIN["job"], "size": Real(100.0, 250.0, resolution=0.1)})
+    machine = glassbox.ExplainableBoostingClassifier(
+        interactions=pairs, outer_bags=2, max_rounds=20, n_jobs=1, random_state=0
+    ).fit(X, y)
+    assert audit(machine, domain, data=X).verdict == "outside policy"
+    copy = scrub(machine, domain, smallest_leaf=10, data=X).model
+    assert isinstance(copy, AdditiveModel)
+    assert len(copy.terms) > 2
+    assert audit(copy, domain, data=X).verdict == "within policy"
+    assert audit(copy, domain).verdict == "could not tell", "without data the sizes are not known"
 
 
 @pytest.mark.parametrize("sizes", [(9, 31, 20, 0), (20, 20, 19, 1)])

@@ -296,8 +296,9 @@ def test_residuals_without_centre_and_clip_are_found(monkeypatch: pytest.MonkeyP
     ) -> tuple[Any, int]:
         residual = target + 199.0 - scores[0]
         out = np.zeros(step.shape, dtype=np.int64)
-        for k in range(len(codes)):
-            np.add.at(out[k, :, 0], codes[k], np.rint(residual / clip * units).astype(np.int64))
+        # One term is a group of its own.
+        for k, row in enumerate(codes.codes):
+            np.add.at(out[k, :, 0], row, np.rint(residual / clip * units).astype(np.int64))
         return out, len(target) * units // 2
 
     def spy(self: FineNoise, sums: Any, randomness: Any) -> Any:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, InvalidDataError
 from glassine.privacy import accounting, quantiles
 from glassine.privacy.accounting import Event, Parallel, Selection
 from glassine.privacy.quantiles import (
@@ -156,3 +156,9 @@ def test_impossible_parameters_are_refused() -> None:
             private_quantiles([1], [1, 2], 1, epsilon, stream)
     with pytest.raises(GlassineError, match="must name the same attributes"):
         private_quantiles_of_attributes({"a": [1]}, {"b": [1]}, 1, 1, stream)
+
+
+@pytest.mark.parametrize("times", [[1, -1], [1], [[1, 1]]])
+def test_multiplicities_that_do_not_fit_are_refused(times: list[int]) -> None:
+    with pytest.raises(InvalidDataError, match="one whole number of at least 0 per value"):
+        private_quantiles([1, 2], [1, 2], 1, 1, Randomness.of(0), multiplicities=np.array(times))

@@ -17,6 +17,7 @@ from glassine.additive_audit.judging import (
     check_purity,
     check_smallest,
 )
+from glassine.additive_audit.regions import bits_of_bins
 from glassine.additive_audit.showing import show_shape
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
@@ -36,7 +37,7 @@ from glassine.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.judging import answered_checks, check_guarantee, decide
+from glassine.judging import answered_checks, check_certain, check_guarantee, decide
 from glassine.models import AdditiveModel
 from glassine.models.drawing import score_meaning
 from glassine.models.formats.interpret_ebm import EbmExtras, extras_of_interpret, is_interpret_ebm
@@ -54,6 +55,7 @@ NO_CELLS = (
     "count; what the bins tell stands under the terms."
 )
 NO_REGIONS = "it is measured on regions of possible records, and an additive model has none."
+NO_TREE = "disclosure of the sensitive attribute is measured for decision trees; this is an additive model."
 NO_ATTACK = "membership attacks are made on trees and rule lists; none is made on an additive model."
 
 
@@ -223,6 +225,7 @@ def _findings(
         guarantee=guarantee,
         membership=membership,
         additive=_additive(run, accepted=accepted),
+        disclosure=NotApplicable(NO_TREE),
     )
 
 
@@ -230,12 +233,14 @@ def _measured_checks(run: _Run, strangers: bool, guarantee: GuaranteeFinding | N
     bars = [size for _, sizes in run.extras.histograms for size in sizes]
     sizes = check_smallest(run.policy, run.shown, run.found, bars, strangers)
     n_targets = 0 if run.extras.target_range is None else 2
+    told = None if run.domain is None else bits_of_bins(run.model, run.domain, run.found)
     return [
         *sizes,
         *check_purity(run.policy, sizes),
-        *check_bits(run.policy),
+        *check_bits(run.policy, told, run.inferred, bars),
         *check_cuts(run.policy, run.found, run.inferred, strangers, n_targets, guarantee),
         *check_membership(run.policy, NO_ATTACK),
+        *check_certain(run.policy, run.shown, NotApplicable(NO_TREE)),
     ]
 
 

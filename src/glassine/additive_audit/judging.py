@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from glassine.additive_audit.regions import RegionBits
 from glassine.attacks.bins import BinLeakage
 from glassine.findings import Check, GuaranteeFinding
 from glassine.judging import about_guarantee
@@ -14,10 +16,9 @@ from glassine.suppression import Suppression
 __all__ = ["advise_additive", "check_bits", "check_cuts", "check_membership", "check_purity", "check_smallest"]
 
 STRANGERS = "The data given are not the training records: bins hold other numbers of them than the model says."
-NO_CELLS = (
-    "The bins of an additive model cut each attribute by itself, so that no region of possible records belongs to a "
-    "person: this rule cannot be measured here. Only a private model (`PrivateEBMClassifier`) bounds what is "
-    "learned; `largest_bits_per_record = false` in the policy leaves the rule out."
+JOINTLY = (
+    "Sizes of bins are published, and what follows from them of several attributes at once was not measured: they have "
+    "noise, are no counts, or size one attribute twice. A copy without sizes (`glassine scrub`) tells of no two."
 )
 
 Status: TypeAlias = Literal["kept", "broken", "unknown"]
@@ -72,12 +73,50 @@ def check_purity(policy: Policy, sizes: Sequence[Check]) -> list[Check]:
     return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
 
 
-def check_bits(policy: Policy) -> list[Check]:
-    """Answer ``largest_bits_per_record``: what regions tell cannot be said of bins, and unknown is not safe."""
+def check_bits(
+    policy: Policy, told: RegionBits | None, inferred: Sequence[str], histograms: Sequence[float]
+) -> list[Check]:
+    """Judge ``largest_bits_per_record`` on bins, cells, and what published sizes imply of several attributes.
+
+    ``told`` is None without a domain. ``inferred`` names attributes whose domain was taken from data: it is too narrow,
+    so that bits are a lower bound. ``histograms`` are bars that are published beside the model: sizes, too.
+    """
     limit, rule = policy.largest_bits_per_record, "largest_bits_per_record"
     if limit is None:
         return []
-    return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=NO_CELLS)]
+    status: Status = "unknown"
+    measured: float | None = None
+    if told is None:
+        meaning = "What is learned about a record was not measured: it needs a domain."
+    elif math.isinf(told.least):
+        meaning = "A bin holds records where the domain allows none: the domain contradicts the model."
+    elif told.least > limit:
+        status, measured = "broken", round(told.least, 3)
+        meaning = f"Bins place some record in 1 of every {_many(told.least)} possible records."
+    elif told.most is None or histograms:
+        meaning = JOINTLY
+    elif told.most > limit:
+        meaning = f"Whether some record is known to {told.most:.1f} bits, or only to {told.least:.1f}, was not settled."
+        if not told.least:
+            meaning = (
+                f"Some bin leaves 1 of every {_many(told.most)} possible values. Whether anybody is in it, only the "
+                "data tell."
+            )
+    elif inferred:
+        measured = round(told.most, 3)
+        meaning = f"At least so many: the domain of {_some(inferred)} is not public but inferred from data."
+    else:
+        status, measured = "kept", round(told.most, 3)
+        meaning = f"Bins place no record in fewer than 1 of every {_many(told.most)} possible records."
+    return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
+
+
+def _many(bits: float) -> str:
+    """Return two to the power of so many bits, in words a reader can count with."""
+    if bits >= 50:
+        return "a great many"
+    every = float(f"{2**bits:.3g}")
+    return f"{every:,.{int(every < 10)}f}"
 
 
 def check_cuts(
@@ -167,6 +206,8 @@ def advise_additive(
         out.append(f"Join small bins and drop their sizes (`glassine scrub --smallest-leaf {policy.smallest_leaf}`).")
     if broken & {"thresholds_off_grid", "midpoints"}:
         out.append("Move cuts to public cut points and drop ranges (`glassine scrub`; `--target` measures the cost).")
+    if "largest_bits_per_record" in broken:
+        out.append("Join bins (`glassine scrub` with a larger `--smallest-leaf`), and drop their sizes.")
     about = about_guarantee(broken, unknown, policy, guarantee)
     out += about
     if "smallest_leaf" in unknown and not about:

@@ -235,9 +235,9 @@ def _between_codes(old: NumericBins, values: Sequence[object]) -> tuple[NumericB
 def _public_groups(old: CategoryBins, domain: Domain) -> tuple[CategoryBins, Joined] | None:
     attribute = domain[old.attribute]
     public = set(attribute.values) if isinstance(attribute, Category) else set(old.values)
-    kept = [(i, tuple(value for value in group if value in public)) for i, group in enumerate(old.groups)]
+    kept = [(i, tuple(v for v in group if v is None or v in public)) for i, group in enumerate(old.groups)]
     kept = [(i, group) for i, group in kept if group]
-    if not kept:
+    if all(value is None for _, group in kept for value in group):
         return None
     gone = [i for i in range(len(old.groups)) if i not in {index for index, _ in kept}]
     return CategoryBins(old.attribute, tuple(group for _, group in kept)), [

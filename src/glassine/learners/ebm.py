@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.counting.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
+from glassine.domain.conforming import Columns
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import class_array
 from glassine.learners.budget import SEEDED, charge, check_progress
 from glassine.learners.ebm_budget import GaussianBudget
+from glassine.learners.ebm_editing import Editable
 from glassine.learners.ebm_fitting import Plan, fit_model
 from glassine.learners.ebm_marginals import Marginals
+from glassine.learners.ebm_memory import check_memory, pairs_asked_for
 from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
 from glassine.learners.exponential_tree import refuse_unsupported
 from glassine.learners.intake import read_records
@@ -31,7 +34,7 @@ from glassine.privacy.randomness import Randomness
 __all__ = ["PrivateEBMClassifier", "PrivateEBMRegressor"]
 
 
-class _PrivateEBM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class _PrivateEBM(Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What both estimators share."""
 
     released: ClassVar[frozenset[str]] = frozenset(
@@ -51,8 +54,10 @@ class _PrivateEBM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
     accounting: str
     bins: Any
     monotone: Any
+    interactions: Any
     ledger: Any
     dataset: str | None
+    memory_limit: float
     progress: Progress | None
     random_state: Any
 
@@ -60,8 +65,15 @@ class _PrivateEBM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
         check_progress(self.progress)
         budget = GaussianBudget.of(self.epsilon, self.delta)
         plan = Plan.of(
-            training, algorithm=self.algorithm, accounting=self.accounting, bins=self.bins, monotone=self.monotone
+            training,
+            algorithm=self.algorithm,
+            accounting=self.accounting,
+            bins=self.bins,
+            monotone=self.monotone,
+            interactions=self.interactions,
         )
+        pairs = pairs_asked_for(plan.interactions)
+        check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
         randomness = Randomness.of(self.random_state)
         caveats = (*training.caveats, *([SEEDED] if randomness.seeded else []))
         note = f"private additive model, {plan.algorithm}"
@@ -81,11 +93,9 @@ class _PrivateEBM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
         if fit.marginals is not None:
             self.marginals_ = fit.marginals
 
-    def _columns(self, X: Any) -> Any:
+    def _columns(self, X: Any) -> Columns:
         check_is_fitted(self, "model_")
-        columns = read_records(self, X, self.domain_)
-        read = self.model_.tested or columns.names[:1]
-        return {name: columns.values(name) for name in read}
+        return read_records(self, X, self.domain_, apart=True)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         columns = self._columns(X)
@@ -146,12 +156,17 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         get private bins.
     monotone : mapping of str to {"increasing", "decreasing"}, optional
         Numbers whose scores must be in order.
+    interactions : int, "auto" or sequence of pairs of str, default=0
+        Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out; or their names,
+        which costs nothing for the choice. Not with "boosting".
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
         Name of the data set in the ledger.
+    memory_limit : float, default=4e9
+        Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
     progress : callable, optional
         Called with the rounds done and in all.
     random_state : int, Generator or None, default=None
@@ -216,9 +231,11 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         accounting: str = "gdp",
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
+        interactions: Any = 0,
         classes: Sequence[Scalar] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
+        memory_limit: float = 4e9,
         progress: Progress | None = None,
         random_state: Any = None,
     ) -> None:
@@ -229,9 +246,11 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         self.accounting = accounting
         self.bins = bins
         self.monotone = monotone
+        self.interactions = interactions
         self.classes = classes
         self.ledger = ledger
         self.dataset = dataset
+        self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 
@@ -253,6 +272,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
             If a parameter is out of its range.
         InvalidDataError
             If the data do not fit the domain.
+        ClassTooLargeError
+            If the tables may exceed ``memory_limit``. Nothing is spent.
         BudgetExceededError
             If the ledger does not allow the fit. Nothing is released.
         """
@@ -301,7 +322,7 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
     target_range : (float, float), optional
         The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
         are predictions.
-    bins, monotone, ledger, dataset, progress, random_state
+    bins, monotone, interactions, ledger, dataset, memory_limit, progress, random_state
         As in :class:`PrivateEBMClassifier`.
 
     Attributes
@@ -342,8 +363,10 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         target_range: tuple[float, float] | None = None,
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
+        interactions: Any = 0,
         ledger: Any = None,
         dataset: str | None = None,
+        memory_limit: float = 4e9,
         progress: Progress | None = None,
         random_state: Any = None,
     ) -> None:
@@ -355,8 +378,10 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         self.target_range = target_range
         self.bins = bins
         self.monotone = monotone
+        self.interactions = interactions
         self.ledger = ledger
         self.dataset = dataset
+        self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 
@@ -378,6 +403,8 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
             If a parameter is out of its range.
         InvalidDataError
             If the data do not fit the domain.
+        ClassTooLargeError
+            If the tables may exceed ``memory_limit``. Nothing is spent.
         BudgetExceededError
             If the ledger does not allow the fit. Nothing is released.
         """

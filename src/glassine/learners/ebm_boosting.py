@@ -15,7 +15,14 @@ from glassine.counting.slices import Progress
 from glassine.learners.binning import Axis
 from glassine.learners.ebm_budget import RESERVED, GaussianBudget, usable
 from glassine.learners.ebm_publishing import Shapes
-from glassine.learners.ebm_sums import binary_units, logistic_table, number_units, start_scores
+from glassine.learners.ebm_sums import (
+    binary_units,
+    class_units,
+    exponential_table,
+    logistic_table,
+    number_units,
+    start_scores,
+)
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
@@ -78,32 +85,36 @@ def _epoch(
     leaf_of: Any,
     noise: Any,
     sizes: Any,
-    factors: Any,
+    factor: float,
     clip: float,
     units: int,
     table: Any,
     total: Any,
 ) -> None:
-    """Visit each term once: sum the residuals of its leaves, add noise, and move scores."""
-    n = scores.shape[1]
-    room = np.zeros((1, n), dtype=np.int64)
-    leaves = noise.shape[1]
-    sums = np.zeros(leaves, dtype=np.int64)
+    """Visit each term once: sum the residuals of its leaves, add noise, and move scores; no table for numbers."""
+    outputs, n = scores.shape
+    room = np.zeros((outputs, n), dtype=np.int64)
+    sums = np.zeros((noise.shape[1], outputs), dtype=np.int64)
+    step = np.zeros((leaf_of.shape[1], outputs))
     for k in range(codes.shape[0]):
-        if len(table):
+        if outputs > 1:
+            class_units(scores, target, clip, units, table, room)
+        elif len(table):
             binary_units(scores, target, clip, units, table, room)
         else:
             number_units(scores, target, clip, units, room)
         sums[:] = 0
-        for i in range(n):
-            sums[leaf_of[k, codes[k, i]]] += room[0, i]
-        step = np.zeros(leaf_of.shape[1])
+        for c in range(outputs):
+            for i in range(n):
+                sums[leaf_of[k, codes[k, i]], c] += room[c, i]
         for b in range(leaf_of.shape[1]):
             leaf = leaf_of[k, b]
-            step[b] = factors[0] * (sums[leaf] + noise[k, leaf]) / max(sizes[k, leaf], 1.0)
-            total[k, b] += step[b]
-        for i in range(n):
-            scores[0, i] += step[codes[k, i]]
+            for c in range(outputs):
+                step[b, c] = factor * (sums[leaf, c] + noise[k, leaf, c]) / max(sizes[k, leaf], 1.0)
+                total[k, b, c] += step[b, c]
+        for c in range(outputs):
+            for i in range(n):
+                scores[c, i] += step[codes[k, i], c]
 
 
 def boost(
@@ -111,30 +122,30 @@ def boost(
     target: npt.NDArray[Any],
     axes: Sequence[Axis],
     *,
-    classes: bool,
+    n_classes: int,
     boosting: Boosting,
     mu: float,
     share: float,
     randomness: Randomness,
     progress: Progress | None,
 ) -> tuple[Shapes, DiscreteGaussianNoise]:
-    """Fit the scores of all terms by the paper's Algorithm 2.
+    """Fit the scores of all terms by the paper's Algorithm 2; several classes have a score each.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each step one record is in one leaf, to
-    whose sum it adds a residual no larger than the clip; see ``ebm_boosting.md``.
+    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``ebm_boosting.md``.
 
     Parameters
     ----------
     codes : ndarray, shape (terms, n)
         Bins of the records.
     target : ndarray, shape (n,)
-        Targets in [-1, 1], or 0 and 1 for two classes.
+        Targets in [-1, 1], or indices of classes.
     axes : sequence of Axis
         The released bins of each term.
-    classes : bool
-        Whether the target is a class.
+    n_classes : int
+        Number of classes, 0 for numbers.
     boosting : Boosting
         Public choices.
     mu, share : float
@@ -147,21 +158,22 @@ def boost(
     terms, widest = len(axes), max(axis.n_bins for axis in axes)
     steps = boosting.epochs * terms
     noise = FineNoise.of(mu / math.sqrt(steps), 1)
-    clip = 1.0 if classes else boosting.clip
+    clip = 1.0 if n_classes else boosting.clip
+    outputs = n_classes if n_classes > 2 else 1
     counts = np.zeros((terms, widest))
     for k, axis in enumerate(axes):
         counts[k, : axis.n_bins] = np.maximum(axis.counts, 0.0)
-    scores, total = start_scores(codes.shape[1], np.zeros(1)), np.zeros((terms, widest))
-    table = logistic_table() if classes else np.zeros(0)
+    scores, total = start_scores(codes.shape[1], np.zeros(outputs)), np.zeros((terms, widest, outputs))
+    table = exponential_table() if outputs > 1 else logistic_table() if n_classes else np.zeros(0)
     square = np.zeros((terms, widest))
     for epoch in range(boosting.epochs):
         leaf_of = np.stack([_random_leaves(axis.n_bins, boosting.leaves, widest, randomness) for axis in axes])
         # Noise does not depend on the sums, so that it can be drawn before them.
-        drawn = noise.draw((terms, boosting.leaves), randomness)
+        drawn = noise.draw((terms, boosting.leaves, outputs), randomness)
         sizes = np.zeros((terms, boosting.leaves))
         np.add.at(sizes, (np.arange(terms)[:, None], leaf_of), counts)
-        factors = np.array([boosting.rate * clip / noise.units])
-        _epoch(codes, scores, target, leaf_of, drawn, sizes, factors, clip, noise.units, table, total)
+        factor = boosting.rate * clip / noise.units
+        _epoch(codes, scores, target, leaf_of, drawn, sizes, factor, clip, noise.units, table, total)
         spread = boosting.rate * clip * noise.deviation / np.maximum(sizes, 1.0)
         square += np.take_along_axis(spread, leaf_of, axis=1) ** 2
         if progress is not None:
@@ -170,18 +182,18 @@ def boost(
         name="sums of residuals in leaves",
         l2_sensitivity=noise.l2_sensitivity,
         sigma=noise.sigma,
-        values=boosting.leaves,
+        values=boosting.leaves * outputs,
         count=steps,
         share=share,
         proof=PROOF,
     )
-    found, errors, intercept = [], [], np.zeros(1)
+    found, errors, intercept = [], [], np.zeros(outputs)
     for k, axis in enumerate(axes):
         weights = np.maximum(axis.counts, 1.0)
         score = total[k, : axis.n_bins]
-        middle = float(weights @ score / weights.sum())
-        found.append((score - middle)[:, None])
-        errors.append(np.sqrt(square[k, : axis.n_bins])[:, None])
+        middle = weights @ score / weights.sum()
+        found.append(score - middle)
+        errors.append(np.repeat(np.sqrt(square[k, : axis.n_bins])[:, None], outputs, axis=1))
         intercept += middle
     return Shapes(scores=tuple(found), errors=tuple(errors), intercept=intercept), event
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.learners.binning import Axis
 from glassine.learners.ebm_publishing import Shapes
-from glassine.learners.ebm_smoothing import Smoother
+from glassine.learners.ebm_smoothing import Cells, Smoother
 from glassine.learners.ebm_targets import Base
 
 __all__ = ["Descent", "Rounds"]
@@ -47,12 +46,15 @@ class Rounds:
         Largest size of a residual.
     caution : float
         Variance of the noise that the penalty is set for, relative to that of all rounds together.
+    early : float
+        Share of the squared mu for the first half of the rounds.
     """
 
     number: int
     rate: float
     clip: float
     caution: float = 1.5
+    early: float = 0.5
 
 
 class Descent:
@@ -68,39 +70,69 @@ class Descent:
 
     Parameters
     ----------
-    axes : sequence of Axis
-        The released bins of each term.
+    terms : sequence of Cells
+        The released bins of each term, or the cells of a pair.
     base : Base
         What was released of the target.
     rounds : Rounds
         Public choices.
     variance : float
         Variance of the noise in one round's sums.
+    before : Descent, optional
+        Rounds with other noise that went before, on the first of the terms: these go on from their scores.
     """
 
-    def __init__(self, axes: Sequence[Axis], base: Base, rounds: Rounds, variance: float) -> None:
-        self.axes, self.base, self.rounds, self.variance = axes, base, rounds, variance
-        widest, outputs = max(axis.n_bins for axis in axes), len(base.start)
-        self.there = np.array([np.arange(widest) < axis.n_bins for axis in axes])
-        shape = (len(axes), widest, outputs)
+    def __init__(
+        self, terms: Sequence[Cells], base: Base, rounds: Rounds, variance: float, before: Descent | None = None
+    ) -> None:
+        self.terms, self.base, self.rounds, self.variance = terms, base, rounds, variance
+        widest, outputs = max(cells.n_bins for cells in terms), len(base.start)
+        self.there = np.array([np.arange(widest) < cells.n_bins for cells in terms])
+        shape = (len(terms), widest, outputs)
         self._now, self._mean, self._step, self._total = (np.zeros(shape) for _ in range(4))
         self._curvature = np.zeros(shape)
-        self._smoothers = [self._smoothers_of(axis) for axis in axes]
+        self._smoothers = [self._smoothers_of(cells) for cells in terms]
+        self._portions = np.zeros(shape)
         for k, row in enumerate(self._smoothers):
             for c, smoother in enumerate(row):
-                self._curvature[k, : axes[k].n_bins, c] = smoother.curvature
+                self._curvature[k, : terms[k].n_bins, c] = smoother.curvature
+                self._portions[k, : terms[k].n_bins, c] = smoother.counts / smoother.counts.sum()
         self._intercept, self._tail = np.array(base.start, dtype=np.float64), np.zeros(outputs)
         self._slopes: list[float] = []
         self._rate, self._done, self._kept = rounds.rate, 0, 0
         # Share of each round's noise in the running mean, and the sum of these over the kept rounds.
         self._shares, self._all_shares = np.zeros(rounds.number), np.zeros(rounds.number)
+        self._first = 0
+        if before is not None:
+            self._follow(before)
 
-    def _smoothers_of(self, axis: Axis) -> list[Smoother]:
+    def _follow(self, before: Descent) -> None:
+        """Go on from the scores, running means and noise of earlier rounds."""
+        known, widest = before.there.shape
+        for mine, old in ((self._now, before._now), (self._mean, before._mean), (self._step, before._step)):
+            mine[:known, :widest] = old
+        self._intercept, self._slopes = before._intercept, list(before._slopes)
+        if len(self.terms) == known:
+            self._rate = before._rate
+        for row, old_row in zip(self._smoothers, before._smoothers, strict=False):
+            for smoother, old_smoother in zip(row, old_row, strict=True):
+                smoother.follow(old_smoother)
+        # In units of this noise.
+        self._shares = np.append(before._shares * np.sqrt(before.variance / self.variance), self._shares)
+        self._first = len(before._shares)
+        self._all_shares = np.zeros(len(self._shares))
+
+    @property
+    def now(self) -> tuple[Array, ...]:
+        """The scores so far, one array of shape (bins, outputs) for each term."""
+        return tuple(score[: cells.n_bins] for score, cells in zip(self._now, self.terms, strict=True))
+
+    def _smoothers_of(self, cells: Cells) -> list[Smoother]:
         # A running mean of rate a has a / (2 - a) of the variance of one round.
         running = self.variance * self.rounds.rate / (2 - self.rounds.rate)
         final = self.rounds.caution * self.variance / self.rounds.number
         return [
-            Smoother(axis, weight=float(weight), noise=running, final=final, spread=float(spread))
+            Smoother(cells, weight=float(weight), noise=running, final=final, spread=float(spread))
             for weight, spread in zip(self.base.weights, self.base.spreads, strict=True)
         ]
 
@@ -125,14 +157,14 @@ class Descent:
         slope = round(STEPS * float(np.clip(np.mean(self._slopes[-RECENT:]), *SLOPES))) / STEPS
         shift = (self._rate / (n * slope)) * self._drift(sums) / self.base.weights
         new = np.zeros_like(self._now)
+        own = sums - sums.sum(axis=1, keepdims=True) * self._portions
+        self._mean += self._rate * (own + slope * self._curvature * self._now - self._mean)
         for k, row in enumerate(self._smoothers):
             for c, smoother in enumerate(row):
-                at = (k, slice(0, self.axes[k].n_bins), c)
-                own = sums[at] - sums[at].sum() * smoother.counts / smoother.counts.sum()
-                self._mean[at] += self._rate * (own + slope * smoother.curvature * self._now[at] - self._mean[at])
+                at = (k, slice(0, self.terms[k].n_bins), c)
                 new[at] = smoother.scores(self._mean[at], slope)
         self._shares *= 1 - self._rate
-        self._shares[self._done] += self._rate
+        self._shares[self._first + self._done] += self._rate
         step = new - self._now
         self._slow_down(step)
         self._now, self._step, self._intercept = new, step, self._intercept + shift
@@ -159,7 +191,7 @@ class Descent:
         """Return the mean of the scores of the second half of the rounds, and its errors."""
         deviation = float(np.sqrt(self.variance * ((self._all_shares / self._kept) ** 2).sum()))
         return Shapes(
-            scores=tuple(self._total[k, : axis.n_bins] / self._kept for k, axis in enumerate(self.axes)),
+            scores=tuple(self._total[k, : cells.n_bins] / self._kept for k, cells in enumerate(self.terms)),
             errors=tuple(
                 np.stack([smoother.deviations() * deviation for smoother in row], axis=1) for row in self._smoothers
             ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,15 @@ from glassine.learners.binning import Axis, Grid, bin_axes, public_grids, read_c
 from glassine.learners.ebm_boosting import ACCOUNTINGS, Boosting, boost, stage_mu
 from glassine.learners.ebm_budget import GaussianBudget
 from glassine.learners.ebm_descent import Rounds
+from glassine.learners.ebm_interactions import NO_INTERACTIONS, Interactions, check_interactions
 from glassine.learners.ebm_marginals import QUANTILES, Marginals, release_marginals
-from glassine.learners.ebm_penalized import fit_rounds
+from glassine.learners.ebm_pairs import terms_of_pairs
+from glassine.learners.ebm_penalized import NO_PAIRS, FittedPairs, fit_rounds
 from glassine.learners.ebm_publishing import Frame, Shapes, check_monotone, in_order, publish
-from glassine.learners.ebm_rules import Choices, choices
+from glassine.learners.ebm_rules import Choices, choices, strength
 from glassine.learners.ebm_sums import apply_bins
 from glassine.learners.ebm_targets import Base, Target, Training, release_base
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, Term
 from glassine.privacy.accounting import Event
 from glassine.privacy.randomness import Randomness
 
@@ -49,6 +53,8 @@ class Plan:
         Public cells of each attribute.
     monotone : dict of str to bool
         Numbers whose scores must be in order, and whether upwards.
+    interactions : Interactions
+        The public wish for pairs.
     override : Choices or None
         Choices of a penalised fit instead of those of the public rules, for studies.
     """
@@ -57,10 +63,13 @@ class Plan:
     accounting: str
     grids: tuple[Grid, ...]
     monotone: dict[str, bool]
+    interactions: Interactions = NO_INTERACTIONS
     override: Choices | None = None
 
     @classmethod
-    def of(cls, training: Training, *, algorithm: Any, accounting: Any, bins: Any, monotone: Any) -> Plan:
+    def of(
+        cls, training: Training, *, algorithm: Any, accounting: Any, bins: Any, monotone: Any, interactions: Any = 0
+    ) -> Plan:
         """Return the plan for parameters as given.
 
         Raises
@@ -71,21 +80,23 @@ class Plan:
         for name, given, known in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
             if not isinstance(given, str) or given not in known:
                 raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, known))}, got {given!r}.")
-        if algorithm == "boosting" and training.target.n_outputs > 1:
-            raise InvalidParameterError(
-                "algorithm='boosting' is published for two classes and for numbers, got "
-                f"{training.target.n_outputs} classes. Use algorithm='penalized'."
-            )
         if algorithm == "marginals" and len(training.domain) < 2:
             raise InvalidParameterError(
                 "algorithm='marginals' needs two attributes or more, got 1. Use algorithm='penalized'."
+            )
+        directions = check_monotone(monotone, training.domain, training.target)
+        pairs = check_interactions(interactions, training.domain, directions)
+        if pairs.wanted and algorithm == "boosting":
+            raise InvalidParameterError(
+                f"interactions={interactions!r} with algorithm='boosting': it has none. Use algorithm='penalized'."
             )
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(
             algorithm=algorithm,
             accounting=accounting,
             grids=public_grids(training.domain, bins, equal=equal),
-            monotone=check_monotone(monotone, training.domain, training.target),
+            monotone=directions,
+            interactions=pairs,
         )
 
     def public(self, training: Training) -> dict[str, Any]:
@@ -98,6 +109,8 @@ class Plan:
         }
         if self.algorithm == "boosting":
             out["accounting"] = self.accounting
+        else:
+            out["interactions"] = self.interactions.stated
         if training.target.classes is not None:
             out["classes"] = list(training.target.classes)
         if training.target.bounds is not None:
@@ -142,13 +155,31 @@ def fit_model(
     stages = {"penalized": _penalized, "boosting": _boosting, "marginals": _marginals}
     events: list[Event] = []
     given = _Given(training=training, plan=plan, budget=budget, randomness=randomness, progress=progress)
-    shapes, axes, marginals = stages[plan.algorithm](given, events, caveats, source)
-    if marginals is not None:
-        directions = {name: "increasing" if up else "decreasing" for name, up in plan.monotone.items()}
-        return Fit(model=marginals.fit(monotone=directions), marginals=marginals, events=events)
-    ordered = tuple(_ordered(axis, scores, plan.monotone) for axis, scores in zip(axes, shapes.scores, strict=True))
-    shapes = Shapes(scores=ordered, errors=shapes.errors, intercept=shapes.intercept)
-    return Fit(model=publish(axes, shapes, _frame(given, axes, caveats, source)), marginals=None, events=events)
+    # Matrices of a hundred rows are slower on several threads than on one, many times so where cores are shared.
+    with _thread_pools().limit(limits=1, user_api="blas"):
+        found = stages[plan.algorithm](given, events, caveats, source)
+        if found.marginals is not None:
+            directions = {name: "increasing" if up else "decreasing" for name, up in plan.monotone.items()}
+            model = found.marginals.fit(monotone=directions, interactions=plan.interactions.given)
+            return Fit(model=model, marginals=found.marginals, events=events)
+    return Fit(model=_published(found, plan, _frame(given, found.axes, caveats, source)), marginals=None, events=events)
+
+
+def _published(found: _Result, plan: Plan, frame: Frame) -> AdditiveModel:
+    shapes, n_mains = found.shapes, len(found.axes)
+    pairs: tuple[Term, ...] = terms_of_pairs(
+        found.fitted.pairs, found.fitted.counts, shapes.scores[n_mains:], shapes.errors[n_mains:], frame
+    )
+    ordered = tuple(
+        _ordered(axis, scores, plan.monotone) for axis, scores in zip(found.axes, shapes.scores, strict=False)
+    )
+    mains = Shapes(scores=ordered, errors=shapes.errors[:n_mains], intercept=shapes.intercept)
+    return publish(found.axes, mains, frame, pairs)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools() -> Any:
+    return import_module("threadpoolctl").ThreadpoolController()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,20 +210,37 @@ class _Given:
         return base
 
     def binned(
-        self, mu: float, share: float, events: list[Event], *, quantiles: int | None = None, at_least: int = 0
+        self,
+        mu: float,
+        share: float,
+        events: list[Event],
+        *,
+        quantiles: int | None = None,
+        at_least: int = 0,
+        faint: bool = False,
     ) -> _Binned:
-        """Release the bins, and read the records in those that seem to vary; in all, if these are too few."""
+        """Release the bins, and read the records in those that seem to vary; in all, if these are too few.
+
+        With ``faint`` an attribute is read if it has two bins, however few records they seem to hold.
+        """
         cells = read_cells(self.training.columns, self.plan.grids)
         axes, event = bin_axes(cells, self.plan.grids, mu, share, self.randomness, quantiles=quantiles)
         events.append(event)
-        kept = [k for k, axis in enumerate(axes) if axis.useful]
+        kept = [k for k, axis in enumerate(axes) if (axis.n_bins > 1 if faint else axis.useful)]
         if len(kept) < at_least:
             kept = list(range(len(axes)))
         axes = [axes[k] for k in kept]
         return _Binned(axes=axes, codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]))
 
 
-_Result = tuple[Shapes, list[Axis], Marginals | None]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What an algorithm has fitted: scores of the axes, then of the pairs; or the tables to fit them to."""
+
+    shapes: Shapes
+    axes: list[Axis]
+    fitted: FittedPairs = NO_PAIRS
+    marginals: Marginals | None = None
 
 
 def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
@@ -202,39 +250,46 @@ def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         n_terms=len(given.plan.grids),
         n_records=base.n_records,
         mu=given.budget.mu,
+        pairs=given.plan.interactions.wanted,
     )
     binned = given.binned(given.budget.part(chosen.bin_share), chosen.bin_share, events)
     if not binned.axes:
-        return Shapes(scores=(), errors=(), intercept=base.start), [], None
+        return _Result(shapes=Shapes(scores=(), errors=(), intercept=base.start), axes=[])
     left = 1 - BASE_SHARE - chosen.bin_share
     clip = chosen.clip if given.classes else float(np.clip(chosen.clip * base.deviation, 0.01, 1.0))
-    shapes, event = fit_rounds(
+    rounds = Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early)
+    shapes, fitted, released = fit_rounds(
         binned.codes,
         given.values,
         binned.axes,
         base=base,
         classes=given.classes,
-        rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution),
+        rounds=rounds,
+        interactions=given.plan.interactions,
+        barred=given.plan.monotone,
+        strength=strength(n_terms=len(given.plan.grids), n_records=base.n_records, mu=given.budget.mu),
         mu=given.budget.part(left),
         share=left,
         randomness=given.randomness,
         progress=given.progress,
     )
-    events.append(event)
-    return shapes, binned.axes, None
+    events += released
+    return _Result(shapes=shapes, axes=binned.axes, fitted=fitted)
 
 
 def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
     boosting, share = Boosting(), ebm_boosting.BIN_SHARE
     mu = stage_mu(given.budget, given.plan.accounting, share)
-    binned = given.binned(mu, share, events, quantiles=boosting.bins)
+    binned = given.binned(mu, share, events, quantiles=boosting.bins, faint=True)
     if not binned.axes:
-        return Shapes(scores=(), errors=(), intercept=np.zeros(1)), [], None
+        return _Result(
+            shapes=Shapes(scores=(), errors=(), intercept=np.zeros(given.training.target.n_outputs)), axes=[]
+        )
     shapes, event = boost(
         binned.codes,
         given.values,
         binned.axes,
-        classes=given.classes,
+        n_classes=len(given.training.target.classes or ()),
         boosting=boosting,
         mu=stage_mu(given.budget, given.plan.accounting, 1 - share),
         share=1 - share,
@@ -242,7 +297,7 @@ def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source
         progress=given.progress,
     )
     events.append(event)
-    return shapes, binned.axes, None
+    return _Result(shapes=shapes, axes=binned.axes)
 
 
 def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
@@ -262,7 +317,8 @@ def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         progress=given.progress,
     )
     events.append(event)
-    return Shapes(scores=(), errors=(), intercept=base.start), binned.axes, marginals
+    shapes = Shapes(scores=(), errors=(), intercept=base.start)
+    return _Result(shapes=shapes, axes=binned.axes, marginals=marginals)
 
 
 def _frame(given: _Given, axes: Sequence[Axis], caveats: Sequence[str], source: str) -> Frame:

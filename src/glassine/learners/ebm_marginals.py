@@ -15,10 +15,12 @@ from glassine.counting.compiling import compiled
 from glassine.counting.slices import Progress
 from glassine.learners.binning import Axis
 from glassine.learners.budget import check_number
+from glassine.learners.ebm_interactions import Interactions, check_interactions
+from glassine.learners.ebm_pairs import Pair, cells_of_pair, terms_of_pairs
 from glassine.learners.ebm_publishing import Frame, Shapes, check_monotone, in_order, publish
-from glassine.learners.ebm_smoothing import Smoother
+from glassine.learners.ebm_smoothing import Smoother, cells_of
 from glassine.learners.ebm_targets import Base
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, Term
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
@@ -30,6 +32,18 @@ QUANTILES = 12
 
 SWEEPS = 40
 """Rounds of fitting one term after the other."""
+
+BACKFITS = 30
+"""Rounds in which both attributes of a table are fitted in turn."""
+
+FARTHEST = 6.0
+"""Largest size of what scores of both attributes add up to."""
+
+LEAST_CURVED = 0.01
+"""Least variance of a class in a cell."""
+
+CLEAR = 0.1
+"""Least gain of twice the logarithm of the likelihood, for each record, for which the rule takes a pair."""
 
 FLOOR = 0.1
 """Least eigenvalue of the correlations of bins: what is nearly the same is told apart no further."""
@@ -68,7 +82,9 @@ class Marginals:
     base: Base
     frame: Frame
 
-    def fit(self, *, shrinkage: float = 1.0, monotone: Mapping[str, str] | None = None) -> AdditiveModel:
+    def fit(
+        self, *, shrinkage: float = 1.0, monotone: Mapping[str, str] | None = None, interactions: Any = 0
+    ) -> AdditiveModel:
         """Return an additive model; nothing is spent.
 
         Parameters
@@ -77,6 +93,9 @@ class Marginals:
             Factor of the noise's variance that the penalty is set for: more shrinks and smooths more.
         monotone : mapping of str to {"increasing", "decreasing"}, optional
             Numbers whose scores must be in order.
+        interactions : int, "auto" or sequence of pairs of str, default=0
+            Pairs of attributes that get a term; they cost nothing here. "auto" takes one if its
+            table is much likelier with the term than without.
 
         Raises
         ------
@@ -85,8 +104,63 @@ class Marginals:
         """
         caution = check_number(shrinkage, "shrinkage", low=1e-6, high=1e6)
         directions = check_monotone(monotone, self.frame.domain, self.frame.target)
+        wish = check_interactions(interactions, self.frame.domain, directions)
         shapes = self._fitted(caution, directions)
-        return publish(self.axes, shapes, self.frame)
+        return publish(self.axes, shapes, self.frame, self._pair_terms(wish, directions, caution))
+
+    def _pair_terms(self, wish: Interactions, directions: Mapping[str, bool], caution: float) -> tuple[Term, ...]:
+        """Return the terms of the pairs that are named, or stand out most."""
+        if not wish.wanted:
+            return ()
+        named = {frozenset(pair) for pair in wish.named}
+        fitted = []
+        for j, k in self.tables:
+            names = {self.axes[j].grid.attribute, self.axes[k].grid.attribute}
+            if (frozenset(names) in named) if named else not names & set(directions):
+                fitted.append(self._interaction(j, k, caution))
+        if not named:
+            fitted.sort(key=lambda found: -found.evidence)
+            if wish.number is None:
+                fitted = [found for found in fitted[:1] if found.evidence > CLEAR * self.base.n_records]
+            else:
+                fitted = fitted[: wish.number]
+        return terms_of_pairs(
+            [found.pair for found in fitted],
+            [found.counts for found in fitted],
+            [found.scores for found in fitted],
+            [found.errors for found in fitted],
+            self.frame,
+        )
+
+    def _interaction(self, j: int, k: int, caution: float) -> _Interaction:
+        """Return what the table of a pair says beyond what both attributes add by themselves."""
+        table = self.tables[j, k]
+        pair = Pair.of(self.axes, j, k, max(self.axes[j].n_bins, self.axes[k].n_bins))
+        counts = np.maximum(table[..., 0], max(math.sqrt(self.variance), 1.0))
+        shares = None if self.frame.target.classes is None else _shares(self.base)
+        scores, errors, evidence = [], [], 0.0
+        for c in range(len(self.base.start)):
+            sums, curved = _beyond_both(table[..., 1 + c], counts, None if shares is None else float(shares[c]))
+            noise, weight = float(self.target_variances[c]), float(self.base.weights[c])
+            # Of classes the curvature differs from cell to cell.
+            smoother = Smoother(
+                cells_of_pair(pair, curved.reshape(-1) / weight),
+                weight=weight,
+                noise=noise,
+                final=caution * noise,
+                spread=float(self.base.spreads[c]),
+            )
+            score = smoother.scores(sums.reshape(-1), 1.0)
+            scores.append(score - np.outer(*pair.shares).reshape(-1) @ score)
+            errors.append(smoother.deviations() * math.sqrt(noise))
+            evidence += smoother.evidence(sums.reshape(-1), 1.0)
+        return _Interaction(
+            pair=pair,
+            counts=table[..., 0].reshape(-1),
+            scores=np.stack(scores, axis=1),
+            errors=np.stack(errors, axis=1),
+            evidence=evidence,
+        )
 
     def _fitted(self, caution: float, directions: Mapping[str, bool]) -> Shapes:
         outputs = len(self.base.start)
@@ -95,7 +169,7 @@ class Marginals:
         smoothers = [
             [
                 Smoother(
-                    axis,
+                    cells_of(axis),
                     weight=1.0,
                     noise=float(noises[k, c]),
                     final=caution * float(noises[k, c]),
@@ -184,6 +258,38 @@ class Marginals:
             errors=tuple(error * factor for error in errors),
             intercept=self.base.start - middle,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class _Interaction:
+    """What a pair's table says: scores and their errors, and how much likelier the table is with them."""
+
+    pair: Pair
+    counts: Array
+    scores: Array
+    errors: Array
+    evidence: float
+
+
+def _beyond_both(sums: Array, counts: Array, share: float | None) -> tuple[Array, Array]:
+    """Return the sums of a table less what scores of both attributes explain of them, and the curvature of its cells.
+
+    Scores of both attributes add up to a number, or to the log-odds of a class of the given share.
+    """
+    rows, columns = np.zeros((len(counts), 1)), np.zeros((1, counts.shape[1]))
+    left, curved = sums, counts
+    for half in range(2 * BACKFITS):
+        if half % 2:
+            columns = columns + left.sum(axis=0, keepdims=True) / curved.sum(axis=0, keepdims=True)
+        else:
+            rows = rows + left.sum(axis=1, keepdims=True) / curved.sum(axis=1, keepdims=True)
+        added = np.clip(rows + columns, -FARTHEST, FARTHEST)
+        if share is None:
+            left = sums - counts * added
+            continue
+        chance = 1.0 / (1.0 + (1.0 - share) / share * np.exp(-added))
+        left, curved = sums - counts * (chance - share), counts * np.maximum(chance * (1.0 - chance), LEAST_CURVED)
+    return np.asarray(left), np.asarray(curved)
 
 
 @compiled

@@ -55,7 +55,10 @@ def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, b
             f"monotone must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
         )
     if monotone and target.n_outputs > 1:
-        raise InvalidParameterError("monotone terms need a number or two classes as target. Leave monotone out.")
+        raise InvalidParameterError(
+            "monotone terms need a number or two classes as target: scores of several classes mean something only in "
+            "relation to each other. Leave monotone out."
+        )
     for name, direction in monotone.items():
         if name not in domain or not isinstance(domain[name], Integer | Real):
             raise InvalidParameterError(f"monotone names {name!r}, which is not a number of the domain.")
@@ -96,7 +99,7 @@ class Frame:
     source: str
 
 
-def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame) -> AdditiveModel:
+def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[Term] = ()) -> AdditiveModel:
     """Return the model, in units of the target.
 
     Parameters
@@ -107,6 +110,8 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame) -> AdditiveModel
         Scores of each term, their standard deviations, and the intercept.
     frame : Frame
         What is published beside them.
+    pairs : sequence of Term
+        Terms of two attributes, which follow those of one.
     """
     target = frame.target
     factor, offset = target.scale
@@ -124,7 +129,7 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame) -> AdditiveModel
         )
     return AdditiveModel(
         attributes=frame.domain.names,
-        terms=tuple(terms),
+        terms=(*terms, *pairs),
         intercept=tuple((shapes.intercept * factor + offset).tolist()),
         link=target.link,
         classes=target.classes,

@@ -1,11 +1,11 @@
-"""Public rules for the choices of a penalised fit: rounds, rate, clip, penalty and shares of the budget."""
+"""Public rules for the choices of a penalised fit: rounds, rate, clip, penalty, shares of the budget, and pairs."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-__all__ = ["Choices", "choices"]
+__all__ = ["COUNT_SHARE", "SELECT_SHARE", "Choices", "choices", "most_pairs", "pair_bins", "strength"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,8 @@ class Choices:
         Variance of the noise that the penalty is set for, relative to that of all rounds together.
     bin_share : float
         Share of the squared mu for the bins.
+    early : float
+        Share of the rounds' squared mu for the first half of them, whose scores are not published.
     """
 
     rounds: int
@@ -31,16 +33,46 @@ class Choices:
     clip: float
     caution: float = 1.5
     bin_share: float = 0.2
+    early: float = 0.5
 
 
 FAINT = 300.0
-"""Below so many records times mu over the root of the terms, the noise is strong and fewer rounds are better."""
+"""Below this strength the noise is strong and fewer rounds are better."""
+
+STRONG = 2500.0
+"""Above it more rounds are better: what they have not yet told apart weighs more than noise."""
+
+AMPLE = 250_000.0
+"""Records above which more rounds take more time than they are worth."""
+
+EARLY = 0.15
+"""Share for the first half of the rounds on numbers."""
+
+EARLY_CLASSES = 0.3
+"""The same on classes, where there are pairs."""
+
+SELECT_SHARE = 0.1
+"""Share of the rounds' squared mu for the choice of pairs."""
+
+COUNT_SHARE = 0.02
+"""Share of the rounds' squared mu for the joint counts of pairs."""
 
 
-def choices(*, classes: bool, n_terms: int, n_records: float, mu: float) -> Choices:
+def strength(*, n_terms: int, n_records: float, mu: float) -> float:
+    """Return the number of records times mu over the root of the number of attributes.
+
+    Examples
+    --------
+    >>> strength(n_terms=16, n_records=10_000, mu=0.2)
+    500.0
+    """
+    return n_records * mu / math.sqrt(max(n_terms, 1))
+
+
+def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: bool = False) -> Choices:
     """Return the choices for a kind of target, a number of attributes, of records, and a budget.
 
-    They were found on three data sets and confirmed on three others; ``docs/papers/dp-ebm.md`` has the figures.
+    ``docs/papers/dp-ebm.md`` tells on which data they were set, and has the figures.
 
     Guarantee
     ---------
@@ -56,13 +88,39 @@ def choices(*, classes: bool, n_terms: int, n_records: float, mu: float) -> Choi
         Released number of records.
     mu : float
         Budget.
+    pairs : bool, default=False
+        Whether there may be pairs.
 
     Examples
     --------
-    >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.24)]
-    [12, 20]
+    >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.24, 0.8)]
+    [12, 20, 40]
     """
-    faint = n_records * mu / math.sqrt(max(n_terms, 1)) < FAINT
+    found = strength(n_terms=n_terms, n_records=n_records, mu=mu)
+    at = 0 if found < FAINT else 2 if found > STRONG and n_records <= AMPLE else 1
     if classes:
-        return Choices(rounds=12, rate=0.15, clip=0.65) if faint else Choices(rounds=20, rate=0.2, clip=0.65)
-    return Choices(rounds=24 if faint else 40, rate=0.4, clip=0.85)
+        rate = 0.15 if found < FAINT else 0.2
+        return Choices(rounds=(12, 20, 40)[at], rate=rate, clip=0.65, early=EARLY_CLASSES if pairs else 0.5)
+    return Choices(rounds=(36, 60, 90)[at], rate=0.4, clip=0.85, early=EARLY)
+
+
+def pair_bins(found: float) -> int:
+    """Return how many bins each attribute of a pair has at most, for a strength.
+
+    Examples
+    --------
+    >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
+    [4, 9, 15, 20]
+    """
+    return int(min(max(round(1.4 * max(found, 0.0) ** (1 / 3)), 4), 20))
+
+
+def most_pairs(found: float) -> int:
+    """Return how many pairs the rule takes at most, for a strength.
+
+    Examples
+    --------
+    >>> [most_pairs(found) for found in (300, 1300, 10_000)]
+    [1, 1, 4]
+    """
+    return int(min(max(found // 1500, 1), 4))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.lapack import dposv
 
+from glassine.counting.compiling import compiled
 from glassine.learners.binning import Axis
 
-__all__ = ["Smoother"]
+__all__ = ["Cells", "Smoother", "cells_of", "random_walk"]
 
 ROUGHNESS = (0.01, 0.1, 0.5, 0.95)
 """Shares of the prior variance of neighbouring bins that are their own; the rest varies smoothly along a number."""
@@ -23,11 +26,42 @@ LEAST_SIGNAL = 0.4
 Array = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """What the fit knows of a term: its bins, or the cells of its two attributes.
+
+    Attributes
+    ----------
+    counts : ndarray, shape (cells,)
+        Released number of records in each cell, at least 1.
+    covariances : tuple of ndarray or None
+        Prior covariances of unit mean variance that are compared; None stands for independent scores.
+    """
+
+    counts: Array
+    covariances: tuple[Array | None, ...]
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins or cells."""
+        return len(self.counts)
+
+
+def cells_of(axis: Axis) -> Cells:
+    """Return what the fit knows of the term of one attribute."""
+    counts: Array = np.maximum(axis.counts, 1.0)
+    return Cells(counts=counts, covariances=tuple(_covariances(axis, counts)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prior:
-    """A prior covariance of the scores, and its eigenvectors in units of the noise; None for independent scores."""
+    """A prior covariance of the scores and of the sums; None for independent scores.
+
+    The eigenvalues and -vectors are those of the covariance of the sums in units of their noise.
+    """
 
     covariance: Array | None
+    curved: Array | None
     values: Array
     vectors: Array | None
 
@@ -44,8 +78,8 @@ class Smoother:
 
     Parameters
     ----------
-    axis : Axis
-        The bins.
+    cells : Cells
+        The bins or cells.
     weight : float
         Curvature of the loss for one record.
     noise : float
@@ -56,42 +90,65 @@ class Smoother:
         Variance of one record's residual, which its own scatter adds to the sums.
     """
 
-    def __init__(self, axis: Axis, *, weight: float, noise: float, final: float, spread: float) -> None:
-        counts: Array = np.maximum(axis.counts, 1.0)
+    def __init__(self, cells: Cells, *, weight: float, noise: float, final: float, spread: float) -> None:
+        counts = cells.counts
         self.counts = counts
         self.curvature = weight * counts
         self.final = final + spread * counts
         self._whitening = 1.0 / np.sqrt(noise + spread * counts)
-        self._priors = [self._prior(covariance) for covariance in _covariances(axis, counts)]
+        self._priors = [self._prior(covariance) for covariance in cells.covariances]
         self._chosen = (float(SCALES[0]), self._priors[0], 1.0)
-        self._known: Array | None = None
+        self._values = np.stack([prior.values for prior in self._priors])
+        bases = [prior.vectors.T for prior in self._priors if prior.vectors is not None]
+        self._bases = np.concatenate(bases) if bases else None
 
     def _prior(self, covariance: Array | None) -> _Prior:
-        factor = self._whitening * self.curvature
         if covariance is None:
-            return _Prior(None, factor**2, None)
-        values, vectors = np.linalg.eigh(factor[:, None] * covariance * factor)
-        return _Prior(covariance, np.maximum(values, 0.0), vectors)
+            return _Prior(None, None, (self._whitening * self.curvature) ** 2, None)
+        curved = self.curvature[:, None] * covariance * self.curvature
+        values, vectors = np.linalg.eigh(self._whitening[:, None] * curved * self._whitening)
+        return _Prior(covariance, curved, np.maximum(values, 0.0), vectors)
+
+    def follow(self, before: Smoother) -> None:
+        """Start from the prior that another smoother of the same cells has chosen."""
+        scale, prior, slope = before._chosen
+        at = next(i for i, other in enumerate(before._priors) if other is prior)
+        self._chosen = (scale, self._priors[at], slope)
 
     def scores(self, sums: Array, slope: float) -> Array:
-        """Return the scores for sums ``slope * curvature * score + noise``, centred by the counts; keeps the gain."""
+        """Return the scores for sums ``slope * curvature * score + noise``, centred by the counts; keeps the prior."""
         scale, prior = self._choose(sums, slope)
-        chosen = (scale, prior, slope)
-        if self._known is None or chosen != self._chosen:
-            self._known = self._gain(scale, prior, slope)
-        self._chosen, gain = chosen, self._known
-        found = gain * sums if gain.ndim == 1 else gain @ sums
+        self._chosen = (scale, prior, slope)
+        if prior.curved is None or prior.covariance is None:
+            found = self._gain(scale, prior, slope) * sums
+        else:
+            _, solved, failed = dposv(self._inner(scale, prior.curved, slope), sums)
+            if failed:
+                raise np.linalg.LinAlgError("the covariance of the sums is not positive definite")
+            found = scale * slope * (prior.covariance @ (self.curvature * solved))
         return np.asarray(found - self.counts @ found / self.counts.sum())
+
+    def evidence(self, sums: Array, slope: float) -> float:
+        """Return how much larger twice the log-likelihood of the sums is under the best prior than without a score."""
+        white = self._whitening * sums
+        scale, prior = self._choose(sums, slope)
+        squares = (white if prior.vectors is None else prior.vectors.T @ white) ** 2
+        spread = slope**2 * scale * prior.values + 1.0
+        return float((squares - np.log(spread) - squares / spread).sum())
+
+    def _inner(self, scale: float, curved: Array, slope: float) -> Array:
+        """Return the covariance of the sums."""
+        inner = (scale * slope**2) * curved
+        inner.reshape(-1)[:: len(inner) + 1] += self.final
+        return np.asarray(inner)
 
     def _gain(self, scale: float, prior: _Prior, slope: float) -> Array:
         """Return what the sums are multiplied by: a number for each bin, or a matrix."""
         curvature = slope * self.curvature
-        if prior.covariance is None:
+        if prior.curved is None or prior.covariance is None:
             return np.asarray(scale * curvature / (scale * curvature**2 + self.final))
-        covariance = scale * prior.covariance
-        inner = curvature[:, None] * covariance * curvature
-        inner[np.diag_indices(len(inner))] += self.final
-        return np.asarray(np.linalg.solve(inner, curvature[:, None] * covariance).T)
+        right = scale * curvature[:, None] * prior.covariance
+        return np.asarray(np.linalg.solve(self._inner(scale, prior.curved, slope), right).T)
 
     def deviations(self) -> Array:
         """Return the standard deviation of each score for sums with noise of variance 1, the prior held fixed.
@@ -108,16 +165,31 @@ class Smoother:
         return np.asarray(np.sqrt(((gain - shares @ gain) ** 2).sum(axis=1)))
 
     def _choose(self, sums: Array, slope: float) -> tuple[float, _Prior]:
-        best = (np.inf, 0, self._priors[0])
         white = self._whitening * sums
-        for prior in self._priors:
-            squares = (white if prior.vectors is None else prior.vectors.T @ white) ** 2
-            spread = (slope**2 * SCALES)[:, None] * prior.values + 1.0
-            misfit = (np.log(spread) + squares / spread).sum(axis=1)
-            at = int(misfit.argmin())
-            if misfit[at] < best[0]:
-                best = (float(misfit[at]), at, prior)
-        return float(SCALES[best[1]]), best[2]
+        squares = (white if self._bases is None else self._bases @ white) ** 2
+        at, scale = _likeliest(self._values, squares.reshape(self._values.shape), slope**2 * SCALES)
+        return float(SCALES[scale]), self._priors[at]
+
+
+@compiled
+def _likeliest(values: Any, squares: Any, scales: Any) -> tuple[int, int]:
+    """Return the prior and the scale for which the squares, of variance ``scale * value + 1``, are the likeliest."""
+    least, prior, chosen = np.inf, 0, 0
+    for i in range(len(values)):
+        for j in range(len(scales)):
+            misfit, product = 0.0, 1.0
+            for k in range(values.shape[1]):
+                spread = scales[j] * values[i, k] + 1.0
+                misfit += squares[i, k] / spread
+                product *= spread
+                # A logarithm takes longer than many products.
+                if product > 1e100:
+                    misfit += np.log(product)
+                    product = 1.0
+            misfit += np.log(product)
+            if misfit < least:
+                least, prior, chosen = misfit, i, j
+    return prior, chosen
 
 
 def _covariances(axis: Axis, counts: Array) -> list[Array | None]:
@@ -125,13 +197,19 @@ def _covariances(axis: Axis, counts: Array) -> list[Array | None]:
 
     None stands for independent scores.
     """
-    size, ordered = len(counts), axis.n_ordered
+    ordered = axis.n_ordered
     if not axis.ordered or ordered < 3:
         return [None]
+    smooth = random_walk(counts, ordered)
+    return [share * np.eye(len(counts)) + (1 - share) * smooth for share in ROUGHNESS]
+
+
+def random_walk(counts: Array, ordered: int) -> Array:
+    """Return the covariance of a centred random walk along the first bins, of unit mean variance; others are apart."""
     steps = np.arange(ordered)
     shares = counts[:ordered] / counts[:ordered].sum()
     centring = np.eye(ordered) - np.outer(np.ones(ordered), shares)
     walk = centring @ np.minimum.outer(steps, steps) @ centring.T
-    smooth = np.eye(size)
+    smooth = np.eye(len(counts))
     smooth[:ordered, :ordered] = walk * (ordered / np.trace(walk))
-    return [share * np.eye(size) + (1 - share) * smooth for share in ROUGHNESS]
+    return smooth

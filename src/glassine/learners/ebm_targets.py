@@ -111,7 +111,7 @@ def take_in_classes(
     estimator: Any, X: Any, y: Any, *, domain: Domain | None, classes: Sequence[Scalar] | None
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = reading.take_in(estimator, X, y, domain=domain, classes=classes, warn=True)
+    intake = reading.take_in(estimator, X, y, domain=domain, classes=classes, warn=True, apart=True)
     columns, labels = intake.columns, intake.labels
     if intake.multiplicities is not None:
         rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
@@ -176,7 +176,7 @@ def take_in_numbers(
     _warn(caveats)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
-    columns = records if isinstance(records, Columns) else conform(records, domain)
+    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True)
     target = Target(values=np.clip(values, -1.0, 1.0), classes=None, bounds=found, name=name)
     return Training(columns=columns, target=target, domain=domain, caveats=tuple(caveats))
 

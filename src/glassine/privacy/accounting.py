@@ -87,8 +87,9 @@ class Cost:
 
 
 def _pure(value: float, *, bounded_range: bool = False, delta: float = 0.0) -> Cost:
-    rho = value**2 / 8 if bounded_range else value**2 / 2
-    return Cost(pure=value, rho=rho, mu_squared=mu_from_pure(value) ** 2, delta=delta)
+    # Products of huge numbers are infinite, where powers of them raise an error.
+    square, mu = value * value, mu_from_pure(value)
+    return Cost(pure=value, rho=square / (8 if bounded_range else 2), mu_squared=mu * mu, delta=delta)
 
 
 def _selection(event: Selection | NoisyMax) -> Cost:
@@ -101,7 +102,8 @@ def _laplace(event: LaplaceNoise | DiscreteLaplaceNoise) -> Cost:
 
 
 def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
-    square = (event.l2_sensitivity / event.sigma) ** 2
+    ratio = event.l2_sensitivity / event.sigma
+    square = ratio * ratio
     if square == 0:
         return Cost(pure=0.0, rho=0.0, mu_squared=0.0)
     if isinstance(event, GaussianNoise):

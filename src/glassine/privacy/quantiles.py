@@ -28,6 +28,7 @@ __all__ = [
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Thresholds: TypeAlias = tuple[float, ...]
+Times: TypeAlias = npt.NDArray[np.int64] | None
 
 
 def private_quantiles(
@@ -38,6 +39,7 @@ def private_quantiles(
     randomness: Randomness,
     *,
     name: str = "quantiles",
+    multiplicities: npt.NDArray[np.integer] | None = None,
 ) -> tuple[Thresholds, tuple[Event, ...]]:
     """Choose cut points that split one numeric column into parts of about equal size.
 
@@ -66,6 +68,8 @@ def private_quantiles(
         The stream to draw from.
     name : str, default="quantiles"
         What is released, for the events.
+    multiplicities : ndarray of int, shape (n,), optional
+        How many records have each value, at least 0; 1 by default.
 
     Returns
     -------
@@ -92,8 +96,8 @@ def private_quantiles(
     >>> private_quantiles(column, range(10), 3, 10, Randomness.of(0))[0]
     (2.0, 4.0, 6.0)
     """
-    column, cuts, part = _prepared(values, candidates, number, epsilon)
-    thresholds = _selected(column, cuts, number, part, randomness)
+    column, times, cuts, part = _prepared(values, candidates, number, epsilon, multiplicities)
+    thresholds = _selected(column, times, cuts, number, part, randomness)
     return thresholds, quantile_events(len(cuts), number, epsilon, name=name)
 
 
@@ -103,6 +107,8 @@ def private_quantiles_of_attributes(
     number: int,
     epsilon: Number,
     randomness: Randomness,
+    *,
+    multiplicities: Mapping[str, npt.NDArray[np.integer]] | None = None,
 ) -> tuple[dict[str, Thresholds], tuple[Event, ...]]:
     """Choose cut points of several attributes, each with an equal part of epsilon.
 
@@ -111,7 +117,8 @@ def private_quantiles_of_attributes(
     epsilon-differentially private under add-or-remove-one, by composition over the attributes. Only
     attributes that have more candidates than quantiles take a part.
 
-    Parameters, errors and edge cases are those of :func:`private_quantiles`; both mappings have the same keys.
+    Parameters, errors and edge cases are those of :func:`private_quantiles`; both mappings have the same keys, and
+    ``multiplicities`` some of them.
 
     Returns
     -------
@@ -141,6 +148,7 @@ def private_quantiles_of_attributes(
             total / max(1, spending),
             randomness,
             name=f"quantiles of {attribute}",
+            multiplicities=(multiplicities or {}).get(attribute),
         )
         events += spent
     return thresholds, tuple(events)
@@ -165,7 +173,11 @@ def quantile_events(n_candidates: int, number: int, epsilon: Number, *, name: st
 
 
 def quantile_log_weights(
-    values: npt.ArrayLike, candidates: npt.ArrayLike, quantile: Fraction, epsilon: Fraction
+    values: npt.ArrayLike,
+    candidates: npt.ArrayLike,
+    quantile: Fraction,
+    epsilon: Fraction,
+    multiplicities: npt.NDArray[np.int64] | None = None,
 ) -> tuple[list[int], int]:
     """Return the log-weights of the selection of one quantile, as integers over one denominator.
 
@@ -182,12 +194,16 @@ def quantile_log_weights(
         Strictly between 0 and 1.
     epsilon : Fraction
         Positive.
+    multiplicities : ndarray of int64, shape (n,), optional
+        How many records have each value; 1 by default.
     """
     rate = epsilon / (2 * quantile_score(quantile))
     column = np.asarray(values, dtype=np.float64)
-    left = np.searchsorted(column, np.asarray(candidates, dtype=np.float64), side="right").tolist()
+    places = np.searchsorted(column, np.asarray(candidates, dtype=np.float64), side="right")
+    ends = None if multiplicities is None else np.concatenate(([0], np.cumsum(multiplicities, dtype=np.int64)))
+    left = places.tolist() if ends is None else ends[places].tolist()
     # (1 - q) left - q right = left - q n.
-    target = quantile.numerator * column.size
+    target = quantile.numerator * (column.size if ends is None else int(ends[-1]))
     numerators = [-abs(quantile.denominator * count - target) * rate.numerator for count in left]
     return numerators, quantile.denominator * rate.denominator
 
@@ -203,23 +219,35 @@ def quantile_distribution(
     >>> round(shares[(1.0,)] / shares[(2.0,)], 4)
     2.7183
     """
-    return _distribution(*_prepared(values, candidates, number, epsilon), number)
+    column, _, cuts, part = _prepared(values, candidates, number, epsilon)
+    return _distribution(column, cuts, part, number)
 
 
 def _prepared(
-    values: npt.ArrayLike, candidates: Sequence[float], number: int, epsilon: Number
-) -> tuple[FloatArray, FloatArray, Fraction]:
-    """Return the sorted column, the candidates, and epsilon of one level."""
+    values: npt.ArrayLike,
+    candidates: Sequence[float],
+    number: int,
+    epsilon: Number,
+    multiplicities: npt.NDArray[np.integer] | None = None,
+) -> tuple[FloatArray, Times, FloatArray, Fraction]:
+    """Return the sorted column and its multiplicities, the candidates, and epsilon of one level."""
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iufb"):
         raise InvalidDataError(f"values must be one column of numbers, got {column.dtype} of shape {column.shape}.")
-    column = np.sort(column.astype(np.float64))
+    times: Times = None
+    if multiplicities is None:
+        column = np.sort(column.astype(np.float64))
+    else:
+        if np.shape(multiplicities) != column.shape or (multiplicities < 0).any():
+            raise InvalidDataError("multiplicities must hold one whole number of at least 0 per value.")
+        order = np.argsort(column, kind="stable")
+        column, times = column[order].astype(np.float64), multiplicities[order].astype(np.int64)
     if not np.isfinite(column).all():
         raise InvalidDataError("values must be finite, got one that is not. Clip them to the domain first.")
     cuts = np.array([float(decimal(cut, "a candidate")) for cut in candidates], dtype=np.float64)
     if any(a >= b for a, b in pairwise(cuts.tolist())):
         raise InvalidMechanismError("candidates must increase strictly. Sort them and drop repeats.")
-    return column, cuts, _part(number, epsilon)
+    return column, times, cuts, _part(number, epsilon)
 
 
 def _part(number: int, epsilon: Number) -> Fraction:
@@ -244,23 +272,28 @@ def _selection(quantile: Fraction, part: Fraction, name: str) -> Selection:
     )
 
 
-def _choices(column: FloatArray, cuts: FloatArray, number: int, part: Fraction) -> tuple[int, list[int], int]:
+def _choices(
+    column: FloatArray, cuts: FloatArray, number: int, part: Fraction, times: Times = None
+) -> tuple[int, list[int], int]:
     """Return the first candidate that leaves enough on its left, and the log-weights of those that do on both sides."""
     middle = _middle(number)
     first, last = middle - 1, cuts.size - (number - middle)
-    weights, denominator = quantile_log_weights(column, cuts[first:last], Fraction(middle, number + 1), part)
+    weights, denominator = quantile_log_weights(column, cuts[first:last], Fraction(middle, number + 1), part, times)
     return first, weights, denominator
 
 
-def _selected(column: FloatArray, cuts: FloatArray, number: int, part: Fraction, randomness: Randomness) -> Thresholds:
+def _selected(
+    column: FloatArray, times: Times, cuts: FloatArray, number: int, part: Fraction, randomness: Randomness
+) -> Thresholds:
     if number == 0 or cuts.size <= number:
         return tuple(cuts.tolist()) if number else ()
-    first, weights, denominator = _choices(column, cuts, number, part)
+    first, weights, denominator = _choices(column, cuts, number, part, times)
     at = first + draw_scaled(weights, denominator, randomness)
     below = int(np.searchsorted(column, cuts[at], side="right"))
     middle = _middle(number)
-    left = _selected(column[:below], cuts[:at], middle - 1, part, randomness)
-    right = _selected(column[below:], cuts[at + 1 :], number - middle, part, randomness)
+    sides = (times, times) if times is None else (times[:below], times[below:])
+    left = _selected(column[:below], sides[0], cuts[:at], middle - 1, part, randomness)
+    right = _selected(column[below:], sides[1], cuts[at + 1 :], number - middle, part, randomness)
     return (*left, float(cuts[at]), *right)
 
 

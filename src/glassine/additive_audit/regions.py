@@ -1,0 +1,238 @@
+"""What bins tell of a record's attributes, in bits: of one bin or cell, and of several attributes at once.
+
+A bin that holds a record says that the record's value is one of those in the bin: log2 of all values over these, as a
+leaf of a tree does for its region. Of several attributes a bin by itself says nothing, but published sizes do: if 90 of
+100 records have one bin of the first attribute and 80 one of the second, at least 70 have both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.bins import BinLeakage
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
+from glassine.models.bins import Bins
+
+__all__ = ["RegionBits", "bits_of_bins"]
+
+STEPS = 80
+"""Halvings of the price of a record in the search for the best bound."""
+
+SLACK = 1e-9
+"""Relative error that a sum of shares may have."""
+
+GRAIN = 1 / 32
+"""Bits to which the upper bound tells sides apart."""
+
+Array = npt.NDArray[np.float64]
+Measure: TypeAlias = int | Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionBits:
+    """Most bits that bins tell of the attributes of a record.
+
+    Attributes
+    ----------
+    least : float
+        What they tell for certain: some record is known to be in a region of so many bits. 0 if none is known, infinite
+        if it is where the domain allows none.
+    most : float or None
+        No record is known to be in a region of more bits. None where that is not known.
+
+    Examples
+    --------
+    >>> RegionBits(least=3.0, most=4.0).most
+    4.0
+    """
+
+    least: float
+    most: float | None
+
+
+def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> RegionBits:
+    """Return how many bits the bins of an additive model tell of the attributes of a training record.
+
+    A region is a product of sets of values, one for each attribute. A record is known to be in it if it is one bin or
+    cell that holds somebody, or if published sizes leave no other way: fewer records than there are lie outside one of
+    its sides. Groups of the domain are not taken into account, which can only overstate the bits.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    domain : Domain
+        The public domain, with every attribute that terms read.
+    found : BinLeakage
+        What the bins hold, by :func:`glassine.attacks.bins.leak_bins`.
+
+    Examples
+    --------
+    Nine in ten people are younger than 50 and nine in ten are clerks: at least eight in ten are both.
+
+    >>> from glassine.attacks.bins import leak_bins
+    >>> domain = Domain({"age": Integer(0, 99), "job": Category(("clerk", "cook"))})
+    >>> age = Term(bins=(NumericBins("age", (49.5,)),), scores=[0.1, 0.2, 0], weights=[90, 10, 0])
+    >>> job = Term(bins=(CategoryBins("job", (("clerk",), ("cook",))),), scores=[0.1, 0.2, 0], weights=[90, 10, 0])
+    >>> model = AdditiveModel(attributes=("age", "job"), terms=(age, job), intercept=(0,), link="identity")
+    >>> told = bits_of_bins(model, domain, leak_bins(model, domain))
+    >>> told.least, told.most < 2.1
+    (2.0, True)
+    """
+    least, most = 0.0, 0.0
+    groups: list[_Sides] = []
+    sized = Counter[str]()
+    for term, entry in zip(model.terms, found.terms, strict=True):
+        told = _bits(term, domain)
+        # A cell that nobody can be in tells nothing, unless somebody is said to be in it.
+        held = np.isfinite(told) if entry.sizes is None else np.array(entry.sizes) > 0
+        if not np.isfinite(told[held]).all():
+            return RegionBits(least=math.inf, most=None)
+        if held.any():
+            most = max(most, float(told[held].max()))
+            least = least if entry.sizes is None else max(least, float(told[held].max()))
+        if entry.origin == "published" and entry.sizes is not None:
+            groups.append(_Sides.of(told, np.array(entry.sizes)))
+            sized.update(term.attributes)
+    # Sizes with noise, and two sizings of one attribute, tell more than is computed here.
+    loose = any(
+        term.weights is not None and entry.origin != "published"
+        for term, entry in zip(model.terms, found.terms, strict=True)
+    )
+    if max(sized.values(), default=0) > 1:
+        return RegionBits(least=least, most=None)
+    joint = _together(groups)
+    known = None if loose or joint.most is None else max(most, joint.most)
+    return RegionBits(least=max(least, joint.least), most=known)
+
+
+def _bits(term: Term, domain: Domain) -> Array:
+    """Return the bits that each bin or cell of a term tells, row by row; infinite where no record can be."""
+    told = np.zeros(1)
+    for bins in term.bins:
+        sizes = _sizes(bins, domain[bins.attribute])
+        total = sum(sizes, start=Fraction(0))
+        each = [math.log2(total / size) if size else math.inf for size in sizes]
+        told = np.add.outer(told, each).reshape(-1)
+    return told
+
+
+def _sizes(bins: Bins, attribute: Attribute) -> list[Measure]:
+    """Return how many of the possible values are in each bin; of a continuum, their length."""
+    out: list[Measure] = [0] * bins.n_bins
+    if isinstance(bins, NumericBins) and isinstance(attribute, Integer | Real):
+        # What is below an open cut is what is at most the number next to it.
+        inner = [float(np.nextafter(cut, -math.inf)) if bins.closed == "left" else cut for cut in bins.cuts]
+        edges = [-math.inf, *inner, math.inf]
+        out[:-1] = [attribute.measure(low, high) for low, high in pairwise(edges)]
+        continuum = isinstance(attribute, Real) and attribute.resolution is None
+        gap: Measure = sum(out, start=Fraction(0)) if continuum else 1
+        out[-1] = gap if attribute.missing else 0
+        return out
+    if isinstance(attribute, Category | Binary):
+        values = attribute.values if isinstance(attribute, Category) else (0, 1)
+        if isinstance(bins, NumericBins):
+            numbers = [math.nan if isinstance(value, str) else float(value) for value in values]
+            where, gap_bin = bins.index(np.array(numbers)).tolist(), bins.n_bins - 1
+        else:
+            where, gap_bin = bins.find(values).tolist(), bins.missing
+        for at in [*where, *([gap_bin] if attribute.missing else [])]:
+            out[at] += 1
+        return out
+    if isinstance(bins, CategoryBins):
+        for i, group in enumerate(bins.groups):
+            out[i] = sum(_one(attribute, value) for value in group if value is not None)
+        out[-1] = attribute.measure(-math.inf, math.inf) - sum(out, start=Fraction(0))
+        out[bins.missing] += 1 if attribute.missing else 0
+    return out
+
+
+def _one(attribute: Integer | Real, value: object) -> Measure:
+    """Return the measure of one value of a number: 1 if it is possible, 0 in a continuum."""
+    if isinstance(value, str) or not isinstance(value, int | float):
+        return 0
+    continuum = isinstance(attribute, Real) and attribute.resolution is None
+    return 0 if continuum else attribute.measure(float(np.nextafter(value, -math.inf)), value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """Sides that a region may have in one attribute or pair: how many records are outside, and the bits it tells.
+
+    Attributes
+    ----------
+    total : float
+        Records in all.
+    real : ndarray, shape (sides, 2)
+        Some sides, among them each bin by itself: records outside, and bits.
+    bound : ndarray, shape (sides, 2)
+        For every side one that has no more records outside and tells no fewer bits.
+    """
+
+    total: float
+    real: Array
+    bound: Array
+
+    @classmethod
+    def of(cls, told: Array, sizes: npt.NDArray[np.int64]) -> _Sides:
+        """Return the sides of a term, from the bits and the sizes of its bins."""
+        total = float(sizes.sum())
+        held = sizes > 0
+        share, inside = np.exp2(-told[held]), sizes[held].astype(np.float64)
+        order = np.argsort(-inside / np.maximum(share, 1e-300), kind="stable")
+        share, inside = share[order], inside[order]
+        densest = np.column_stack([total - np.cumsum(inside), -np.log2(np.minimum(np.cumsum(share), 1.0))])
+        alone = np.column_stack([total - inside, -np.log2(share)])
+        least = max(0.0, float(-np.log2(share.max())))
+        levels = np.arange(least, float(-np.log2(share.min())) + GRAIN, GRAIN)
+        whole = np.arange(0.0, least, GRAIN)
+        bits = np.concatenate([whole, levels])
+        rooms = 2.0**-bits * (1 + SLACK)
+        inner = [_most_inside(share, inside, room) for room in rooms.tolist()]
+        bound = np.column_stack([total - np.array(inner), bits + GRAIN])
+        return cls(total=total, real=np.vstack([densest, alone, [[0.0, 0.0]]]), bound=np.vstack([bound, [[0.0, 0.0]]]))
+
+
+def _most_inside(share: Array, inside: Array, room: float) -> float:
+    """Return a bound on the records in bins, the densest first, that together take up no more than a share."""
+    fits = share <= room
+    room_left = np.clip((room - np.cumsum(share[fits]) + share[fits]) / share[fits], 0.0, 1.0)
+    return float(inside[fits] @ room_left)
+
+
+def _together(groups: Sequence[_Sides]) -> RegionBits:
+    """Return the most bits of a region outside whose sides there are, added up, fewer records than in all.
+
+    For any price of a record outside, what the best sides tell less what they cost bounds the optimum from above; where
+    real sides are affordable, they are a region.
+    """
+    if not groups:
+        return RegionBits(least=0.0, most=0.0)
+    budget = groups[0].total - 1
+    if budget < 0 or any(group.total != groups[0].total for group in groups):
+        return RegionBits(least=0.0, most=None)
+    least, most = 0.0, math.inf
+    for name in ("real", "bound"):
+        low, high = 0.0, 64.0
+        for _ in range(STEPS):
+            price = (low + high) / 2
+            sides = [getattr(group, name) for group in groups]
+            chosen = np.array([side[int(np.argmax(side[:, 1] - price * side[:, 0]))] for side in sides])
+            cost, told = float(chosen[:, 0].sum()), float(chosen[:, 1].sum())
+            if name == "bound":
+                most = min(most, price * budget + told - price * cost)
+            elif cost <= budget:
+                least = max(least, told)
+            low, high = (low, price) if cost <= budget else (price, high)
+    return RegionBits(least=least, most=max(least, most))
