@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+    from glassine.attacks.disclosure import Adversary, CountNoise, Disclosure, infer_sensitive
     from glassine.attacks.outcome import Failed, Measured, NotApplicable
     from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
     from glassine.auditing import audit
@@ -72,6 +72,7 @@ _HOME = {
     "CategoryBins": "glassine.models.bins",
     "Certificate": "glassine.privacy.certificate",
     "Combinations": "glassine.domain",
+    "CountNoise": "glassine.attacks.disclosure",
     "CountTable": "glassine.counting",
     "DecisionTree": "glassine.models",
     "Disclosure": "glassine.attacks.disclosure",
@@ -145,6 +146,7 @@ __all__ = [
     "CategoryBins",
     "Certificate",
     "Combinations",
+    "CountNoise",
     "CountTable",
     "DecisionTree",
     "Disclosure",

@@ -248,7 +248,8 @@ def _lone_groups(model: AdditiveModel, name: str, sizes: dict[str, tuple[int, ..
     for term in model.terms:
         held, bins = sizes.get(term.name), term.bins[0]
         if held is not None and len(term.bins) == 1 and isinstance(bins, CategoryBins) and bins.attribute == name:
-            return sum(len(group) == 1 and size == 1 for group, size in zip(bins.groups, held, strict=False))
+            sized = zip(bins.groups, held, strict=False)
+            return sum(len(group) == 1 and group[0] is not None and size == 1 for group, size in sized)
     return None
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Branch, DecisionTree, Evidence, Failed, Measured, Node, NotApplicable, OneOf
+from glassine import Branch, DecisionTree, Evidence, Failed, GlassineError, Measured, Node, OneOf
 from glassine.attacks.disclosure import Adversary, Disclosure, enumeration, infer_sensitive
 from glassine.attacks.disclosure.enumeration import enumerate_worlds
 from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
@@ -180,15 +182,53 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         infer_posterior(example()[0], **options)
 
 
-def test_class_totals_without_counts_are_not_sampled() -> None:
-    frame, y, tree = categories(4, n=30)
-    totals = {c: y.count(c) for c in ("c0", "c1", "c2")}
-    disclosure = infer_sensitive(
-        tree, frame, adversary=Adversary("labels_only", internal_nodes=False, marginals=totals)
-    )
-    outcome = measure_posterior(disclosure)
-    assert isinstance(outcome, NotApplicable)
-    assert "class totals" in outcome.reason
+def with_totals(seed: int, leaves: Any) -> tuple[Disclosure, np.ndarray[Any, Any], int]:
+    """Return a reader of class totals without class counts, P(class | person) by definition, and its assignments."""
+    frame, y, tree = parity(seed, n=8, values=2, n_classes=3, split=4)
+    classes = ("c0", "c1", "c2")
+    totals = tuple(y.count(c) for c in classes)
+    disclosure = infer_sensitive(tree, frame, adversary=Adversary(leaves, marginals=totals, min_samples_leaf=1))
+    people = disclosure.people
+    nodes = np.array(people.leaf_nodes)[people.leaf[people.person]]
+    mean, n = np.zeros((8, 3)), 0
+    for codes in product(range(3), repeat=8):
+        if tuple(codes.count(c) for c in range(3)) != totals:
+            continue
+        agrees = True
+        for node in set(nodes.tolist()):
+            counts = np.bincount(np.array(codes)[nodes == node], minlength=3)
+            evidence = tree.nodes[node].evidence
+            own = counts[evidence.prediction]
+            agrees &= own == counts.max()
+            agrees &= leaves == "labels_only" or own == (evidence.counts or ())[evidence.prediction or 0]
+        if agrees and not broken(tree, frame, [classes[c] for c in codes], "gini", multiway=True):
+            n += 1
+            mean[np.arange(8), list(codes)] += 1
+    return disclosure, mean / n, n
+
+
+@pytest.mark.parametrize("leaves", ["error_rates", "labels_only"])
+def test_class_totals_without_counts_are_enumerated_by_their_definition(leaves: Any) -> None:
+    for seed in range(2):
+        disclosure, expected, n = with_totals(seed, leaves)
+        found = disclosure.posterior(method="enumeration")
+        assert found.probabilities == pytest.approx(expected, abs=1e-12)
+        assert found.log_assignments == pytest.approx(math.log(n))
+        sampled = disclosure.posterior(method="chain", draws=500)
+        assert np.abs(sampled.probabilities - expected).max() < 0.06 + 4 * sampled.standard_errors.max()
+    known = Adversary("labels_only", marginals=[0, 8, 0], min_samples_leaf=1)
+    frame, _, tree = parity(1, n=8, values=2, n_classes=3, split=4)
+    with pytest.raises(GlassineError):
+        infer_sensitive(tree, frame, adversary=known).posterior()
+
+
+def test_totals_that_no_whole_people_have_are_found_out() -> None:
+    disclosure, _, _ = with_totals(0, "labels_only")
+    assert disclosure.class_totals is not None
+    shifted = replace(disclosure, class_totals=np.array([8.0, 0.0, 0.0]))
+    for method in ("enumeration", "chain"):
+        with pytest.raises(NoWorldError, match="class totals"):
+            shifted.posterior(method=method)
 
 
 def test_the_value_names_itself() -> None:

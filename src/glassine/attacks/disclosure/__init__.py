@@ -3,11 +3,13 @@
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import ContradictionError, SearchError, infer_sensitive, measure_disclosure
+from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
 
 __all__ = [
     "Adversary",
     "ContradictionError",
+    "CountNoise",
     "Disclosure",
     "Posterior",
     "SearchError",

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
+from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidParameterError
 from glassine.learners.impurity import Criterion, check_criterion
@@ -13,18 +16,21 @@ from glassine.learners.impurity import Criterion, check_criterion
 __all__ = ["Adversary", "Leaves"]
 
 Leaves: TypeAlias = Literal["leaf_counts", "error_rates", "labels_only"]
+Training: TypeAlias = Literal["known", "sample"]
 
 LEAVES: tuple[Leaves, ...] = ("leaf_counts", "error_rates", "labels_only")
 SPLITS = ("auto", "multiway", "binary")
 CANDIDATES = ("all_attributes", "same_attribute")
+TRAINING = ("known", "sample")
 
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
     """What the reader of a tree is taken to know.
 
-    The reader knows the tree, the quasi-identifiers of all training records, and the classes. What is stated here about
-    the learner must be true of it: a constraint that the learner did not keep can exclude the true records.
+    The reader knows the tree, the quasi-identifiers of all training records (of more people, for a sample), and the
+    classes. What is stated here about the learner must be true of it: a constraint that the learner did not keep can
+    exclude the true records.
 
     Parameters
     ----------
@@ -50,6 +56,15 @@ class Adversary:
     min_samples_leaf : int, optional
         Fewest records of a branch that the learner allowed. By default the size of the smallest leaf of the tree: it
         was allowed, so that candidates with smaller branches are left out and none is assumed that was not there.
+    training : {"known", "sample"}, default="known"
+        Whether the people whom the reader knows are the training records, or a superset of them: anybody among them may
+        have been left out.
+    sampling_fraction : float, optional
+        Of a sample: which share of the people it is, in (0, 1]. Where the leaves tell how many records they hold, they
+        must agree with it.
+    noise : CountNoise, optional
+        How class counts were blurred, where the tree publishes noisy or rounded ones. By default what the tree's
+        guarantee claims: discrete Laplace noise of its scale.
     tolerance : float, default=1e-9
         By how much of a node's size a candidate may have been better than the split, in [1e-10, 0.1]: learners compare
         rounded figures.
@@ -74,6 +89,9 @@ class Adversary:
     candidates: Literal["all_attributes", "same_attribute"] = "all_attributes"
     categories: Sequence[str] = ()
     min_samples_leaf: int | None = None
+    training: Training = "known"
+    sampling_fraction: float | None = None
+    noise: CountNoise | None = None
     tolerance: float = 1e-9
 
     def __post_init__(self) -> None:
@@ -81,6 +99,7 @@ class Adversary:
             ("leaves", self.leaves, LEAVES),
             ("splits", self.splits, SPLITS),
             ("candidates", self.candidates, CANDIDATES),
+            ("training", self.training, TRAINING),
         )
         for name, value, known in options:
             if not isinstance(value, str) or value not in known:
@@ -96,15 +115,33 @@ class Adversary:
         smallest = self.min_samples_leaf
         if smallest is not None and not (is_whole(smallest) and smallest >= 1):
             raise InvalidParameterError(f"min_samples_leaf must be a whole number of at least 1, got {smallest!r}.")
+        self._check_fraction()
+        blurred: object = self.noise
+        if blurred is not None and not isinstance(blurred, CountNoise):
+            raise InvalidParameterError(f"noise must be a CountNoise, got {type(blurred).__name__}. Give one.")
         tolerance: object = self.tolerance
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-10 <= tolerance <= 0.1:
             raise InvalidParameterError(f"tolerance must be a number in [1e-10, 0.1], got {tolerance!r}.")
+
+    def _check_fraction(self) -> None:
+        share: object = self.sampling_fraction
+        if share is None:
+            return
+        if self.training != "sample":
+            raise InvalidParameterError('sampling_fraction is for a sample. Take training="sample" with it.')
+        if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 < share <= 1:
+            raise InvalidParameterError(f"sampling_fraction must be a number in (0, 1], got {share!r}.")
+        object.__setattr__(self, "sampling_fraction", float(share))
 
     def describe(self) -> str:
         """Return what the reader uses, in a few words."""
         leaves = self.leaves.replace("_", " ")
         known = f"{leaves} and internal nodes ({self.criterion.replace('_', ' ')})" if self.internal_nodes else leaves
-        return f"{known}, class totals known" if self.marginals is not None else known
+        known = f"{known}, class totals known" if self.marginals is not None else known
+        if self.training == "known":
+            return known
+        share = "unknown" if self.sampling_fraction is None else f"{self.sampling_fraction:.4g}"
+        return f"{known}, of a sample of fraction {share}"
 
     def class_totals(self, classes: Sequence[Scalar]) -> tuple[int, ...] | None:
         """Return the number of records of each class in the order of ``classes``; None if it is not known.

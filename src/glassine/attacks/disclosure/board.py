@@ -65,14 +65,17 @@ class Board(NamedTuple):
         First and last person (exclusive) of each node; of the root if there is no split.
     labels, correct : ndarray of int64, shape (l,)
         Label and known number of people of it, -1 where they are not used.
+    low, high : ndarray of int64, shape (l, c)
+        Bounds of the class counts of each leaf.
     table : ndarray of int64, shape (n + 1,)
         n log n in steps.
     scale : int
         Steps of a person.
     criterion : int
         0 Gini, 1 entropy, 2 misclassification.
-    divides, free : bool
-        Whether it is the gain ratio; whether the class counts of leaves are unknown.
+    divides, free, tied : bool
+        Whether it is the gain ratio; whether the class counts of leaves are unknown; and whether those of all people
+        are known nevertheless.
     """
 
     kinds: npt.NDArray[np.int64]
@@ -96,11 +99,14 @@ class Board(NamedTuple):
     spans: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int64]
     correct: npt.NDArray[np.int64]
+    low: npt.NDArray[np.int64]
+    high: npt.NDArray[np.int64]
     table: npt.NDArray[np.int64]
     scale: int
     criterion: int
     divides: bool
     free: bool
+    tied: bool
 
 
 class State(NamedTuple):
@@ -148,7 +154,7 @@ def _families(constraints: Constraints) -> list[_Family]:
         sizes = given.sizes[first:last]
         one = np.cumsum(sizes)[:-1] if given.kinds[f] == THRESHOLD else sizes
         least = np.minimum(one, sizes.sum() - one)
-        if given.kinds[f] != MULTIWAY and not (least >= constraints.smallest).any():
+        if given.kinds[f] != MULTIWAY and not (least >= (constraints.smallest or 1)).any():
             continue
         group = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(given.groups[first : last + 1]))
         out.append(_Family(int(given.kinds[f]), int(given.splits[f]), given.members(f), group, sizes))
@@ -173,7 +179,7 @@ def _cells(
     one = np.cumsum(sizes)[:-1] if family.kind == THRESHOLD else sizes
     both = np.stack([one, sizes.sum() - one], axis=1)
     ratios = split_information(both) / divisor if constraints.divides else np.ones(len(both))
-    return both.ravel(), np.repeat(both.min(axis=1) >= constraints.smallest, 2), np.repeat(ratios, 2).tolist()
+    return both.ravel(), np.repeat(both.min(axis=1) >= (constraints.smallest or 1), 2), np.repeat(ratios, 2).tolist()
 
 
 def _paths(
@@ -228,6 +234,7 @@ def lay_out(disclosure: Disclosure) -> Board:
     scale = 2 ** min(FINEST, 61 - math.ceil(math.log2(most + 1)))
     rounded = [0] + [round(value * scale) for value in (steps * np.log(steps)).tolist()]
     zero = np.zeros(0, dtype=np.int64)
+    low, high = leaves.class_bounds()
     sizes = np.concatenate([zero, *(part[0] for part in parts)]).astype(np.int64)
     return Board(
         kinds=np.array([family.kind for family in families], dtype=np.int64),
@@ -251,11 +258,14 @@ def lay_out(disclosure: Disclosure) -> Board:
         spans=np.array(spans, dtype=np.int64),
         labels=none if leaves.labels is None or not free else leaves.labels.astype(np.int64),
         correct=none if leaves.correct is None or not free else leaves.correct.astype(np.int64),
+        low=low.astype(np.int64),
+        high=high.astype(np.int64),
         table=np.array(rounded, dtype=np.int64),
         scale=scale,
         criterion=CODES[constraints.criterion],
         divides=constraints.divides,
         free=free,
+        tied=free and disclosure.class_totals is not None,
     )
 
 

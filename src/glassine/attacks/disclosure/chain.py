@@ -4,7 +4,8 @@ A swap keeps the class counts of the leaf. The pair is drawn evenly, so that the
 classes to people, and its stationary distribution is even on those that are worlds: moves that would break an internal
 constraint are rejected. A share of the moves are larger ones: two to four swaps at once among the people of one node,
 of which only the result is checked. Where class counts are unknown, half of the moves give one person another class,
-and moves that contradict the label or error rate of a leaf are rejected too.
+and moves that contradict the label or error rate of a leaf are rejected too. Where class totals are known as well, two
+people of any leaves swap their classes.
 
 Under constraints such moves need not connect all worlds. Chains that are caught in different parts show in R-hat;
 parts that no chain started in do not show at all.
@@ -22,8 +23,10 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.board import Board, State, lay_out, set_up
 from glassine.attacks.disclosure.convergence import batch_means, split_r_hat
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.starts import leaf_tables
 from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run, sample
-from glassine.attacks.disclosure.worlds import StartError, check_known
+from glassine.attacks.disclosure.worlds import StartError
+from glassine.errors import UndefinedMeasureError
 
 __all__ = ["BATCHES", "Chains", "first_world", "run_chains"]
 
@@ -109,9 +112,13 @@ def run_chains(
     StartError
         If no world is found to start from; names the worst node and candidate.
     UndefinedMeasureError
-        If class totals are known without class counts.
+        If the training records are a sample.
     """
-    check_known(disclosure)
+    if disclosure.sample is not None:
+        raise UndefinedMeasureError(
+            'the worlds of a sample are listed, not sampled by chains. Take method="enumeration" and a larger '
+            "most_worlds, or the relaxation."
+        )
     board = lay_out(disclosure)
     rngs = np.random.default_rng(random_state).spawn(n_chains)
 
@@ -232,9 +239,10 @@ def _dealt(
 ) -> npt.NDArray[np.int64]:
     """Return a class for each person, in the order of the board, that agrees with the leaves."""
     out = np.empty(len(board.person), dtype=np.int64)
+    tables = leaf_tables(disclosure, rng)
     for leaf in range(len(board.leaf_starts) - 1):
         first, last = int(board.leaf_starts[leaf]), int(board.leaf_starts[leaf + 1])
-        counts = _leaf_counts(disclosure, leaf, last - first, rng)
+        counts = tables[leaf]
         hand = np.repeat(np.arange(len(counts)), counts)
         if not from_estimate or (counts > 0).sum() < 2:
             out[first:last] = rng.permutation(hand)
@@ -247,21 +255,4 @@ def _dealt(
             c = int(np.searchsorted(weight, rng.random() * weight[-1], side="right"))
             out[first + i] = c
             left[c] -= 1
-    return out
-
-
-def _leaf_counts(disclosure: Disclosure, leaf: int, size: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return class counts of a leaf that agree with what is told of it."""
-    leaves, c = disclosure.leaves, len(disclosure.classes)
-    if leaves.counts is not None:
-        return np.asarray(leaves.counts[leaf], dtype=np.int64)
-    label = 0 if leaves.labels is None else int(leaves.labels[leaf])
-    others = rng.permutation([k for k in range(c) if k != label])
-    out = np.zeros(c, dtype=np.int64)
-    order = [label, *others.tolist()]
-    if leaves.correct is not None:
-        out[label] = int(leaves.correct[leaf])
-        order = others.tolist()
-    for i in range(size - int(out.sum())):
-        out[order[i % len(order)]] += 1
     return out

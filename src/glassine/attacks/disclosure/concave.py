@@ -9,21 +9,33 @@ result is a local optimum, and depends on where it starts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.bounded import BoundedLeaves
 from glassine.attacks.disclosure.constraints import Constraints
-from glassine.attacks.disclosure.cuts import Approximation, Cut, Engine, Point, outer_approximation
+from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
+from glassine.attacks.disclosure.leaves import LeafKnowledge
+from glassine.attacks.disclosure.tangents import Cut
 
-__all__ = ["LocalOptimum", "convex_concave", "starting_tables"]
+__all__ = ["MOST_STEPS", "LocalOptimum", "climb", "convex_concave", "feasible_tables", "starting_tables"]
 
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 80
+NOBODY = 1e-6
+"""Expected people below which a class is taken to be absent from a leaf."""
+
 MOST_ROUNDS = 4
 """Rounds of outer approximation in one step: the next step linearises anew in any case."""
+
+GUESS_ROUNDS = 60
+CLIMBING_STEPS, CLIMBING_ROUNDS, CLIMBING_PRICE = 8, 6, 100.0
+SHORTEST = 1e-3
+"""Share of the way to the next table below which climbing stops."""
 
 FIRST_PRICE, LAST_PRICE = 1.0, 1e4
 """Price of a violation, in nats for each person of impurity. It doubles until nothing is violated: at a high price far
@@ -58,7 +70,9 @@ class LocalOptimum:
     settled: bool
 
 
-def starting_tables(engine: Engine, relaxed: Floats, n_starts: int, rng: np.random.Generator) -> list[Floats]:
+def starting_tables(
+    engine: Engine, relaxed: Floats, n_starts: int, rng: np.random.Generator, *, sampled: bool = False
+) -> list[Floats]:
     """Return tables to start from: that of the leaves alone, and random mixtures of it.
 
     In each of the others every leaf's records that are not of its label are spread unevenly, but alike for everybody in
@@ -73,18 +87,64 @@ def starting_tables(engine: Engine, relaxed: Floats, n_starts: int, rng: np.rand
         mixed = by_leaf * rng.gamma(2.0, 0.5, size=by_leaf.shape)
         if labels is not None:
             at = np.arange(len(mixed))
-            rest = by_leaf.sum(axis=1) - by_leaf[at, labels]
-            mixed[at, labels] = 0.0
-            scale = rest / np.maximum(mixed.sum(axis=1), 1e-300)
-            mixed = mixed * scale[:, None]
-            mixed[at, labels] = by_leaf[at, labels]
+            kept = np.zeros(mixed.shape, dtype=bool)
+            kept[at, labels] = True
+            # Of a sample, the last column are the people outside.
+            kept[:, -1] |= sampled
+            mixed[kept] = 0.0
+            rest = np.where(kept, 0.0, by_leaf).sum(axis=1)
+            mixed = mixed * (rest / np.maximum(mixed.sum(axis=1), 1e-300))[:, None]
+            mixed[kept] = by_leaf[kept]
         shares = mixed / np.maximum(mixed.sum(axis=1, keepdims=True), 1e-300)
         out.append(sizes[:, None] * shares[leaf])
     return out
 
 
+def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[Floats]) -> list[Floats]:
+    """Return tables that keep all constraints, found by guessing the class counts of the leaves.
+
+    Where those are given, E(T) is a number and the constraints are convex: outer approximation finds a table that keeps
+    them, or proves that there is none.
+
+    Parameters
+    ----------
+    engine : Engine
+        The problem without internal constraints.
+    constraints : Constraints
+        The internal constraints.
+    tables : sequence of ndarray, shape (q, c)
+        Tables whose class counts are guesses. Those of rounded counts are guessed by the middle of their bounds first.
+    """
+    out, people = [], engine.people
+    guesses = [engine.leaves.centre()] if isinstance(engine.leaves, BoundedLeaves) else []
+    for table in tables:
+        by_leaf = np.zeros((len(engine.leaves.sizes), table.shape[1]))
+        np.add.at(by_leaf, people.leaf, table)
+        guesses.append(by_leaf)
+    for guess in guesses:
+        sizes = engine.leaves.sizes
+        counts = np.where(guess > NOBODY, guess, 0.0)
+        counts = counts * (sizes / counts.sum(axis=1))[:, None]
+        known = LeafKnowledge(
+            told="leaf_counts", sizes=sizes, counts=counts, labels=None, correct=None, n_classes=guess.shape[1]
+        )
+        fixed = Engine(people, known)
+        alone = fixed.solve([], np.zeros(0), precision=1e-8 * people.n_people)
+        found = outer_approximation(
+            fixed, constraints, alone, terms=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS
+        )
+        if found.point.feasible and constraints.satisfied(found.point.table):
+            out.append(found.point.table)
+    return out
+
+
 def convex_concave(
-    engine: Engine, constraints: Constraints, start: Point, table: Floats, *, most_steps: int = MOST_STEPS
+    engine: Engine,
+    constraints: Constraints,
+    start: Point,
+    table: Floats,
+    *,
+    most_steps: int = MOST_STEPS,
 ) -> LocalOptimum:
     """Climb to a local maximum of the entropy from one table.
 
@@ -125,3 +185,57 @@ def convex_concave(
         feasible=bool((constraints.worst(point.table).slack >= -allowance).all()),
         settled=False,
     )
+
+
+def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats) -> LocalOptimum:
+    """Climb from a table that satisfies every constraint, without ever violating one.
+
+    Each step maximises the entropy under the linearised constraints, and goes towards that maximum as far as the true
+    ones allow. The entropy is concave, so that it rises all the way.
+
+    Parameters
+    ----------
+    engine : Engine
+        The problem without internal constraints.
+    constraints : Constraints
+        The internal constraints.
+    start : Point
+        The solution without them.
+    table : ndarray, shape (q, c)
+        Where to start.
+    """
+    n, offset = float(engine.people.n_people), engine.leaves.offset
+    sizes = engine.people.sizes[:, None]
+
+    def entropy(x: Floats) -> float:
+        shares = x / sizes
+        return float((x * (offset - np.log(np.where(shares > 0, shares, 1.0)))).sum())
+
+    at, last = table, entropy(table)
+    warm: Approximation | None = None
+    reached: Approximation | None = None
+    settled, steps = False, 0
+    for _ in range(CLIMBING_STEPS):
+        steps += 1
+        warm = outer_approximation(
+            engine, constraints, start, centre=at, ceiling=CLIMBING_PRICE, warm=warm, precision=1e-9,
+            most_rounds=CLIMBING_ROUNDS,
+        )  # fmt: skip
+        if not warm.point.feasible:
+            break
+        length = 1.0
+        while length > SHORTEST and not constraints.satisfied(at + length * (warm.point.table - at)):
+            length *= 0.7
+        if length <= SHORTEST:
+            break
+        at = at + length * (warm.point.table - at)
+        reached, now = warm, entropy(at)
+        settled, last = abs(now - last) / n < SETTLED, now
+        if settled:
+            break
+    multipliers = np.zeros(0) if reached is None else reached.point.multipliers
+    residual = 0.0 if reached is None else reached.point.residual
+    point = Point(table=at, multipliers=multipliers, value=start.value, entropy=last, residual=residual, feasible=True)
+    kept = bool((constraints.worst(at).slack >= -constraints.allowance()).all())
+    cuts = () if reached is None else reached.cuts
+    return LocalOptimum(point=point, cuts=cuts, steps=steps, feasible=kept, settled=settled)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.allowed import allowed_candidates
 from glassine.attacks.disclosure.people import Column, People, Split
 from glassine.attacks.disclosure.slacks import MULTIWAY, ONE_VALUE, THRESHOLD, worst_slacks
 from glassine.domain.literals import number
@@ -153,6 +154,8 @@ class Clash:
 class Constraints:
     """The internal constraints of a tree as functions of x, the people of each quasi-identifier and class.
 
+    Of a sample, x has one more column: the people who are not in it.
+
     Attributes
     ----------
     people : People
@@ -163,8 +166,12 @@ class Constraints:
         The candidates.
     divisors : ndarray, shape (v,)
         Split information of the chosen splits; 1 where the criterion does not divide.
-    smallest : int
-        Fewest people of a branch of a candidate.
+    smallest : int or None
+        Fewest training records of a branch of a candidate; None if it is not known.
+    allowed : ndarray of bool, shape (g,)
+        Which candidates are known to have been looked at.
+    sampled : bool
+        Whether the training records are an unknown sample of the people.
     tolerance : float
         By how much of a node's size a candidate may be better.
     notes : tuple of str
@@ -175,7 +182,9 @@ class Constraints:
     criterion: Criterion
     families: Families
     divisors: Floats
-    smallest: int
+    smallest: int | None
+    allowed: npt.NDArray[np.bool_]
+    sampled: bool
     tolerance: float
     notes: tuple[str, ...]
     node_sizes: Floats
@@ -185,11 +194,15 @@ class Constraints:
         """Whether the criterion divides gains by split information."""
         return self.criterion == "gain_ratio"
 
+    def counted(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the training records of a table, shape (..., c): its columns of classes."""
+        return x[..., :-1] if self.sampled else x
+
     def terms(self, x: Floats) -> NodeTerms:
         """Return E(T) and H of every split at x, shape (q, c)."""
         chosen, whole = [], []
         for split in self.people.splits:
-            table = branch_counts(x, split.members, split.branch)
+            table = branch_counts(self.counted(x), split.members, split.branch)
             chosen.append(float(impurity(table, self.criterion).sum()))
             whole.append(float(impurity(table.sum(axis=0), self.criterion)))
         return NodeTerms(chosen=np.array(chosen), whole=np.array(whole))
@@ -200,11 +213,19 @@ class Constraints:
         Where the class counts of the leaves are known, the terms are the same for every x that has them.
         """
         known = terms or self.terms(x)
+        records = np.ascontiguousarray(self.counted(x), dtype=np.float64)
         slack, at = worst_slacks(
-            np.ascontiguousarray(x, dtype=np.float64), self.families, known.chosen, known.whole, self.divisors,
-            self.criterion, self.smallest,
+            records, self.families, known.chosen, known.whole, self.divisors, self.criterion, self.allowed,
+            self._group_sizes(records),
         )  # fmt: skip
         return Worst(slack=slack, at=at)
+
+    def _group_sizes(self, records: Floats) -> Floats:
+        """Return the training records of each group of the families."""
+        if not self.sampled or not len(self.families):
+            return self.families.sizes.astype(np.float64)
+        # No group is empty.
+        return np.asarray(np.add.reduceat(records.sum(axis=1)[self.families.order], self.families.groups[:-1]))
 
     def allowance(self) -> Floats:
         """Return for every family how much better than the split its candidates may be, in people."""
@@ -254,7 +275,9 @@ def branch_counts(x: Floats, members: npt.NDArray[Any], branch: npt.NDArray[Any]
     return out
 
 
-def derive_constraints(model: DecisionTree, people: People, adversary: Adversary) -> Constraints:
+def derive_constraints(
+    model: DecisionTree, people: People, adversary: Adversary, *, sampled: bool = False, members: Floats | None = None
+) -> Constraints:
     """Return the constraints that the internal nodes of a tree impose.
 
     Parameters
@@ -265,9 +288,19 @@ def derive_constraints(model: DecisionTree, people: People, adversary: Adversary
         Whom the reader knows.
     adversary : Adversary
         What is known about the learner; without ``internal_nodes`` there are no constraints.
+    sampled : bool
+        Whether the training records are a sample of the people.
+    members : ndarray, shape (l,), optional
+        How many of the people of each leaf are in the sample, if it is known.
     """
     notes: list[str] = []
-    smallest = adversary.min_samples_leaf or int(people.leaf_sizes.min())
+    sizes_of = members if sampled else people.leaf_sizes.astype(np.float64)
+    smallest = adversary.min_samples_leaf
+    if smallest is None and sizes_of is not None:
+        # An empty leaf was allowed too, and says nothing of the others.
+        smallest = int(sizes_of[sizes_of > 0].min(initial=np.inf)) if (sizes_of > 0).any() else 1
+    if smallest is None and adversary.internal_nodes:
+        notes.append("Without the sizes of the leaves no candidate is known to have been allowed: min_samples_leaf=1.")
     splits: tuple[Split, ...] = people.splits if adversary.internal_nodes else ()
     building = _Building(people)
     divisors = np.ones(len(people.splits))
@@ -278,7 +311,7 @@ def derive_constraints(model: DecisionTree, people: People, adversary: Adversary
             notes.append(f"Nothing is known about {', '.join(absent)}: its splits are not among the candidates.")
     sets = _split_by_sets(model, multiway)
     for i, split in enumerate(splits):
-        sizes = np.bincount(split.branch, weights=people.sizes[split.members])
+        sizes = _branch_sizes(people, split, members if sampled else None)
         if adversary.criterion == "gain_ratio":
             divisors[i] = split_information(sizes[sizes > 0]) if (sizes > 0).sum() > 1 else 0.0
             if not divisors[i] > 0:
@@ -288,20 +321,41 @@ def derive_constraints(model: DecisionTree, people: People, adversary: Adversary
             column = people.columns[name]
             if name in sets and column.levels is None:
                 continue
-            building.add(i, split, name, column, multiway=multiway, smallest=smallest)
+            least = None if sampled else smallest
+            building.add(i, split, name, column, multiway=multiway, smallest=least)
     notes += [f"Categories of {name} are split by sets; none of its splits is among the candidates." for name in sets]
     notes += [f"{name} is missing for some: where it is, its thresholds are not among the candidates."
               for name in sorted(building.gappy)]  # fmt: skip
+    families = building.finish()
+    if sampled and smallest is not None and smallest > 1:
+        notes.append(
+            f"Candidates take part where at least {smallest} training records are certain to be in each branch."
+        )
     return Constraints(
         people=people,
         criterion=adversary.criterion,
-        families=building.finish(),
+        families=families,
         divisors=divisors,
         smallest=smallest,
+        allowed=allowed_candidates(families, people, smallest, _members(people, sampled, members)),
+        sampled=sampled,
         tolerance=adversary.tolerance,
         notes=tuple(notes),
         node_sizes=np.array([people.sizes[s.members].sum() for s in people.splits], dtype=np.float64),
     )
+
+
+def _members(people: People, sampled: bool, members: Floats | None) -> Floats | None:
+    """Return how many of each leaf's people are in the sample at least; None where all are."""
+    return None if not sampled else np.zeros(len(people.leaf_nodes)) if members is None else members
+
+
+def _branch_sizes(people: People, split: Split, members: Floats | None) -> Floats:
+    """Return the people of each branch of a split, or the training records among them."""
+    if members is None:
+        return np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.float64)
+    pairs = np.unique(np.stack([split.branch, people.leaf[split.members]]), axis=1)
+    return np.bincount(pairs[0], weights=members[pairs[1]]).astype(np.float64)
 
 
 def _attributes(split: Split, people: People, adversary: Adversary) -> Iterator[str]:
@@ -343,7 +397,7 @@ class _Building:
         self.values: list[npt.NDArray[np.int32]] = []
         self.heads: list[tuple[int, int, int, str]] = []
 
-    def add(self, i: int, split: Split, name: str, column: Column, *, multiway: bool, smallest: int) -> None:
+    def add(self, i: int, split: Split, name: str, column: Column, *, multiway: bool, smallest: int | None) -> None:
         """Add the candidates of one attribute at one split, if there are any."""
         codes = column.codes[split.members]
         kind = MULTIWAY if multiway else ONE_VALUE
@@ -360,7 +414,7 @@ class _Building:
             return
         members = split.members[order]
         sizes = np.add.reduceat(self.people.sizes[members], starts)
-        if kind == MULTIWAY and sizes.min() < smallest:
+        if kind == MULTIWAY and smallest is not None and sizes.min() < smallest:
             return
         ends = np.concatenate([starts[1:], [len(members)]])
         self.orders.append(members)

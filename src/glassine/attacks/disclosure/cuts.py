@@ -13,9 +13,9 @@ from glassine.attacks.disclosure.constraints import Constraints, NodeTerms, bran
 from glassine.attacks.disclosure.dual import DualProblem, minimise
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People
-from glassine.learners.impurity import Criterion, split_information
+from glassine.attacks.disclosure.tangents import Cut, cut_at, linear_tangent, tangent
 
-__all__ = ["Approximation", "Cut", "Engine", "Point", "cut_at", "outer_approximation", "tangent"]
+__all__ = ["Approximation", "Engine", "Point", "outer_approximation"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,39 +24,6 @@ IDLE_ROUNDS = 3
 """A cut whose multiplier is nothing for so many rounds is dropped."""
 
 NOTHING = 1e-7
-SMALLEST_SHARE = 1e-12
-"""Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cut:
-    """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``.
-
-    Attributes
-    ----------
-    family, at : int
-        The candidate that it stands for.
-    members, branch : ndarray of int32, shape (m,)
-        Quasi-identifiers, and the row of the coefficients of each.
-    coefficients : ndarray, shape (b, c)
-        The tangent.
-    known : float
-        The right-hand side.
-    slackness : float
-        By how much the constraint is looser than the right-hand side says, in people.
-    """
-
-    family: int
-    at: int
-    members: npt.NDArray[np.int32]
-    branch: npt.NDArray[np.int32]
-    coefficients: Floats
-    known: float
-    slackness: float
-
-    def shortfall(self, x: Floats) -> float:
-        """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
-        return max(0.0, self.known - float((self.coefficients[self.branch] * x[self.members]).sum()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,85 +54,6 @@ class Point:
     feasible: bool
 
 
-def tangent(counts: Floats, criterion: Criterion) -> tuple[Floats, float]:
-    """Return the tangent of the impurity of branches at their class counts: coefficients, shape (b, c), and a constant.
-
-    With m the counts of a table of the same branch sizes, the impurity is at most ``sum(coefficients * m) + constant``:
-    it is concave. Of entropy this is Gibbs' inequality, which holds for any positive shares.
-    """
-    n = counts.sum(axis=1)
-    whole = np.where(n > 0, n, 1.0)
-    if criterion == "gini":
-        return -2 * counts / whole[:, None], float((n + (counts * counts).sum(axis=1) / whole).sum())
-    if criterion == "misclassification":
-        out = np.zeros_like(counts)
-        out[np.arange(len(out)), counts.argmax(axis=1)] = -1.0
-        return out, float(n.sum())
-    shares = np.maximum(counts / whole[:, None], SMALLEST_SHARE)
-    return -np.log(shares / shares.sum(axis=1, keepdims=True)), 0.0
-
-
-def cut_at(
-    constraints: Constraints,
-    family: int,
-    at: int,
-    x: Floats,
-    *,
-    terms: NodeTerms | None = None,
-    centre: Floats | None = None,
-) -> Cut:
-    """Return the tangent of one constraint.
-
-    Parameters
-    ----------
-    constraints : Constraints
-        The constraints.
-    family, at : int
-        The candidate.
-    x : ndarray, shape (q, c)
-        Where the concave terms of the constraint are linearised: the cut keeps all that the constraint allows.
-    terms : NodeTerms, optional
-        E(T) and H where they are known numbers.
-    centre : ndarray, shape (q, c), optional
-        Without ``terms``: where the convex terms are linearised. The cut then allows nothing that the constraint
-        forbids on their account.
-    """
-    families, criterion = constraints.families, constraints.criterion
-    i = int(families.splits[family])
-    split = constraints.people.splits[i]
-    members, branch = families.members(family), families.branches(family, at)
-    ratio = 1.0
-    if constraints.divides:
-        ratio = float(split_information(families.branch_sizes(family, at))) / float(constraints.divisors[i])
-    slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
-    coefficients, constant = tangent(branch_counts(x, members, branch), criterion)
-    if terms is not None:
-        chosen, whole = float(terms.chosen[i]), float(terms.whole[i])
-        target = whole - ratio * (whole - chosen) if constraints.divides else chosen
-        return Cut(
-            family=family, at=at, members=members, branch=branch, coefficients=coefficients,
-            known=target - constant - slackness, slackness=slackness,
-        )  # fmt: skip
-    anchor = x if centre is None else centre
-    place = np.empty(len(constraints.people.sizes), dtype=np.int32)
-    place[split.members] = split.branch
-    own = place[members]
-    subtracted, known = tangent(branch_counts(anchor, members, own), criterion)
-    joint = branch * len(subtracted) + own
-    out = np.repeat(coefficients, len(subtracted), axis=0) - ratio * np.tile(subtracted, (len(coefficients), 1))
-    constant -= ratio * known
-    if constraints.divides:
-        # H enters with the weight ratio - 1: concave if positive, else on the side that is linearised at the centre.
-        point = x if ratio > 1 else anchor
-        node, shift = tangent(point[members].sum(axis=0, keepdims=True), criterion)
-        out += (ratio - 1) * node
-        constant += (ratio - 1) * shift
-    return Cut(
-        family=family, at=at, members=members, branch=joint, coefficients=out,
-        known=-constant - slackness, slackness=slackness,
-    )  # fmt: skip
-
-
 @dataclass(slots=True, eq=False)
 class Engine:
     """The maximum-entropy problem of one tree, solved again and again as cuts come and go.
@@ -175,7 +63,8 @@ class Engine:
     people, leaves : People, LeafKnowledge
         What the reader knows.
     totals : ndarray, shape (c,), or None
-        Number of people of each class, where it is known and the leaves do not tell it.
+        Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it
+        is not.
     """
 
     people: People
@@ -189,10 +78,12 @@ class Engine:
     def __post_init__(self) -> None:
         self._atom = self.people.leaf.copy()
         known = self.leaves
-        weights = np.ones(known.n_classes) if self.totals is None else np.maximum(self.totals, 1e-3)
+        weights = np.ones(known.n_classes)
+        if self.totals is not None and not np.isnan(self.totals).any():
+            weights = np.maximum(self.totals, 1e-3)
         weights = weights / weights.sum()
-        self._totals = np.zeros(0) if self.totals is None else np.log(weights[:-1] / weights[-1])
-        self._rows = np.zeros((len(known.sizes), known.n_classes))
+        self._totals = np.log(weights[self._known_totals()] / weights[-1])
+        self._rows = np.zeros(known.rows().known.shape)
         at = np.arange(len(known.sizes))
         if known.counts is not None:
             logs = np.log(np.where(known.counts > 0, known.counts, 1.0))
@@ -202,9 +93,12 @@ class Engine:
             odds = weights[known.labels] / np.maximum(1 - weights[known.labels], 1e-6)
             self._rows[at, known.labels] = np.log(np.maximum(known.correct, 1e-6) / wrong / odds)
 
-    def leaf_only(self) -> Floats:
-        """Return the table of the reader who uses the leaves alone, shape (q, c), class totals left aside."""
-        return self.people.sizes[:, None] * self.leaves.shares()[self.people.leaf]
+    def _known_totals(self) -> npt.NDArray[np.intp]:
+        """Return the classes whose totals are rows of the problem: the last is implied if all are known."""
+        if self.totals is None:
+            return np.zeros(0, dtype=np.intp)
+        known = np.flatnonzero(~np.isnan(self.totals))
+        return known[:-1] if len(known) == len(self.totals) else known
 
     def _refine(self, cut: Cut) -> None:
         """Split the atoms by the branches of a cut."""
@@ -251,7 +145,8 @@ class Engine:
         fixed = np.where(free, 0.0, mass)[:, None] * closed
         table = fixed.copy()
         logs = np.log(np.where(closed > 0, closed, 1.0))
-        value = entropy = float(-(fixed * logs).sum())
+        offset = self.leaves.offset
+        value = entropy = float((fixed * (offset - logs)).sum())
         residual, out, feasible = 0.0, np.zeros(len(cuts)), True
         forms, known = self._forms(cuts, first, fixed, free)
         # A form without coefficients is about people of whom everything is known: it holds, or nothing does.
@@ -269,6 +164,7 @@ class Engine:
                     forms=forms,
                     known=known,
                     bounded=np.arange(len(known)) < len(cuts),
+                    offset=offset,
                 ),
                 rows=self._rows[kept],
                 forms=np.concatenate([multipliers, self._totals]),
@@ -312,9 +208,9 @@ class Engine:
             columns.append(np.full(cells.size, k))
             values.append(coefficients[open_].ravel())
         if self.totals is not None:
-            for j in range(c - 1):
+            for k, j in enumerate(self._known_totals()):
                 rows.append(np.arange(int(free.sum())) * c + j)
-                columns.append(np.full(int(free.sum()), len(cuts) + j))
+                columns.append(np.full(int(free.sum()), len(cuts) + k))
                 values.append(np.ones(int(free.sum())))
                 known.append(float(self.totals[j] - fixed[:, j].sum()))
         shape = (int(free.sum()) * c, len(known))
@@ -440,8 +336,12 @@ def _slacks(
     if terms is None and centre is not None:
         chosen = []
         for split in constraints.people.splits:
-            coefficients, constant = tangent(branch_counts(centre, split.members, split.branch), constraints.criterion)
-            own = branch_counts(x, split.members, split.branch)
+            at_centre = branch_counts(constraints.counted(centre), split.members, split.branch)
+            if constraints.sampled:
+                coefficients, constant = linear_tangent(at_centre, constraints.criterion), 0.0
+            else:
+                coefficients, constant = tangent(at_centre, constraints.criterion)
+            own = branch_counts(constraints.counted(x), split.members, split.branch)
             chosen.append(float((coefficients * own).sum()) + constant)
         terms = NodeTerms(chosen=np.array(chosen), whole=constraints.terms(x).whole)
     worst = constraints.worst(x, terms)

@@ -47,6 +47,8 @@ class DualProblem:
         Their right-hand sides: the forms are at least, or exactly, as large.
     bounded : ndarray of bool, shape (k,)
         Which forms are inequalities.
+    offset : ndarray, shape (c,)
+        Logarithm of what each class weighs before anything is known: a class that stands for several weighs more.
     """
 
     mass: Floats
@@ -55,6 +57,7 @@ class DualProblem:
     forms: sparse.csr_matrix
     known: Floats
     bounded: npt.NDArray[np.bool_]
+    offset: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,7 +66,7 @@ class DualSolution:
 
     Attributes
     ----------
-    rows : ndarray, shape (l, c)
+    rows : ndarray, shape (l, r)
         Multipliers of the leaves' rows.
     forms : ndarray, shape (k,)
         Multipliers of the forms.
@@ -93,9 +96,10 @@ class _Dual:
 
     def __init__(self, problem: DualProblem) -> None:
         self.p = problem
-        self.n_leaves, self.n_classes = problem.rows.known.shape
-        self.n_rows = self.n_leaves * self.n_classes
-        a, c = len(problem.mass), self.n_classes
+        self.n_leaves, self.per_leaf = problem.rows.known.shape
+        self.n_rows = self.n_leaves * self.per_leaf
+        a, c = len(problem.mass), problem.rows.possible.shape[1]
+        self.n_classes = c
         self.starts = np.flatnonzero(np.concatenate([[True], np.diff(problem.leaf) > 0]))
         self.possible = problem.rows.possible[problem.leaf]
         self.known = np.concatenate([(problem.rows.known * problem.rows.exists).ravel(), problem.known])
@@ -104,15 +108,15 @@ class _Dual:
         cells = np.arange(a * c)
         self.by_atom = sparse.csr_matrix((np.ones(a * c), (cells // c, cells)), shape=(a, a * c))
         leaf_cell = problem.leaf[cells // c] * c + cells % c
-        self.by_leaf = sparse.csr_matrix((np.ones(a * c), (leaf_cell, cells)), shape=(self.n_rows, a * c))
+        self.by_leaf = sparse.csr_matrix((np.ones(a * c), (leaf_cell, cells)), shape=(self.n_leaves * c, a * c))
         self.transposed = problem.forms.T.tocsr()
 
     def table(self, theta: Floats) -> tuple[Floats, float]:
         """Return the table and the dual value at some multipliers."""
-        beta = theta[: self.n_rows].reshape(self.n_leaves, 1, self.n_classes)
+        beta = theta[: self.n_rows].reshape(self.n_leaves, 1, self.per_leaf)
         scores = (beta @ self.p.rows.forms)[:, 0][self.p.leaf]
         scores = scores + (self.p.forms @ theta[self.n_rows :]).reshape(scores.shape)
-        scores = np.where(self.possible, scores, -np.inf)
+        scores = np.where(self.possible, scores + self.p.offset, -np.inf)
         top = scores.max(axis=1, keepdims=True)
         weights = np.exp(scores - top)
         totals = weights.sum(axis=1, keepdims=True)
@@ -130,7 +134,7 @@ class _Dual:
 
     def direction(self, x: Floats, right: Floats, diagonal: Floats) -> Floats:
         """Return the Newton direction: the Hessian plus a diagonal, against a right-hand side."""
-        c, forms = self.n_classes, self.p.rows.forms
+        c, r, forms = self.n_classes, self.per_leaf, self.p.rows.forms
         columns = np.add.reduceat(x, self.starts, axis=0)
         shares = x / self.p.mass[:, None]
         outer = np.add.reduceat(x[:, :, None] * shares[:, None, :], self.starts, axis=0)
@@ -139,10 +143,10 @@ class _Dual:
         block = forms @ block @ forms.transpose(0, 2, 1)
         exists = self.p.rows.exists
         block = block * exists[:, :, None] * exists[:, None, :]
-        ridge = 1e-12 * (1.0 + np.abs(block[:, np.arange(c), np.arange(c)]))
-        extra = np.where(exists, diagonal[: self.n_rows].reshape(-1, c) + ridge, 1.0)
-        block[:, np.arange(c), np.arange(c)] += extra
-        first = right[: self.n_rows].reshape(-1, c, 1)
+        ridge = 1e-12 * (1.0 + np.abs(block[:, np.arange(r), np.arange(r)]))
+        extra = np.where(exists, diagonal[: self.n_rows].reshape(-1, r) + ridge, 1.0)
+        block[:, np.arange(r), np.arange(r)] += extra
+        first = right[: self.n_rows].reshape(-1, r, 1)
         if len(right) == self.n_rows:
             return np.asarray(np.linalg.solve(block, first)).ravel()
         border, corner = self._border(x, shares)
@@ -188,7 +192,7 @@ def minimise(
     ----------
     problem : DualProblem
         The constraints.
-    rows : ndarray, shape (l, c)
+    rows : ndarray, shape (l, r)
         Multipliers of the leaves' rows to start from.
     forms : ndarray, shape (k,)
         Multipliers of the forms to start from.
@@ -216,7 +220,8 @@ def minimise(
         gradient = dual.gradient(x)
         error = np.abs(gradient - below + above).max(initial=0.0)
         off = np.abs(theta[low] * below[low] - mu).max(initial=0.0)
-        if value < 0:
+        # At a finite price the dual bounds the entropy less the price of what is violated, which can be negative.
+        if value < 0 and not high.any():
             sound = False
             break
         if error <= max(1e-9, 1e-12 * float(problem.mass.max())) and mu <= goal and off <= goal:
@@ -287,9 +292,9 @@ def _solution(dual: _Dual, theta: Floats, x: Floats, value: float, sound: bool) 
     gradient = dual.gradient(x)
     excess = np.where(dual.bounded, np.minimum(gradient, 0.0), gradient)
     shares = x / dual.p.mass[:, None]
-    entropy = float(-(x * np.log(np.where(shares > 0, shares, 1.0))).sum())
+    entropy = float((x * (dual.p.offset - np.log(np.where(shares > 0, shares, 1.0)))).sum())
     return DualSolution(
-        rows=theta[: dual.n_rows].reshape(dual.n_leaves, dual.n_classes),
+        rows=theta[: dual.n_rows].reshape(dual.n_leaves, dual.per_leaf),
         forms=theta[dual.n_rows :],
         table=x,
         value=value,

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.slacks import MULTIWAY, THRESHOLD
-from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, check_known, log_weights
+from glassine.attacks.disclosure.totals import combine, known_totals
+from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, log_weights
 from glassine.errors import CountingLimitError
 from glassine.learners.impurity import impurity, split_information
 
@@ -52,7 +53,7 @@ class Enumeration:
     Attributes
     ----------
     table : ndarray, shape (q, c)
-        P(class | quasi-identifier).
+        P(class | quasi-identifier); of a sample with a last column for those outside.
     n_worlds : int
         Number of tables.
     log_assignments : float
@@ -83,12 +84,8 @@ def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> E
         If there are more tables at a node.
     NoWorldError
         If there is no world; names the node and the candidate.
-    UndefinedMeasureError
-        If class totals are known without class counts.
     """
-    check_known(disclosure)
     people, constraints = disclosure.people, disclosure.constraints
-    c = len(disclosure.classes)
     blocks = [_leaf_block(disclosure, leaf, most_worlds) for leaf in range(len(people.leaf_nodes))]
     place = people.leaf.copy()
     for v in reversed(range(len(people.splits))):
@@ -100,17 +97,39 @@ def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> E
         merged = _product([blocks[i] for i in parts], split.node, most_worlds)
         blocks[int(parts[0])] = _filtered(constraints, merged, v, families)
         place[merged.members] = parts[0]
-    table, possible = np.zeros((len(people.sizes), c)), np.zeros((len(people.sizes), c), dtype=bool)
-    n_worlds, log_assignments = 1, 0.0
-    for i in np.unique(place):
-        block = blocks[int(i)]
+    return _mean(disclosure, [blocks[int(i)] for i in np.unique(place)], most_worlds)
+
+
+def _mean(disclosure: Disclosure, blocks: list[Block], most_worlds: int) -> Enumeration:
+    """Return the mean of the worlds that consist of one table of each block and have the class totals."""
+    people, leaves = disclosure.people, disclosure.leaves
+    shape = (len(people.sizes), leaves.n_classes)
+    table, possible, n_worlds, log_assignments = np.zeros(shape), np.zeros(shape, dtype=bool), 1, 0.0
+    weights = []
+    for block in blocks:
         logs = log_weights(block.tables, people.sizes[block.members])
-        weights = np.exp(logs - logs.max())
-        mean = np.tensordot(weights, block.tables, axes=(0, 0)) / weights.sum()
-        table[block.members] = mean / people.sizes[block.members][:, None]
-        possible[block.members] = (block.tables > 0).any(axis=0)
+        logs = logs + (block.tables.sum(axis=1, dtype=np.int64) * leaves.offset).sum(axis=1)
+        weights.append(np.exp(logs - logs.max()))
         n_worlds *= len(block.tables)
-        log_assignments += float(logs.max()) + math.log(float(weights.sum()))
+        log_assignments += float(logs.max())
+    totals = known_totals(disclosure)
+    if totals is None:
+        log_assignments += sum(math.log(float(weight.sum())) for weight in weights)
+    else:
+        sums = [block.tables.sum(axis=1, dtype=np.int64) for block in blocks]
+        combined = combine(sums, weights, totals, most_worlds)
+        if not combined.number:
+            raise NoWorldError(
+                "no table of whole people has these leaves and these class totals. Check the marginals, or the "
+                "sampling fraction.",
+                clashes=(),
+            )
+        weights = [weight * factor for weight, factor in zip(weights, combined.factors, strict=True)]
+        n_worlds, log_assignments = combined.number, log_assignments + math.log(combined.weight)
+    for block, weight in zip(blocks, weights, strict=True):
+        mean = np.tensordot(weight, block.tables, axes=(0, 0)) / weight.sum()
+        table[block.members] = mean / people.sizes[block.members][:, None]
+        possible[block.members] = (block.tables[weight > 0] > 0).any(axis=0)
     return Enumeration(table=table, n_worlds=n_worlds, log_assignments=log_assignments, possible=possible)
 
 
@@ -138,7 +157,7 @@ def _leaf_block(disclosure: Disclosure, leaf: int, most_worlds: int) -> Block:
     people, leaves = disclosure.people, disclosure.leaves
     members = np.flatnonzero(people.leaf == leaf)
     name = f"the leaf at node {people.leaf_nodes[leaf]}"
-    size, c = int(people.sizes[members].sum()), len(disclosure.classes)
+    size, c = int(people.sizes[members].sum()), leaves.n_classes
     capacity = np.full(c, size, dtype=np.int64)
     if leaves.counts is not None:
         capacity = leaves.counts[leaf].astype(np.int64)
@@ -185,7 +204,7 @@ def _filtered(constraints: Constraints, block: Block, v: int, families: npt.NDAr
     slacks, at = np.empty((len(block.tables), len(families))), np.empty((len(block.tables), len(families)), dtype=int)
     for first in range(0, len(block.tables), AT_ONCE):
         rows = slice(first, first + AT_ONCE)
-        some = block.tables[rows].astype(np.int64)
+        some = constraints.counted(block.tables[rows].astype(np.int64))
         chosen, whole = _own_terms(constraints, some, v, place)
         for k, f in enumerate(families):
             slacks[rows, k], at[rows, k] = _slack(constraints, some, int(f), place, chosen, whole)
@@ -233,12 +252,18 @@ def _slack(
         parts = np.stack([one, total - one], axis=2)
         own = np.cumsum(sizes)[:-1] if kind == THRESHOLD else sizes
         branch_sizes = np.stack([own, sizes.sum() - own], axis=1)
+    if constraints.sampled:
+        branch_sizes = parts.sum(axis=-1)
     left = impurity(parts, constraints.criterion).sum(axis=2)
     slack = left - chosen[:, None]
     if constraints.divides:
         ratio = split_information(branch_sizes) / constraints.divisors[families.splits[f]]
         slack = left - whole[:, None] + ratio * (whole - chosen)[:, None]
-    if kind != MULTIWAY:
-        slack[:, branch_sizes.min(axis=1) < constraints.smallest] = np.inf
+    # Of a sample, the sizes of the branches differ from world to world; an empty branch is none.
+    small = (branch_sizes < (constraints.smallest or 1)) & ((branch_sizes > 0) | (not constraints.sampled))
+    if constraints.smallest is None:
+        slack[:] = np.inf
+    elif kind != MULTIWAY or constraints.sampled:
+        slack[np.broadcast_to(small.any(axis=-1), slack.shape)] = np.inf
     at = slack.argmin(axis=1)
     return slack[np.arange(len(slack)), at], at

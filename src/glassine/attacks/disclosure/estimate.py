@@ -21,6 +21,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.posterior import Posterior
+    from glassine.attacks.disclosure.sample import SampleEstimate
 
 __all__ = ["ConstraintCounts", "Disclosure", "ReaderComparison", "SubgroupDisclosure"]
 
@@ -89,6 +90,8 @@ class SubgroupDisclosure:
         Mean entropy left, in nats.
     certainty : float
         Mean probability of the most probable class.
+    d_overall : float or None
+        Mean of D_individual, in nats, if the truth is given: small means disclosed.
     """
 
     attribute: str
@@ -96,6 +99,7 @@ class SubgroupDisclosure:
     size: int
     entropy: float
     certainty: float
+    d_overall: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -109,7 +113,7 @@ class Disclosure:
     adversary : Adversary
         What the reader is taken to know.
     people : People
-        The distinct quasi-identifiers, and where they are in the tree.
+        The distinct quasi-identifiers, and where they are in the tree. Of a sample, all who may be in it.
     leaves : LeafKnowledge
         What the leaves tell.
     constraints : Constraints
@@ -133,6 +137,9 @@ class Disclosure:
         Largest violation of what the leaves tell, in people.
     notes : tuple of str
         Which knowledge was left out, and why.
+    sample, leaf_sample : SampleEstimate or None
+        Of a sample: what the reader concludes about membership, and the reader of the leaves alone. The probabilities
+        are then those of anybody among the people, in the sample or not.
     """
 
     classes: tuple[Scalar, ...]
@@ -149,6 +156,8 @@ class Disclosure:
     active: tuple[Clash, ...]
     residual: float
     notes: tuple[str, ...]
+    sample: SampleEstimate | None = None
+    leaf_sample: SampleEstimate | None = None
 
     def __repr__(self) -> str:
         return (
@@ -162,14 +171,30 @@ class Disclosure:
         return np.asarray(self.quasi_probabilities[self.people.person])
 
     @property
+    def membership(self) -> Floats:
+        """P(in the training set | quasi-identifier) of each person, shape (n,); 1 where the training set is known."""
+        if self.sample is None:
+            return np.ones(self.people.n_people)
+        return np.asarray(self.sample.membership[self.people.person])
+
+    @property
+    def given_member(self) -> Floats:
+        """P(class | person, in the training set), shape (n, c)."""
+        table = self.quasi_probabilities if self.sample is None else self.sample.given_member
+        return np.asarray(table[self.people.person])
+
+    @property
     def entropy(self) -> float:
         """H(class | quasi-identifier), the entropy left, in nats a person."""
         return self._mean_entropy(self.quasi_probabilities)
 
     @property
     def gap(self) -> float:
-        """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats a person."""
-        return max(0.0, self.bound - self.entropy)
+        """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats a person.
+
+        Of a sample, what is maximised and bounded is the entropy of membership and class together.
+        """
+        return max(0.0, self.bound - (self.entropy if self.sample is None else self.sample.entropy))
 
     @property
     def counts(self) -> ConstraintCounts:
@@ -185,8 +210,13 @@ class Disclosure:
     @property
     def marginal(self) -> Floats:
         """The class distribution that the reader of the class totals knows, uniform if nothing tells it, shape (c,)."""
-        totals = self.class_totals if self.leaves.counts is None else self.leaves.counts.sum(axis=0)
-        return np.full(len(self.classes), 1 / len(self.classes)) if totals is None else totals / totals.sum()
+        totals, c = self.class_totals, len(self.classes)
+        if self.leaves.counts is not None:
+            totals = self.leaves.counts.sum(axis=0)[:c]
+        if totals is None:
+            return np.full(c, 1 / c)
+        # Of a sample, nothing tells the class of those who are not counted.
+        return np.asarray((totals + (self.people.n_people - totals.sum()) / c) / self.people.n_people)
 
     def entropy_left(self) -> Floats:
         """Return the entropy left about each person's class, in nats, shape (n,)."""
@@ -247,7 +277,9 @@ class Disclosure:
         largest = self.quasi_probabilities.max(axis=1)[self.people.person]
         return [(int(row), float(largest[row])) for row in order]
 
-    def by_subgroup(self, frame: Any, attributes: str | Sequence[str]) -> list[SubgroupDisclosure]:
+    def by_subgroup(
+        self, frame: Any, attributes: str | Sequence[str], truth: npt.ArrayLike | None = None
+    ) -> list[SubgroupDisclosure]:
         """Return what the reader knows about subgroups, the most exposed first.
 
         Parameters
@@ -256,6 +288,8 @@ class Disclosure:
             The people, in the order of the quasi-identifiers.
         attributes : str or sequence of str
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
+        truth : array-like, shape (n,), optional
+            Everybody's class; the subgroups are then ordered by D_overall, else by the entropy left.
 
         Raises
         ------
@@ -264,6 +298,7 @@ class Disclosure:
         """
         data = read_columns(frame)
         left, largest = self.entropy_left(), self.quasi_probabilities.max(axis=1)[self.people.person]
+        distances = None if truth is None else self.d_individual(truth)
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data or len(data[name]) != self.people.n_people:
@@ -278,9 +313,10 @@ class Disclosure:
                         size=len(rows),
                         entropy=float(left[rows].mean()),
                         certainty=float(largest[rows].mean()),
+                        d_overall=None if distances is None else float(distances[rows].mean()),
                     )
                 )
-        return sorted(out, key=lambda group: group.entropy)
+        return sorted(out, key=lambda group: group.entropy if group.d_overall is None else group.d_overall)
 
     def compare(self, truth: npt.ArrayLike | None = None) -> list[ReaderComparison]:
         """Return what readers with less knowledge conclude: of the marginal, of the leaves, and of all of it.

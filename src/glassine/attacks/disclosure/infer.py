@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
-from glassine.attacks.disclosure.concave import convex_concave, starting_tables
+from glassine.attacks.disclosure.board import lay_out
+from glassine.attacks.disclosure.bounded import ExpectedLeaves, assumed_noise, read_noisy
+from glassine.attacks.disclosure.chain import first_world
+from glassine.attacks.disclosure.concave import MOST_STEPS, climb, convex_concave, feasible_tables, starting_tables
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
-from glassine.attacks.disclosure.cuts import Approximation, Cut, Engine, Point, outer_approximation
+from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import LeafKnowledge, read_leaves
-from glassine.attacks.disclosure.people import read_people
+from glassine.attacks.disclosure.noise import CountNoise
+from glassine.attacks.disclosure.people import People, read_people
+from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
+from glassine.attacks.disclosure.tangents import Cut
+from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.domain.attributes import is_whole
 from glassine.domain.inference import columns as read_columns
@@ -72,6 +80,8 @@ def infer_sensitive(
     *,
     n_starts: int = 3,
     random_state: int | np.random.Generator | None = 0,
+    truth: npt.ArrayLike | None = None,
+    most_steps: int = MOST_STEPS,
     progress: Callable[[str], None] | None = None,
 ) -> Disclosure:
     """Estimate everybody's class from a published decision tree and the quasi-identifiers of its training records.
@@ -99,6 +109,12 @@ def infer_sensitive(
         Number of starts of the convex-concave procedure, at least 1.
     random_state : int, Generator or None, default=0
         Source of the starts after the first.
+    truth : array-like, shape (n,), optional
+        Everybody's class, as the publisher knows it. It is looked at only where no start of the convex-concave
+        procedure leads anywhere: the procedure then climbs from the truth, which keeps all constraints, and a note
+        says so. Not for a sample.
+    most_steps : int, default=80
+        Most steps of each start, at least 1.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -155,18 +171,29 @@ def infer_sensitive(
                 f"the tree tests {sensitive!r} itself. The sensitive attribute must be the one that it predicts."
             )
         data.pop(sensitive, None)
-    if not is_whole(n_starts) or not n_starts >= 1:
-        raise InvalidParameterError(f"n_starts must be a whole number of at least 1, got {n_starts!r}.")
-    people = read_people(tree, data, categories=assumed.categories)
+    for name, value in (("n_starts", n_starts), ("most_steps", most_steps)):
+        if not is_whole(value) or not value >= 1:
+            raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    sampled = assumed.training == "sample"
+    people = read_people(tree, data, categories=assumed.categories, superset=sampled)
     if assumed.internal_nodes and tree.guarantee is not None:
         raise UndefinedMeasureError(
             "the tree claims differential privacy: its splits were drawn, not the best. Take internal_nodes=False."
         )
-    leaves = read_leaves(tree, people, assumed)
-    constraints = derive_constraints(tree, people, assumed)
+    leaves, noise = _leaves(tree, people, assumed)
+    members = leaves.members if isinstance(leaves, SampledLeaves) else None
+    if sampled and leaves.counts is None and assumed.internal_nodes and assumed.criterion == "gain_ratio":
+        raise UndefinedMeasureError(
+            "the gain ratio of a sample needs the class counts of the leaves: without them the sizes of branches are "
+            "not known. Take internal_nodes=False."
+        )
+    constraints = derive_constraints(tree, people, assumed, sampled=sampled, members=members)
+    if noise is not None:
+        told = f"The class counts were read with {noise.kind} noise of scale {noise.scale:g}, the sizes exactly."
+        constraints = replace(constraints, notes=(*constraints.notes, told))
     totals = assumed.class_totals(tree.classes or ())
     _check_totals(totals, leaves, people.n_people)
-    known = None if totals is None or leaves.counts is not None else np.array(totals, dtype=np.float64)
+    known = _rows_of_totals(totals, leaves, people.n_people)
     # The matrices are small: several threads cost more than they gain, and far more where cores are shared.
     with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
         engine = Engine(people, leaves, known)
@@ -176,7 +203,8 @@ def infer_sensitive(
                 "no table of people and classes has these leaves and these class totals. Check the marginals.",
                 clashes=(),
             )
-        starts = _Starts(n_starts, np.random.default_rng(random_state), progress or (lambda stage: None))
+        tell = progress or (lambda stage: None)
+        starts = _Starts(n_starts, np.random.default_rng(random_state), tell, truth, most_steps)
         return _estimate(engine, constraints, start, tree, assumed, starts)
 
 
@@ -232,17 +260,53 @@ def _adversary(model: Any, adversary: Adversary | None) -> Adversary:
     return Adversary(criterion=criterion, candidates="same_attribute" if some else "all_attributes")
 
 
+def _leaves(tree: DecisionTree, people: People, adversary: Adversary) -> tuple[LeafKnowledge, CountNoise | None]:
+    """Return what is known of the leaves, and the noise of their counts."""
+    noise = assumed_noise(tree, adversary)
+    if adversary.training == "sample":
+        return read_sample(tree, people, adversary), None
+    if noise is None:
+        return read_leaves(tree, people, adversary), None
+    return read_noisy(tree, people, adversary, noise), noise
+
+
 def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_people: int) -> None:
     if totals is None:
         return
-    if sum(totals) != n_people:
+    if isinstance(leaves, SampledLeaves):
+        given = sum(totals)
+        held = n_people if leaves.members is None else int(leaves.members.sum())
+        if given > n_people or (leaves.members is not None and given != held):
+            raise InvalidDataError(
+                f"marginals add up to {given}, but the sample holds {'at most ' * (leaves.members is None)}{held} "
+                "records. Give the classes of the sample."
+            )
+    elif sum(totals) != n_people:
         raise InvalidDataError(
             f"marginals add up to {sum(totals)}, but there are {n_people} people. Give their classes."
         )
-    if leaves.counts is not None and not np.array_equal(leaves.counts.sum(axis=0), totals):
+    if isinstance(leaves, ExpectedLeaves):
+        raise InvalidParameterError("marginals are not combined with noisy class counts. Leave them out.")
+    if leaves.counts is not None and not np.array_equal(leaves.counts.sum(axis=0)[: len(totals)], totals):
         raise InvalidDataError(
             "marginals are not the sums of the class counts of the leaves. Give those of the training set."
         )
+
+
+def _rows_of_totals(
+    totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_people: int
+) -> npt.NDArray[np.float64] | None:
+    """Return the people of each class that the leaves do not tell, NaN where it is not known; None if nothing is."""
+    if leaves.counts is not None:
+        return None
+    if not isinstance(leaves, SampledLeaves):
+        return None if totals is None else np.array(totals, dtype=np.float64)
+    out = np.full(leaves.n_classes, np.nan)
+    if totals is not None:
+        out[:-1], out[-1] = totals, n_people - sum(totals)
+    elif leaves.members is None and leaves.fraction is not None:
+        out[-1] = n_people * (1 - leaves.fraction)
+    return None if np.isnan(out).all() else out
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +316,14 @@ class _Starts:
     number: int
     rng: np.random.Generator
     progress: Callable[[str], None]
+    truth: npt.ArrayLike | None = None
+    most_steps: int = MOST_STEPS
 
 
 def _estimate(
     engine: Engine, constraints: Constraints, start: Point, tree: DecisionTree, adversary: Adversary, starts: _Starts
 ) -> Disclosure:
-    n, notes = engine.people.n_people, list(constraints.notes)
+    notes = list(constraints.notes)
     allowance = constraints.allowance()
     slack = constraints.worst(start.table).slack
     cuts: tuple[Cut, ...] = ()
@@ -277,55 +343,108 @@ def _estimate(
             point, bound, rounds, cuts = result.point, result.bound, result.rounds, result.cuts
         else:
             status = "local"
-            point, cuts, rounds = _local(engine, constraints, start, starts, notes)
+            leaves_alone = _disclosure(
+                engine, constraints, tree, adversary, (start, start, bound), "optimal", (), (), 0
+            )
+            point, cuts, rounds = _local(engine, constraints, start, starts, notes, leaves_alone)
     active = {
         constraints.clash(cut.family, cut.at): None
         for cut, multiplier in zip(cuts, point.multipliers, strict=True)
         if multiplier > 1e-6
     }
-    sizes = engine.people.sizes[:, None]
+    if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
+        notes.append("Nothing tells how many people were in the sample: membership is as open as the classes allow.")
+    solved = (start, point, bound)
+    return _disclosure(engine, constraints, tree, adversary, solved, status, tuple(active), tuple(notes), rounds)
+
+
+def _disclosure(
+    engine: Engine, constraints: Constraints, tree: DecisionTree, adversary: Adversary,
+    solved: tuple[Point, Point, float], status: str, active: tuple[Clash, ...], notes: tuple[str, ...], rounds: int,
+) -> Disclosure:  # fmt: skip
+    """Return the estimate of the leaves alone and that of everything as a value."""
+    start, point, bound = solved
+    sizes, n = engine.people.sizes, engine.people.n_people
+    sampled = isinstance(engine.leaves, SampledLeaves)
+    samples = [sample_estimate(each.table, sizes, each.entropy) if sampled else None for each in (point, start)]
+    estimates = [
+        each.table / sizes[:, None] if sample is None else sample.probabilities
+        for each, sample in zip((point, start), samples, strict=True)
+    ]
+    totals = engine.totals
+    if sampled and totals is not None:
+        totals = None if np.isnan(totals).any() else totals[:-1]
     return Disclosure(
         classes=tree.classes or (),
         adversary=adversary,
         people=engine.people,
         leaves=engine.leaves,
         constraints=constraints,
-        quasi_probabilities=point.table / sizes,
-        leaf_probabilities=start.table / sizes,
-        class_totals=engine.totals,
+        quasi_probabilities=estimates[0],
+        leaf_probabilities=estimates[1],
+        class_totals=totals,
         status="optimal" if status == "optimal" else "local",
         bound=bound / n,
         rounds=rounds,
-        active=tuple(active),
+        active=active,
         residual=point.residual,
-        notes=tuple(notes),
+        notes=notes,
+        sample=samples[0],
+        leaf_sample=samples[1],
     )
 
 
 def _local(
-    engine: Engine, constraints: Constraints, start: Point, starts: _Starts, notes: list[str]
+    engine: Engine, constraints: Constraints, start: Point, starts: _Starts, notes: list[str], found: Disclosure
 ) -> tuple[Point, tuple[Cut, ...], int]:
-    """Return the best local optimum of several starts."""
-    found = []
-    for i, table in enumerate(starting_tables(engine, start.table, starts.number, starts.rng), start=1):
+    """Return the best local optimum of several starts, from whole-number worlds if the others lead nowhere."""
+    reached, tables = [], starting_tables(engine, start.table, starts.number, starts.rng, sampled=constraints.sampled)
+    for i, table in enumerate(tables, start=1):
         starts.progress(f"climbing from start {i} of {starts.number}")
-        found.append(convex_concave(engine, constraints, start, table))
-    best = max(found, key=lambda local: (local.feasible, local.point.entropy))
+        reached.append(convex_concave(engine, constraints, start, table, most_steps=starts.most_steps))
+        if i == 1 and not reached[0].feasible:
+            # Where the leaves' own table leads nowhere, tables like it seldom do.
+            starts.progress("searching tables that keep all constraints")
+            tried = [*tables, reached[0].point.table]
+            inside = feasible_tables(engine, constraints, tried) or _worlds(constraints, starts, found)
+            reached += [climb(engine, constraints, start, table) for table in inside]
+            if any(local.feasible for local in reached):
+                break
+    if not any(local.feasible for local in reached) and starts.truth is not None and not constraints.sampled:
+        starts.progress("climbing from the truth")
+        table = found.true_probabilities(starts.truth) * engine.people.sizes[:, None]
+        reached.append(climb(engine, constraints, start, table))
+        if reached[-1].feasible:
+            notes.append("The search was started from the true classes: no other start led to a table that is allowed.")
+    best = max(reached, key=lambda local: (local.feasible, local.point.entropy))
     if not best.feasible:
         broken = constraints.violations(best.point.table)
+        furthest = str(broken[0]) if broken else "a rounding"
         raise SearchError(
-            f"no start of the convex-concave procedure led to a table that keeps all constraints; the furthest off is "
-            f"{broken[0]}. The assumed criterion or the candidates may be wrong; give more starts, or take "
-            "internal_nodes=False.",
+            "no start of the convex-concave procedure led to a table that keeps all constraints, nor did any guess of "
+            f"the class counts, nor was a world of whole people found; the furthest off is {furthest}. The assumed "
+            "criterion or the candidates may be wrong; give more starts or the truth, or take internal_nodes=False.",
             clashes=broken,
         )
-    reached = sum(local.feasible for local in found)
-    entropies = [local.point.entropy / engine.people.n_people for local in found if local.feasible]
+    kept = [local for local in reached if local.feasible]
+    entropies = [local.point.entropy / engine.people.n_people for local in kept]
     notes.append(
-        f"The constraints are not convex without class counts: the estimate is the best local optimum of {len(found)} "
-        f"starts, of which {reached} kept all constraints, with {min(entropies):.6f} to {max(entropies):.6f} nats left."
+        "The constraints are not convex without class counts: the estimate is the best local optimum of "
+        f"{len(reached)} starts, of which {len(kept)} kept all constraints, with {min(entropies):.6f} to "
+        f"{max(entropies):.6f} nats left."
     )
-    return best.point, best.cuts, sum(local.steps for local in found)
+    return best.point, best.cuts, sum(local.steps for local in reached)
+
+
+def _worlds(constraints: Constraints, starts: _Starts, found: Disclosure) -> list[npt.NDArray[np.float64]]:
+    """Return a world, if one is found: it keeps all constraints. The truth makes a search needless."""
+    if constraints.sampled or starts.truth is not None:
+        return []
+    try:
+        state, _ = first_world(found, lay_out(found), starts.rng, from_estimate=False)
+    except (StartError, NoWorldError):
+        return []
+    return [state.x.astype(np.float64)]
 
 
 def _contradiction(engine: Engine, constraints: Constraints, result: Approximation) -> None:

@@ -13,7 +13,17 @@ from glassine.attacks.disclosure.people import People
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import DecisionTree, Evidence
 
-__all__ = ["LeafKnowledge", "Rows", "read_leaves"]
+__all__ = [
+    "LeafKnowledge",
+    "Rows",
+    "check_labels",
+    "check_rates",
+    "published_correct",
+    "published_counts",
+    "published_labels",
+    "read_leaves",
+    "refuse_noise",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,11 +34,11 @@ class Rows:
 
     Attributes
     ----------
-    forms : ndarray, shape (l, c, c)
+    forms : ndarray, shape (l, r, c)
         One form for each row, zero where there is none.
-    known : ndarray, shape (l, c)
+    known : ndarray, shape (l, r)
         Right-hand sides.
-    exists, bounded : ndarray of bool, shape (l, c)
+    exists, bounded : ndarray of bool, shape (l, r)
         Which rows there are, and which are inequalities.
     possible : ndarray of bool, shape (l, c)
         Which classes can occur in the leaf.
@@ -77,6 +87,16 @@ class LeafKnowledge:
     labels: npt.NDArray[np.intp] | None
     correct: Floats | None
     n_classes: int
+
+    @property
+    def offset(self) -> Floats:
+        """Logarithm of what each class weighs before anything is known, shape (c,)."""
+        return np.zeros(self.n_classes)
+
+    def class_bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
+        most = np.repeat(self.sizes[:, None], self.n_classes, axis=1)
+        return np.zeros_like(most), most
 
     @property
     def rate_constraints(self) -> int:
@@ -150,21 +170,49 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
     """
     evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
     n_classes, sizes = len(model.classes or ()), people.leaf_sizes
-    if adversary.leaves != "labels_only" and not model.counts_are_exact:
-        raise UndefinedMeasureError(
-            "the tree's counts are noisy or rounded, so that they constrain nothing exactly. "
-            'Take the reader of labels alone: Adversary("labels_only", internal_nodes=False).'
-        )
+    if adversary.leaves != "labels_only":
+        refuse_noise(model)
     if model.counts_are_exact:
         _check_sizes(model, people, evidence)
     if adversary.leaves == "leaf_counts":
-        told = [_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
+        told = [published_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
         if any(counts is None for counts in told):
             raise UndefinedMeasureError(
                 "the tree does not publish the class counts of all its leaves. Take a reader who knows less: "
                 'Adversary("error_rates") or Adversary("labels_only").'
             )
         return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(told, dtype=np.float64))
+    labels = published_labels(people, evidence)
+    check_labels(people, evidence, labels)
+    if adversary.leaves == "labels_only":
+        return _knowledge("labels_only", sizes, n_classes, labels=labels)
+    correct = [published_correct(entry, label, int(n)) for entry, label, n in zip(evidence, labels, sizes, strict=True)]
+    if any(value is None for value in correct):
+        raise UndefinedMeasureError(
+            'the tree does not publish the error rates of all its leaves. Take Adversary("labels_only").'
+        )
+    right = np.array(correct, dtype=np.float64)
+    check_rates(people, right, sizes, n_classes)
+    if n_classes <= 2:
+        counts = np.empty((len(sizes), n_classes))
+        counts[:] = (sizes - right)[:, None]
+        counts[np.arange(len(sizes)), labels] = right
+        return _knowledge("error_rates", sizes, n_classes, counts=counts, labels=labels, correct=right)
+    return _knowledge("error_rates", sizes, n_classes, labels=labels, correct=right)
+
+
+def refuse_noise(model: DecisionTree) -> None:
+    """Refuse a tree whose counts are noisy or rounded."""
+    if not model.counts_are_exact:
+        raise UndefinedMeasureError(
+            "the tree's counts are noisy or rounded, so that they constrain nothing exactly. Say how, as in "
+            'noise=CountNoise("rounded", 5), or take the reader of labels: Adversary("labels_only", '
+            "internal_nodes=False)."
+        )
+
+
+def published_labels(people: People, evidence: list[Evidence]) -> npt.NDArray[np.intp]:
+    """Return the class that each leaf predicts."""
     labels = np.array([-1 if (label := entry.prediction) is None else label for entry in evidence], dtype=np.intp)
     if (labels < 0).any():
         node = people.leaf_nodes[int(np.argmin(labels))]
@@ -175,22 +223,7 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
         raise UndefinedMeasureError(
             "the tree's labels are by weight, so that they do not tell the most frequent class."
         )
-    _check_labels(people, evidence, labels)
-    if adversary.leaves == "labels_only":
-        return _knowledge("labels_only", sizes, n_classes, labels=labels)
-    correct = [_correct(entry, label, int(n)) for entry, label, n in zip(evidence, labels, sizes, strict=True)]
-    if any(value is None for value in correct):
-        raise UndefinedMeasureError(
-            'the tree does not publish the error rates of all its leaves. Take Adversary("labels_only").'
-        )
-    right = np.array(correct, dtype=np.float64)
-    _check_rates(people, right, sizes, n_classes)
-    if n_classes <= 2:
-        counts = np.empty((len(sizes), n_classes))
-        counts[:] = (sizes - right)[:, None]
-        counts[np.arange(len(sizes)), labels] = right
-        return _knowledge("error_rates", sizes, n_classes, counts=counts, labels=labels, correct=right)
-    return _knowledge("error_rates", sizes, n_classes, labels=labels, correct=right)
+    return labels
 
 
 def _knowledge(told: Leaves, sizes: npt.NDArray[Any], n_classes: int, **known: Any) -> LeafKnowledge:
@@ -214,7 +247,8 @@ def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) 
             )
 
 
-def _counts(entry: Evidence, n_classes: int, size: int) -> tuple[float, ...] | None:
+def published_counts(entry: Evidence, n_classes: int, size: int) -> tuple[float, ...] | None:
+    """Return the class counts of a leaf; of two classes an error rate tells them."""
     if entry.counts is not None:
         return tuple(float(count) for count in entry.counts)
     shares = entry.shares(n_classes)
@@ -227,13 +261,15 @@ def _counts(entry: Evidence, n_classes: int, size: int) -> tuple[float, ...] | N
     )
 
 
-def _correct(entry: Evidence, label: int, size: int) -> float | None:
+def published_correct(entry: Evidence, label: int, size: int) -> float | None:
+    """Return the records of a leaf that are of its class, if that is published."""
     if entry.counts is not None:
         return float(entry.counts[label])
     return None if entry.error_rate is None else float(np.rint((1 - entry.error_rate) * size))
 
 
-def _check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[np.intp]) -> None:
+def check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[np.intp]) -> None:
+    """Refuse a leaf whose class is not its most frequent one."""
     for node, entry, label in zip(people.leaf_nodes, evidence, labels, strict=True):
         if entry.counts is not None and entry.counts[label] < max(entry.counts):
             raise InvalidModelError(
@@ -242,7 +278,8 @@ def _check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[
             )
 
 
-def _check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_classes: int) -> None:
+def check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_classes: int) -> None:
+    """Refuse an error rate that is too high for the label."""
     wrong = np.flatnonzero(sizes - right > (n_classes - 1) * right + 1e-9)
     if len(wrong):
         at = int(wrong[0])

@@ -102,7 +102,13 @@ class People:
         return np.bincount(self.leaf, weights=self.sizes, minlength=len(self.leaf_nodes)).astype(np.int64)
 
 
-def read_people(model: DecisionTree, data: Mapping[str, npt.NDArray[Any]], *, categories: Sequence[str] = ()) -> People:
+def read_people(
+    model: DecisionTree,
+    data: Mapping[str, npt.NDArray[Any]],
+    *,
+    categories: Sequence[str] = (),
+    superset: bool = False,
+) -> People:
     """Return the people of a training set as the reader of a tree sees them.
 
     People with the same values of the tree's attributes are one quasi-identifier: no constraint tells them apart.
@@ -115,6 +121,8 @@ def read_people(model: DecisionTree, data: Mapping[str, npt.NDArray[Any]], *, ca
         The records, with every attribute that the tree tests.
     categories : sequence of str
         Columns of numbers that are codes of categories.
+    superset : bool
+        Whether the training records are some of these people only.
 
     Raises
     ------
@@ -140,7 +148,7 @@ def read_people(model: DecisionTree, data: Mapping[str, npt.NDArray[Any]], *, ca
     columns = {name: _column(data[name], name in listed or name in categories) for name in names}
     first, person, sizes = _distinct([columns[name].codes for name in names])
     own = {name: data[name][first] for name in names}
-    leaf, leaf_nodes, splits = _descend(model, own, first)
+    leaf, leaf_nodes, splits = _descend(model, own, first, superset)
     kept = {
         name: Column(codes=column.codes[first], values=column.values, levels=column.levels)
         for name, column in columns.items()
@@ -188,7 +196,7 @@ def _distinct(
 
 
 def _descend(
-    model: DecisionTree, columns: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp]
+    model: DecisionTree, columns: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp], superset: bool
 ) -> tuple[npt.NDArray[np.intp], tuple[int, ...], tuple[Split, ...]]:
     """Return the leaf of each record, the leaves that hold any, and the splits on the way, parents first."""
     n = len(rows)
@@ -212,9 +220,12 @@ def _descend(
             branch[free] = np.where(way.literal.holds(columns[way.literal.attribute][members[free]]), i, -1)
         if (branch < 0).any():
             at = int(members[int(np.argmin(branch))])
+            remedy = "Give the people of the training set, values as in training."
+            if superset:
+                remedy = "Leave it out: whoever is in no leaf was not in the sample."
             raise InvalidDataError(
                 f"row {rows[at]} of the quasi-identifiers is in no leaf: it satisfies no branch of node {index} on "
-                f"{name!r}. Give the people of the training set, values as in training."
+                f"{name!r}. {remedy}"
             )
         splits.append(Split(node=index, attribute=name, members=members.astype(np.int32), branch=branch))
         for i in reversed(range(len(node.branches))):

@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.bounded import ExpectedLeaves
 from glassine.attacks.disclosure.chain import BATCHES, Chains, run_chains
 from glassine.attacks.disclosure.enumeration import Enumeration, enumerate_worlds
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.domain.attributes import is_whole
@@ -100,6 +102,9 @@ class Posterior:
         Of the chains.
     notes : tuple of str
         What has to be kept in mind.
+    sample : SampleEstimate or None
+        Of a sample: P(in the sample | quasi-identifier), and P(class | quasi-identifier, in the sample). The
+        probabilities above are then those of anybody among the people.
     """
 
     method: Literal["enumeration", "chain"]
@@ -110,6 +115,7 @@ class Posterior:
     log_assignments: float | None
     diagnostics: ChainDiagnostics | None
     notes: tuple[str, ...]
+    sample: SampleEstimate | None = None
 
     def __repr__(self) -> str:
         how = f"{self.n_worlds:,} worlds" if self.n_worlds is not None else f"R-hat {self._r_hat:.3f}"
@@ -123,6 +129,13 @@ class Posterior:
     def probabilities(self) -> Floats:
         """P(class | person), shape (n, c)."""
         return np.asarray(self.quasi_probabilities[self.relaxation.people.person])
+
+    @property
+    def membership(self) -> Floats:
+        """P(in the training set | quasi-identifier) of each person, shape (n,); 1 where the training set is known."""
+        if self.sample is None:
+            return np.ones(self.relaxation.people.n_people)
+        return np.asarray(self.sample.membership[self.relaxation.people.person])
 
     @property
     def standard_errors(self) -> Floats:
@@ -233,7 +246,7 @@ def infer_posterior(
     StartError
         If no world was found to start a chain from.
     UndefinedMeasureError
-        If class totals are known without class counts.
+        If counts are noisy, or the worlds of a sample are too many to list.
 
     Examples
     --------
@@ -264,6 +277,11 @@ def infer_posterior(
             raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     if draws % BATCHES:
         raise InvalidParameterError(f"draws must be a multiple of {BATCHES}, got {draws}. Round it up.")
+    if isinstance(disclosure.leaves, ExpectedLeaves):
+        raise UndefinedMeasureError(
+            "the worlds of noisy counts are not counted one by one: the estimate is their mean already, if all class "
+            "counts of a leaf were equally likely before."
+        )
     if method != "chain":
         try:
             return _of_enumeration(disclosure, enumerate_worlds(disclosure, most_worlds=most_worlds))
@@ -302,16 +320,28 @@ def measure_posterior(disclosure: Disclosure, **options: Any) -> Outcome[Posteri
 
 
 def _of_enumeration(disclosure: Disclosure, found: Enumeration) -> Posterior:
+    sample = _sample(disclosure, found.table)
     return Posterior(
         method="enumeration",
         relaxation=disclosure,
-        quasi_probabilities=found.table,
-        quasi_errors=np.zeros_like(found.table),
+        quasi_probabilities=found.table if sample is None else sample.probabilities,
+        quasi_errors=np.zeros_like(disclosure.quasi_probabilities),
         n_worlds=found.n_worlds,
         log_assignments=found.log_assignments,
         diagnostics=None,
         notes=(),
+        sample=sample,
     )
+
+
+def _sample(disclosure: Disclosure, shares: Floats) -> SampleEstimate | None:
+    """Return what shares say of a sample whose last column are the people outside; None of a known training set."""
+    if disclosure.sample is None:
+        return None
+    sizes, offset = disclosure.people.sizes, disclosure.leaves.offset
+    table = shares * sizes[:, None]
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    return sample_estimate(table, sizes, float((table * (offset - logs)).sum()))
 
 
 def _of_chains(
@@ -339,8 +369,9 @@ def _of_chains(
         seconds=seconds,
     )
     notes = [
-        f"{n_chains} chains of {draws} draws, {thin} sweeps apart after {burn_in}; most moves swap two people of "
-        "a leaf, the others make two to four swaps at once. Under internal constraints such moves need not reach every "
+        f"{n_chains} chains of {draws} draws, {thin} sweeps apart after {burn_in}; most moves swap two people"
+        f"{'' if disclosure.leaves.counts is None else ' of a leaf'}, the others make two to four swaps at once. "
+        "Under internal constraints such moves need not reach every "
         "world: parts that no chain started in do not show in R-hat."
     ]
     if not diagnostics.converged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -10,21 +10,24 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.accuracy import Holdout, read_holdout
+from glassine.attacks.disclosure.accuracy import predictions as tree_predictions
 from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.bounded import ExpectedLeaves
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.merging import merge_leaves
+from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.inference import columns as read_columns
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.learners.exponential_tree import PrivateTreeClassifier
-from glassine.models import DecisionTree
+from glassine.models import DecisionTree, Evidence
 from glassine.models.formats import as_model
 
 __all__ = ["Remedy", "RemedyTable", "class_tables", "measure_remedies"]
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 Kind = Literal["none", "suppress", "merge", "round", "private"]
 
@@ -33,12 +36,12 @@ PURITIES = (0.95, 0.8)
 ROUND_TO = (5, 20)
 EPSILONS = (0.1, 1.0)
 NO_SEARCH = "the search with internal nodes led nowhere: a reader who uses them may learn more than is shown."
+STARTS = 1
+STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
+"""Starts and steps of each search: a table of many remedies is not to take minutes."""
+
 DRAWS = 5
 """Private trees that are averaged: each is another draw."""
-LEAST = 0.5
-"""Records that a reader of noisy counts allows a class at least: none is excluded."""
-NOISE_WIDTH = 3.0
-"""Noise, in scales, that a reader of noisy counts allows for: 95 % of a Laplace distribution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +62,12 @@ class Remedy:
         Entropy left, in nats a person.
     d_overall : float or None
         Mean distance of the reader's estimate to the truth, in nats: small means disclosed.
-    accuracy : float or None
-        Share of the training records whose class the tree predicts.
+    accuracy, holdout_accuracy : float or None
+        Share of the training records, and of held-out ones if they were given, whose class the tree predicts.
     internal_nodes : bool
         Whether the reader that was measured used the internal nodes.
     status : str
-        "optimal" or "local", as of a :class:`Disclosure`; "closed form" for rounded and noisy counts; or
-        "not measured".
+        "optimal" or "local", as of a :class:`Disclosure`; or "not measured".
     """
 
     name: str
@@ -75,6 +77,7 @@ class Remedy:
     entropy: float | None = None
     d_overall: float | None = None
     accuracy: float | None = None
+    holdout_accuracy: float | None = None
     internal_nodes: bool = False
     status: str = "not measured"
 
@@ -87,15 +90,18 @@ class RemedyTable:
     ----------
     rows : tuple of Remedy
         The first is the tree with its class counts.
+    n_holdout : int or None
+        Held-out records, if there were any.
     """
 
     rows: tuple[Remedy, ...]
+    n_holdout: int | None = None
 
     def to_frame(self) -> Any:
         """Return the table as a polars frame, one row a remedy."""
         import polars as pl
 
-        numbers = ("n_leaves", "entropy", "d_overall", "accuracy")
+        numbers = ("n_leaves", "entropy", "d_overall", "accuracy", "holdout_accuracy")
         names = ("name", "kind", "status", *numbers, "internal_nodes", "reason")
         kinds: dict[str, Any] = dict.fromkeys(numbers, pl.Float64) | {"internal_nodes": pl.Boolean}
         return pl.DataFrame(
@@ -118,22 +124,23 @@ def measure_remedies(
     max_depth: int = 3,
     time_limit: float = 60.0,
     random_state: int = 0,
+    evaluation: tuple[Any, npt.ArrayLike] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RemedyTable:
     """Measure disclosure and accuracy of the ways in which a tree can be published.
 
-    Counts can be left out, leaves merged, counts rounded, or a private tree drawn instead. The figures are of the
+    Counts can be left out, leaves merged, counts rounded, or a private tree drawn instead. Disclosure is of the
     training records: publish a choice, not the table. Except for the private trees no remedy has a guarantee.
 
     - Suppressed error rates or counts: the reader of what is left, with internal nodes as the adversary says.
     - Merged leaves: every split is undone, the deepest first, that has a leaf of fewer than ``k`` people, or one of
       whose classes has a larger share than a purity. The splits that stay were the best ones still, so that the reader
       uses them.
-    - Rounded counts: the estimate of maximum entropy among all counts that round to the published ones. It does not
-      use the internal nodes, so that a reader who does may learn more.
-    - A private tree: the mean over five draws of a reader who knows the sizes of the leaves, and takes each noisy count
-      for right up to three scales of its noise; of all counts within, those of maximum entropy. Beyond that reader,
-      epsilon bounds what anyone learns of one person.
+    - Rounded counts: the reader knows the step and the sizes of the leaves, takes the estimate of maximum entropy among
+      all counts that round to the published ones, and uses the internal nodes as the adversary says.
+    - A private tree: the mean over five draws of a reader who knows the sizes of the leaves and the scale of the noise,
+      and takes the mean of the class counts given the noisy ones. Beyond that reader, epsilon bounds what anyone learns
+      of one person.
 
     Parameters
     ----------
@@ -161,6 +168,8 @@ def measure_remedies(
         Most seconds of each private tree, by an estimate.
     random_state : int, default=0
         Source of the private draws.
+    evaluation : tuple of (data frame, array-like), optional
+        Held-out records and their classes, on which accuracy is measured as well.
     progress : callable, optional
         Called with the name of each remedy as it is tried.
 
@@ -184,18 +193,20 @@ def measure_remedies(
     _check(merge_below, purities, round_to)
     tell = progress or (lambda stage: None)
     base = replace(adversary or Adversary(), leaves="leaf_counts", marginals=None)
+    if base.training != "known":
+        raise InvalidParameterError(
+            'remedies are measured by the publisher, who knows the training records. Take training="known".'
+        )
     name = "class counts of the leaves"
     tell(name)
     first = infer_sensitive(model, quasi_identifiers, adversary=base)
     tree = _plain(model)
-    shares = first.true_probabilities(truth)[first.people.person]
+    held = None if evaluation is None else read_holdout(evaluation, tree)
     codes = _codes(first, truth)
     # A merged tree has larger leaves, but the learner looked at the same candidates.
     base = replace(base, min_samples_leaf=base.min_samples_leaf or int(first.people.leaf_sizes.min()))
     tables = class_tables(first, truth)
-    bench = _Bench(
-        tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, shares=shares, tables=tables, base=base
-    )
+    bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=held)
     rows = [bench.read(name, "none", tree, base)]
     private = _Private(domain=domain, max_depth=max_depth, time_limit=time_limit, seed=random_state)
     rest: list[tuple[str, Kind, Callable[[str], Remedy]]] = [
@@ -204,7 +215,7 @@ def measure_remedies(
     ]
     rest += [(f"leaves below {k} people merged", "merge", partial(bench.merged, below=k)) for k in merge_below]
     rest += [(f"leaves purer than {p:g} merged", "merge", partial(bench.merged, purity=p)) for p in purities]
-    rest += [(f"counts rounded to {b}", "round", partial(bench.rounded, found=first, step=b)) for b in round_to]
+    rest += [(f"counts rounded to {b}", "round", partial(bench.rounded, step=b)) for b in round_to]
     rest += [
         (f"private tree, epsilon {e:g}", "private", partial(bench.private, epsilon=e, settings=private))
         for e in epsilons
@@ -215,7 +226,7 @@ def measure_remedies(
             rows.append(tried(name))
         except GlassineError as error:
             rows.append(Remedy(name=name, kind=kind, reason=str(error)))
-    return RemedyTable(rows=tuple(rows))
+    return RemedyTable(rows=tuple(rows), n_holdout=None if held is None else len(held.codes))
 
 
 def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArray[np.int64]]:
@@ -231,19 +242,35 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
     Raises
     ------
     InvalidDataError
-        If they are not the class counts that the tree publishes.
+        If they are not the class counts that the tree publishes or, of more people than were in the sample, are fewer.
     """
     people = found.people
     true = np.rint(found.true_probabilities(truth) * people.sizes[:, None]).astype(np.int64)
     counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)
     np.add.at(counts, people.leaf, true)
-    if found.leaves.counts is not None and not np.array_equal(found.leaves.counts, counts):
-        at = int(np.argmax((found.leaves.counts != counts).any(axis=1)))
+    known = None if isinstance(found.leaves, ExpectedLeaves) else found.leaves.counts
+    wrong: list[int] = []
+    if known is not None:
+        off = known != counts if found.sample is None else known[:, :-1] > counts
+        wrong = np.flatnonzero(off.any(axis=1)).tolist()
+    if wrong:
+        at = wrong[0]
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
             f"{people.leaf_nodes[at]}. Give the classes of the training records."
         )
     return dict(zip(people.leaf_nodes, counts, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """The figures of one private tree."""
+
+    n_leaves: float
+    entropy: float
+    d_overall: float
+    accuracy: float
+    held: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,19 +285,21 @@ class _Private:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bench:
-    """A tree and its training records, on which remedies are tried; shares are those of the people like each."""
+    """A tree and its training records, on which remedies are tried, and held-out ones."""
 
     tree: DecisionTree
     frame: Any
     truth: npt.ArrayLike
     codes: Codes
-    shares: Floats
     tables: dict[int, npt.NDArray[np.int64]]
     base: Adversary
+    held: Holdout | None
 
     def read(self, name: str, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
         """Return what a reader of a tree concludes."""
-        found = infer_sensitive(tree, self.frame, adversary=adversary)
+        found = infer_sensitive(
+            tree, self.frame, adversary=adversary, n_starts=STARTS, truth=self.truth, most_steps=STEPS[kind]
+        )
         return Remedy(
             name=name,
             kind=kind,
@@ -278,30 +307,37 @@ class _Bench:
             entropy=found.entropy,
             d_overall=found.d_overall(self.truth),
             accuracy=self._accuracy(tree),
+            holdout_accuracy=None if self.held is None else self.held.accuracy(tree),
             internal_nodes=adversary.internal_nodes,
             status=found.status,
         )
 
     def suppressed(self, name: str, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
         """Return what a reader concludes who is told less of the leaves."""
-        reader = replace(self.base, leaves=leaves)
+        return self._searched(name, "suppress", self.tree, replace(self.base, leaves=leaves))
+
+    def _searched(self, name: str, kind: Kind, tree: DecisionTree, reader: Adversary) -> Remedy:
+        """Return what a reader concludes whose search may lead nowhere: then that of the leaves alone."""
         try:
-            return self.read(name, "suppress", self.tree, reader)
+            return self.read(name, kind, tree, reader)
         except SearchError:
-            found = self.read(name, "suppress", self.tree, replace(reader, internal_nodes=False))
+            found = self.read(name, kind, tree, replace(reader, internal_nodes=False))
             return replace(found, reason=NO_SEARCH)
 
     def merged(self, name: str, below: int = 0, purity: float = 1.0) -> Remedy:
         """Return what a reader of the tree with merged leaves concludes."""
         return self.read(name, "merge", merge_leaves(self.tree, self.tables, below, purity), self.base)
 
-    def rounded(self, name: str, found: Disclosure, step: int) -> Remedy:
-        """Return what a reader of rounded counts concludes from the leaves."""
-        people = found.people
-        shares = np.array([_level(self.tables[node], step) for node in people.leaf_nodes])
-        return self._told(
-            name, "round", shares, people.leaf[people.person], self._accuracy(self.tree), len(people.leaf_nodes)
-        )
+    def rounded(self, name: str, step: int) -> Remedy:
+        """Return what a reader of rounded counts concludes."""
+        nodes = []
+        none = np.zeros(len(self.tree.classes or ()), dtype=np.int64)
+        for index, node in enumerate(self.tree.nodes):
+            counts = (self.tables.get(index, none) + step // 2) // step * step
+            told = Evidence(counts=tuple(counts.tolist()), label=node.evidence.prediction)
+            nodes.append(replace(node, evidence=Evidence() if node.branches else told))
+        tree = replace(self.tree, nodes=tuple(nodes), approximate=True)
+        return self._searched(name, "round", tree, replace(self.base, noise=CountNoise("rounded", step)))
 
     def private(self, name: str, epsilon: float, settings: _Private) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""
@@ -317,6 +353,7 @@ class _Bench:
         narrow = Domain({a: settings.domain[a] for a in self.tree.attributes})
         given = {a: data[a] for a in self.tree.attributes}
         classes = tuple(range(len(self.tree.classes or ())))
+        frame, reader = _frame(given), Adversary(internal_nodes=False, categories=self.base.categories)
         drawn = []
         for i in range(DRAWS):
             learner = PrivateTreeClassifier(
@@ -327,47 +364,34 @@ class _Bench:
                 time_limit=settings.time_limit,
                 random_state=settings.seed + i,
             )
-            tree = learner.fit(_frame(given), self.codes).model_
-            leaf = tree.apply(given)
-            sizes = np.bincount(leaf, minlength=len(tree.cells))
-            width = float(tree.guarantee.count_scale or 0.0) * NOISE_WIDTH
-            shares = np.array(
-                [_noisy(cell.evidence.counts, width, n) for cell, n in zip(tree.cells, sizes, strict=True)]
+            tree = learner.fit(frame, self.codes).model_
+            found = infer_sensitive(tree, frame, adversary=reader)
+            right = float((tree_predictions(tree, given) == self.codes).mean())
+            held = None if self.held is None else self._held_right(learner)
+            drawn.append(
+                _Draw(float(len(found.people.leaf_sizes)), found.entropy, found.d_overall(self.codes), right, held)
             )
-            labels = np.array([cell.evidence.prediction for cell in tree.cells])
-            right = float((labels[leaf] == self.codes).mean())
-            drawn.append(self._told(name, "private", shares, leaf, right, len(np.unique(leaf))))
-        return replace(
-            drawn[0],
-            n_leaves=_mean(row.n_leaves for row in drawn),
-            entropy=_mean(row.entropy for row in drawn),
-            d_overall=_mean(row.d_overall for row in drawn),
-            accuracy=_mean(row.accuracy for row in drawn),
-        )
-
-    def _told(self, name: str, kind: Kind, shares: Floats, leaf: Codes, accuracy: float, n_leaves: int) -> Remedy:
-        """Return the figures of an estimate that is alike for everybody in a leaf."""
-        entropies = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+        rates = [draw.held for draw in drawn if draw.held is not None]
         return Remedy(
             name=name,
-            kind=kind,
-            n_leaves=float(n_leaves),
-            entropy=float(entropies[leaf].mean()),
-            d_overall=self._distance(shares[leaf]),
-            accuracy=accuracy,
-            status="closed form",
+            kind="private",
+            n_leaves=float(np.mean([draw.n_leaves for draw in drawn])),
+            entropy=float(np.mean([draw.entropy for draw in drawn])),
+            d_overall=float(np.mean([draw.d_overall for draw in drawn])),
+            accuracy=float(np.mean([draw.accuracy for draw in drawn])),
+            holdout_accuracy=float(np.mean(rates)) if rates else None,
+            status="optimal",
         )
 
-    def _distance(self, estimate: Floats) -> float:
-        """Return D_overall: over people with the same quasi-identifiers the truth is their class distribution."""
-        own = self.shares[np.arange(len(self.codes)), self.codes]
-        # Summed over the people of a quasi-identifier, the logarithms at their classes are its divergence.
-        return max(0.0, float(np.mean(np.log(own / estimate[np.arange(len(own)), self.codes]))))
+    def _held_right(self, learner: PrivateTreeClassifier) -> float | None:
+        """Return the share of the held-out records that a private tree is right about; None if they lack a column."""
+        if self.held is None or any(a not in self.held.columns for a in self.tree.attributes):
+            return None
+        predicted = learner.predict(_frame({a: self.held.columns[a] for a in self.tree.attributes}))
+        return float((np.asarray(predicted) == self.held.codes).mean())
 
     def _accuracy(self, tree: DecisionTree) -> float:
-        data = read_columns(self.frame)
-        predicted = np.array([cell.evidence.prediction for cell in tree.cells], dtype=object)
-        return float((predicted[tree.apply(dict(data))] == self.codes).mean())
+        return float((tree_predictions(tree, read_columns(self.frame)) == self.codes).mean())
 
 
 def _plain(model: Any) -> DecisionTree:
@@ -376,10 +400,6 @@ def _plain(model: Any) -> DecisionTree:
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError("remedies are measured for decision trees, got another model. Give a tree.")
     return tree
-
-
-def _mean(values: Iterable[float | None]) -> float:
-    return float(np.mean([value for value in values if value is not None]))
 
 
 def _frame(columns: dict[str, npt.NDArray[Any]]) -> Any:
@@ -392,34 +412,6 @@ def _codes(found: Disclosure, truth: npt.ArrayLike) -> Codes:
     """Return the index of everybody's class; a value that is none is refused by the estimate."""
     place = {name: i for i, name in enumerate(found.classes)}
     return np.array([place[value] for value in np.asarray(truth).tolist()], dtype=np.intp)
-
-
-def _level(counts: npt.NDArray[np.int64], step: int) -> Floats:
-    """Return the shares of maximum entropy among all counts that round to those given, and have their sum.
-
-    They are as even as the bounds allow: ``clip(level, low, high)`` for the one level at which they add up.
-    """
-    n = int(counts.sum())
-    rounded = (counts + step // 2) // step * step
-    low = np.maximum(rounded - step // 2, 0).astype(np.float64)
-    high = np.minimum(rounded + step - 1 - step // 2, n).astype(np.float64)
-    return _even(low, high, n)
-
-
-def _noisy(counts: Sequence[int], width: float, n: int) -> Floats:
-    """Return the same for noisy counts of n people, with bounds that the noise seldom leaves; no class is excluded."""
-    noisy = np.asarray(counts, dtype=np.float64)
-    out = _even(np.maximum(noisy - width, 0.0), np.maximum(noisy + width, LEAST), max(int(n), 1)) * max(int(n), 1)
-    out = np.maximum(out, LEAST)
-    return np.asarray(out / out.sum())
-
-
-def _even(low: Floats, high: Floats, n: int) -> Floats:
-    corners = np.unique(np.concatenate([low, high]))
-    sums = np.clip(corners[:, None], low, high).sum(axis=1)
-    level = float(np.interp(n, sums, corners))
-    out = np.clip(level, low, high)
-    return np.asarray(out / out.sum())
 
 
 def _check(merge_below: Sequence[int], purities: Sequence[float], round_to: Sequence[int]) -> None:

@@ -33,8 +33,6 @@ class Layout(Protocol):
     @property
     def families(self) -> npt.NDArray[np.int64]: ...
     @property
-    def sizes(self) -> npt.NDArray[np.int64]: ...
-    @property
     def kinds(self) -> npt.NDArray[np.int64]: ...
     @property
     def splits(self) -> npt.NDArray[np.int64]: ...
@@ -69,7 +67,7 @@ def _log_term(part: float, whole: float) -> float:
 @compiled
 def _scan(
     x: Any, order: Any, groups: Any, families: Any, sizes: Any, kinds: Any, splits: Any, chosen: Any, whole: Any,
-    divisors: Any, criterion: int, divides: bool, smallest: int, slack: Any, at: Any,
+    divisors: Any, criterion: int, divides: bool, allowed: Any, slack: Any, at: Any,
 ) -> None:  # fmt: skip
     n_classes = x.shape[1]
     widest = 1
@@ -79,7 +77,7 @@ def _scan(
     total, one, other = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     for f in range(len(kinds)):
         first, last, v = families[f], families[f + 1], splits[f]
-        n = 0
+        n = 0.0
         total[:] = 0.0
         for g in range(first, last):
             row = sums[g - first]
@@ -96,29 +94,29 @@ def _scan(
         if kinds[f] == 0:
             left, information = 0.0, 0.0
             for g in range(first, last):
-                left += _impurity(sums[g - first], float(sizes[g]), criterion)
-                information += _log_term(float(sizes[g]), float(n))
+                left += _impurity(sums[g - first], sizes[g], criterion)
+                information += _log_term(sizes[g], n)
             slack[f], at[f] = left - target, 0
             if divides:
                 slack[f] = left - whole[v] + information / divisors[v] * (whole[v] - target)
             continue
         one[:] = 0.0
-        part = 0
+        part = 0.0
         for g in range(first, last - 1 if kinds[f] == 1 else last):
             row = sums[g - first]
             if kinds[f] == 2:
                 one[:] = 0.0
-                part = 0
+                part = 0.0
             part += sizes[g]
             for c in range(n_classes):
                 one[c] += row[c]
                 other[c] = max(total[c] - one[c], 0.0)
-            if part < smallest or n - part < smallest:
+            if not allowed[g]:
                 continue
-            left = _impurity(one, float(part), criterion) + _impurity(other, float(n - part), criterion)
+            left = _impurity(one, part, criterion) + _impurity(other, n - part, criterion)
             value = left - target
             if divides:
-                information = _log_term(float(part), float(n)) + _log_term(float(n - part), float(n))
+                information = _log_term(part, n) + _log_term(n - part, n)
                 value = left - whole[v] + information / divisors[v] * (whole[v] - target)
             if value < slack[f]:
                 slack[f], at[f] = value, g - first
@@ -131,7 +129,8 @@ def worst_slacks(
     whole: npt.NDArray[np.float64],
     divisors: npt.NDArray[np.float64],
     criterion: Criterion,
-    smallest: int,
+    allowed: npt.NDArray[np.bool_],
+    sizes: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return the least slack of each family of candidates, and at which of them it is.
 
@@ -145,14 +144,16 @@ def worst_slacks(
         E(T), H and the split information of each split.
     criterion : str
         The measure.
-    smallest : int
-        Fewest people of a branch.
+    allowed : ndarray of bool, shape (g,)
+        Whether the candidate at each group takes part; of families of thresholds and single values.
+    sizes : ndarray, shape (g,)
+        People of each group: those of the table.
     """
     slack = np.empty(len(layout.kinds))
     at = np.empty(len(layout.kinds), dtype=np.int64)
     if len(layout.kinds):
         _scan(
-            x, layout.order, layout.groups, layout.families, layout.sizes, layout.kinds, layout.splits, chosen, whole,
-            divisors, CODES[criterion], criterion == "gain_ratio", smallest, slack, at,
+            x, layout.order, layout.groups, layout.families, sizes, layout.kinds, layout.splits, chosen, whole,
+            divisors, CODES[criterion], criterion == "gain_ratio", allowed, slack, at,
         )  # fmt: skip
     return slack, at

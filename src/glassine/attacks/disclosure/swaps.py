@@ -177,7 +177,10 @@ def _touched(
 
 
 @compiled
-def _leaf_agrees(labels: Any, correct: Any, leaf_counts: Any, leaf: int) -> bool:
+def _leaf_agrees(labels: Any, correct: Any, low: Any, high: Any, leaf_counts: Any, leaf: int) -> bool:
+    for c in range(leaf_counts.shape[1]):
+        if leaf_counts[leaf, c] < low[leaf, c] or leaf_counts[leaf, c] > high[leaf, c]:
+            return False
     label = labels[leaf]
     if label < 0:
         return True
@@ -258,6 +261,20 @@ def _draw(board: Any, n_classes: int, low: int, high: int, rng: Any, part: Any) 
 
 
 @compiled
+def _draw_swaps(classes: Any, low: int, high: int, rng: Any, parts: Any, size: int) -> bool:
+    """Draw pairs of people who give each other their classes; return whether all are different people."""
+    for p in range(0, size, 2):
+        i, j = low + int(rng.random() * (high - low)), low + int(rng.random() * (high - low))
+        parts[p, 0], parts[p, 1], parts[p, 2], parts[p, 3] = i, -1, classes[j], -1
+        parts[p + 1, 0], parts[p + 1, 1], parts[p + 1, 2], parts[p + 1, 3] = j, -1, classes[i], -1
+    for p in range(size):
+        for r in range(p):
+            if parts[p, 0] == parts[r, 0]:
+                return False
+    return True
+
+
+@compiled
 def run(
     board: Any, state: Any, moves: int, larger: float, temperature: float, rng: Any, parts: Any, tally: Any
 ) -> None:
@@ -270,11 +287,16 @@ def run(
     n_classes, n_spans, n_people = state.x.shape[1], len(board.spans), len(state.classes)
     for _ in range(moves):
         size, low, high = 1, 0, n_people
-        if rng.random() < larger:
+        single = not rng.random() < larger
+        if not single:
             size = 2 + int(rng.random() * (MOST_PARTS - 1))
             v = int(rng.random() * n_spans)
             low, high = board.spans[v, 0], board.spans[v, 1]
-        for p in range(size):
+        if board.tied:
+            size = 2 if single else MOST_PARTS
+            if not _draw_swaps(state.classes, low, high, rng, parts, size):
+                continue
+        for p in range(0 if board.tied else size):
             _draw(board, n_classes, low, high, rng, parts[p])
         if size == 1 and _idle(board.person, state.classes, parts[0, 0], parts[0, 1], parts[0, 2]):
             continue
@@ -289,15 +311,16 @@ def run(
             continue
         fine = True
         for p in range(size if board.free else 0):
-            fine &= _leaf_agrees(board.labels, board.correct, state.leaf_counts, board.leaf[board.person[parts[p, 0]]])
+            leaf = board.leaf[board.person[parts[p, 0]]]
+            fine &= _leaf_agrees(board.labels, board.correct, board.low, board.high, state.leaf_counts, leaf)
         if fine:
             after = _parts_excess(board, state, parts, size)
             fine = after <= before
             if not fine and temperature > 0:
                 fine = after - before < -temperature * math.log(max(rng.random(), 1e-300))
-        tally[0 if size == 1 else 2] += 1
+        tally[0 if single else 2] += 1
         if fine:
-            tally[1 if size == 1 else 3] += 1
+            tally[1 if single else 3] += 1
             continue
         for p in range(size - 1, -1, -1):
             # The swap of two classes undoes itself; a change of class goes back to the one before.

@@ -1,7 +1,8 @@
 """Worlds: whole-number tables of people and classes that agree with everything that the reader knows.
 
 A world says how many people of each quasi-identifier have each class. It agrees with the sizes of the
-quasi-identifiers, with what the leaves tell, and with every internal constraint up to the adversary's tolerance.
+quasi-identifiers, with what the leaves tell, and with every internal constraint up to the adversary's tolerance. Of
+a sample, it also says how many people of each quasi-identifier were left out.
 
 The prior is that every assignment of classes to *people* is equally likely. A table x stands for
 ``prod_q n_q! / prod_c x_qc!`` assignments, which is its weight: without the factor, people who share their
@@ -14,15 +15,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from glassine.attacks.disclosure.bounded import BoundedLeaves
 from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import LeafKnowledge
-from glassine.errors import GlassineError, UndefinedMeasureError
+from glassine.attacks.disclosure.sample import SampledLeaves
+from glassine.attacks.disclosure.totals import known_totals
+from glassine.errors import GlassineError
 
-__all__ = ["NoWorldError", "StartError", "agrees_with_leaves", "check_known", "is_world", "log_weights", "true_world"]
+__all__ = ["NoWorldError", "StartError", "agrees_with_leaves", "is_world", "log_weights", "true_world"]
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.int64]
+
+ROUNDING = 1e-6
+"""By how much a published rate may differ from that of whole numbers."""
 
 
 class NoWorldError(GlassineError):
@@ -53,21 +60,6 @@ class StartError(GlassineError):
         self.clashes = clashes
 
 
-def check_known(disclosure: Disclosure) -> None:
-    """Refuse a reader whose worlds are not counted here.
-
-    Raises
-    ------
-    UndefinedMeasureError
-        If class totals are known but the class counts of the leaves are not.
-    """
-    if disclosure.class_totals is not None and disclosure.leaves.counts is None:
-        raise UndefinedMeasureError(
-            "worlds with known class totals but unknown class counts of the leaves are not sampled. Leave marginals "
-            'out, or take Adversary("leaf_counts").'
-        )
-
-
 def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> Floats:
     """Return the logarithm of the number of assignments that tables stand for.
 
@@ -93,12 +85,32 @@ def agrees_with_leaves(leaves: LeafKnowledge, counts: npt.NDArray[np.integer], l
     """Return which class counts of one leaf, shape (..., c), agree with what is told of it."""
     if leaves.counts is not None:
         return np.asarray((counts == leaves.counts[leaf]).all(axis=-1))
+    if isinstance(leaves, SampledLeaves):
+        return _agrees_with_sample(leaves, counts, leaf)
     held = np.ones(counts.shape[:-1], dtype=bool)
+    if isinstance(leaves, BoundedLeaves):
+        held &= ((counts >= leaves.low[leaf]) & (counts <= leaves.high[leaf])).all(axis=-1)
     if leaves.labels is not None:
         own = counts[..., int(leaves.labels[leaf])]
         held &= own >= counts.max(axis=-1)
         if leaves.correct is not None:
             held &= own == leaves.correct[leaf]
+    return held
+
+
+def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], leaf: int) -> npt.NDArray[np.bool_]:
+    inside = counts[..., :-1]
+    records = inside.sum(axis=-1)
+    held = np.ones(counts.shape[:-1], dtype=bool)
+    if leaves.members is not None:
+        held &= records == leaves.members[leaf]
+    if leaves.labels is not None:
+        own = inside[..., int(leaves.labels[leaf])]
+        held &= own >= inside.max(axis=-1)
+        if leaves.correct is not None:
+            held &= own == leaves.correct[leaf]
+        elif leaves.rates is not None:
+            held &= np.abs(own - leaves.rates[leaf] * records) <= ROUNDING * np.maximum(records, 1)
     return held
 
 
@@ -110,11 +122,11 @@ def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
     disclosure : Disclosure
         What the reader knows.
     table : array-like, shape (q, c)
-        People of each quasi-identifier and class.
+        People of each quasi-identifier and class; of a sample with a last column of those outside.
     """
     given = np.asarray(table, dtype=np.float64)
     people = disclosure.people
-    if given.shape != disclosure.quasi_probabilities.shape or not np.isfinite(given).all():
+    if given.shape != (len(people.sizes), disclosure.leaves.n_classes) or not np.isfinite(given).all():
         return False
     x = np.rint(given).astype(np.int64)
     if not ((x == given).all() and (x >= 0).all() and np.array_equal(x.sum(axis=1), people.sizes)):
@@ -122,6 +134,9 @@ def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
     counts = np.zeros((len(people.leaf_nodes), x.shape[1]), dtype=np.int64)
     np.add.at(counts, people.leaf, x)
     told = all(bool(agrees_with_leaves(disclosure.leaves, row, i)) for i, row in enumerate(counts))
+    totals = known_totals(disclosure)
+    if totals is not None:
+        told = told and bool((counts.sum(axis=0) == totals)[totals >= 0].all())
     return told and disclosure.constraints.satisfied(x)
 
 

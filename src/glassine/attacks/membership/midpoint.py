@@ -178,6 +178,7 @@ def midpoint_attack(
     *,
     truth: Any = None,
     complete: bool = False,
+    reach: Sequence[npt.ArrayLike] | None = None,
     max_chance: float = 0.05,
     confidence: float = 0.95,
     random_state: Any = None,
@@ -209,6 +210,9 @@ def midpoint_attack(
         a sole match is certain, chance plays no part, candidates between its two values are cleared, and what is known
         of one threshold helps to read the others. It is dropped if a threshold has no match, and must not be said of a
         model whose thresholds come from elsewhere, such as a public grid.
+    reach : sequence of array-like of int, optional
+        For a sequence of models, the rows of the candidates among which the records of each are sought, where the
+        attacker knows that each was learnt from some only; all of them by default.
     max_chance : float, default=0.05
         Largest expected share of chance matches, see :class:`ChanceRate`, among the pairs on an attribute that count.
         Not used if the candidates are complete.
@@ -245,10 +249,12 @@ def midpoint_attack(
     native = read_matrix(candidates, "candidates")
     given = Records(native, np.zeros(len(native)))
     truths = None if truth is None else _truth(truth, len(native))
+    rows = None if reach is None else _reach(reach, model, len(native))
 
     def work() -> MidpointResult:
         people = People.of(model, given, truths)
-        found = [Match.of(split) for split in splits_of(model, people.records)]
+        near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
+        found = [Match.of(split) for split in splits_of(model, people.records, near)]
         if not found:
             raise UnsupportedModelError("the model has no threshold on a number that a candidate reaches.")
         trials = _trials([match.split for match in found], rng)
@@ -264,6 +270,17 @@ def midpoint_attack(
         return _result(found, evidence, cleared, chance, present, whole, people, confidence)
 
     return attempt(work)
+
+
+def _reach(reach: Sequence[npt.ArrayLike], model: Any, n: int) -> list[npt.NDArray[np.intp]]:
+    """Return the rows among which the records of each of several models are sought."""
+    rows = [np.asarray(own) for own in reach]
+    rows = [own.astype(np.intp) if not own.size else own for own in rows]
+    if not isinstance(model, list | tuple) or len(rows) != len(model):
+        raise InvalidDataError("reach must hold the rows of the candidates for each of a sequence of models.")
+    if not all(own.ndim == 1 and own.dtype.kind in "iu" and ((own >= 0) & (own < n)).all() for own in rows):
+        raise InvalidDataError(f"reach must hold row numbers in [0, {n}). Number the candidates from 0.")
+    return rows
 
 
 def _truth(truth: Any, n: int) -> npt.NDArray[np.bool_]:

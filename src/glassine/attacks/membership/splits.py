@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,10 @@ class Split:
     values: npt.NDArray[np.float64]
 
 
-def splits_of(model: Any, candidates: Records) -> Iterator[Split]:
+def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.intp]] | None = None) -> Iterator[Split]:
     """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models.
+
+    ``reach`` holds for each of several models the candidates among which its records are sought; all by default.
 
     Raises
     ------
@@ -58,12 +60,15 @@ def splits_of(model: Any, candidates: Records) -> Iterator[Split]:
     if not models:
         raise UnsupportedModelError("the sequence of models is empty. Give at least one tree.")
     tree = sample = 0
-    for part in models:
-        for member, matrix in _trees(part, candidates):
+    for i, part in enumerate(models):
+        near = candidates if reach is None else candidates.take(reach[i])
+        for member, matrix in _trees(part, near):
             if isinstance(member, DecisionTree):
-                yield from _of_published(member, candidates, tree, sample)
+                found = _of_published(member, near, tree, sample)
             else:
-                yield from _of_fitted(member, matrix, tree, sample)
+                found = _of_fitted(member, matrix, tree, sample)
+            for split in found:
+                yield split if reach is None else replace(split, rows=reach[i][split.rows])
             tree += 1
             sample += _resamples(part)
         sample += 1
