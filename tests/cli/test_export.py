@@ -64,6 +64,17 @@ def test_text_reads_back(model: Path, run: Run) -> None:
     assert read.rules == RuleList.from_text("classes: [no] [yes]" + RULES).rules
 
 
+def test_onnx_and_pmml_read_back(model: Path, run: Run) -> None:
+    done = run("export", "rules.json", "--to", "onnx", "-o", "m.onnx", cwd=model)
+    assert (done.status, done.out) == (0, "Written: m.onnx\n"), done.err
+    tree = load_model(model / "m.onnx")
+    write_model(tree, model / "tree.json")
+    assert run("export", "tree.json", "--to", "pmml", "-o", "m.pmml", cwd=model).status == 0
+    again = load_model(model / "m.pmml")
+    assert [str(cell) for cell in again.cells] == [str(cell) for cell in tree.cells]
+    assert json.loads(run("export", "tree.json", "--to", "pmml", "--json", cwd=model).out)["to"] == "pmml"
+
+
 @pytest.mark.parametrize("name", ["p.skops", "p.pkl"])
 def test_a_pipeline_predicts_alike(model: Path, run: Run, name: str) -> None:
     done = run("export", "rules.json", "--to", "sklearn", "-o", name, cwd=model)
@@ -92,6 +103,8 @@ BAD = {
     "a table for Python": (("rules.json", "--to", "python", "--table", "t"), "are for SQL"),
     "probabilities without a table": (("rules.json", "--to", "sql", "--probabilities"), "--table"),
     "a prediction without a table": (("rules.json", "--to", "sql", "--prediction", "p"), "--table"),
+    "ONNX on the screen": (("rules.json", "--to", "onnx"), "written to a file"),
+    "a list as PMML": (("rules.json", "--to", "pmml"), "rule list"),
     "a pipeline on the screen": (("rules.json", "--to", "sklearn"), "written to a file"),
     "a pipeline of no known ending": (("rules.json", "--to", "sklearn", "-o", "p.bin"), ".skops or .pkl"),
     "over the model": (("rules.json", "--to", "text", "-o", "rules.json"), "read or written already"),

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 from glassine.domain import Binary, Domain, Real
 from glassine.models import DecisionTree, RuleList
 from glassine.models.evidence import predict
-from glassine.models.formats import as_model, load_model, write_model
+from glassine.models.formats import as_model, load_model, to_onnx, to_pmml, write_model
 from tests.models.test_corels import RULES, CorelsClassifier
 from tests.models.test_scikit import NAMES, columns_of, make_data
 
@@ -50,6 +50,8 @@ class Case:
     predicts: Any = None
 
 
+SINGLE_FRAME = FRAME.astype(np.float32)
+SINGLE = tree(frame=SINGLE_FRAME)
 TREE, BITS_TREE = tree(), tree(frame=BITS)
 SCALED = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4, random_state=0)).fit(FRAME, TARGET)
 LISTED = GreedyRuleListClassifier(max_depth=4).fit(FRAME, TARGET)
@@ -69,6 +71,10 @@ CASES = {
     "imodels list": Case(lambda _: as_model(LISTED), predicts=LISTED),
     "CORELS list": Case(lambda _: as_model(CorelsClassifier(CORELS, list(NAMES)), BINARY), BITS, BINARY, counted=False),
     "rule text": Case(lambda p: load_model(saved(LIST, p), BINARY), BITS, BINARY, counted=False),
+    "ONNX": Case(
+        lambda p: load_model(saved(to_onnx(as_model(SINGLE)), p), DOMAIN), SINGLE_FRAME, counted=False, predicts=SINGLE
+    ),
+    "PMML": Case(lambda p: load_model(saved(to_pmml(as_model(TREE)), p), DOMAIN), predicts=TREE),
     "Glassine's JSON": Case(lambda p: through_json(as_model(TREE), p), predicts=TREE),
 }
 

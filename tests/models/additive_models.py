@@ -85,7 +85,11 @@ def bins_of(draw: st.DrawFn, name: str, *, numeric: bool, values: tuple[Any, ...
         return NumericBins(name, tuple(cuts), draw(st.sampled_from(["right", "left"])), bounds)
     values = draw(st.sampled_from(CATEGORIES)) if values is None else values
     split = draw(st.integers(1, len(values)))
-    return CategoryBins(name, tuple(group for group in (values[:split], values[split:]) if group))
+    groups = tuple(group for group in (values[:split], values[split:]) if group)
+    gaps = draw(st.sampled_from(["last bin", "group", "bin"]))
+    if gaps == "group":
+        groups = ((*groups[0], None), *groups[1:])
+    return CategoryBins(name, (*groups, (None,)) if gaps == "bin" else groups)
 
 
 @st.composite
@@ -132,7 +136,7 @@ def _drawn(draw: st.DrawFn, shape: tuple[int, ...], values: st.SearchStrategy[fl
 
 
 def records_for(model: AdditiveModel, random: np.random.Generator, n: int = 40) -> dict[str, npt.NDArray[Any]]:
-    """Return records that fall on cuts, beside them, far outside, and into every group; missing values among them."""
+    """Return records that fall on cuts, beside them, far outside, and into every group, are missing or undeclared."""
     out: dict[str, npt.NDArray[Any]] = {}
     for name in model.attributes:
         found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
@@ -144,7 +148,8 @@ def records_for(model: AdditiveModel, random: np.random.Generator, n: int = 40) 
                     values += [cut, np.nextafter(cut, -np.inf), np.nextafter(cut, np.inf)]
             else:
                 values += [*bins.values]
-        values += [-1e9, 0.0, 1e9, np.nan] if numeric else [None]
+        unseen = "never seen" if any(isinstance(value, str) for value in values) else 97
+        values += [-1e9, 0.0, 1e9, np.nan] if numeric else [None, unseen]
         picked = random.integers(len(values), size=n)
         out[name] = np.array([values[i] for i in picked], dtype=float if numeric else object)
     return out

@@ -184,7 +184,7 @@ def oracle(model: AdditiveModel, records: dict[str, npt.NDArray[Any]], row: int)
         cell: Any = term.scores
         for bins in term.bins:
             value = records[bins.attribute][row]
-            if value is None or value != value:
+            if isinstance(bins, NumericBins) and (value is None or value != value):
                 cell = cell[bins.n_bins - 1]
             elif isinstance(bins, NumericBins):
                 passed = [value > cut if bins.closed == "right" else value >= cut for cut in bins.cuts]

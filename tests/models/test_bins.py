@@ -88,6 +88,17 @@ def test_equal_values_are_one_category_and_texts_are_others() -> None:
     assert bins.labels == ("1, 1", "0, True", "2.5", "missing or other")
 
 
+def test_missing_values_have_the_bin_of_their_group() -> None:
+    merged = CategoryBins("x", (("a", None), ("b",)))
+    assert merged.find(["a", None, "b", "z"]).tolist() == [0, 0, 1, 2]
+    assert (merged.missing, merged.values, merged.labels) == (0, ("a", "b"), ("a, missing", "b", "other"))
+    assert merged.lookup(("b", "a"))[[0, 1, -1, -2]].tolist() == [1, 0, 0, 2]
+    apart = CategoryBins("x", (("a",), (None,)))
+    assert apart.lookup(("a",))[[0, -1, -2]].tolist() == [0, 1, 2]
+    together = CategoryBins("x", (("a",),))
+    assert together.lookup(("a",))[[0, -1, -2]].tolist() == [0, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
@@ -97,7 +108,8 @@ def test_equal_values_are_one_category_and_texts_are_others() -> None:
         (((1,), (True,)), "True twice"),
         (((1, 1.0),), "twice"),
         (((math.nan,),), "finite numbers"),
-        (((None,),), "finite numbers"),
+        (((None,),), "no value beside missing"),
+        (((1, None), (None,)), "None twice"),
         ((([],),), "finite numbers"),
         (("ab",), "must be a list"),
         ("ab", "must be a list"),

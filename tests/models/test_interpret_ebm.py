@@ -110,13 +110,20 @@ def test_values_never_seen_score_as_in_interpret() -> None:
     np.testing.assert_allclose(scores(read(ebm), X), truth(ebm, X), atol=1e-12, rtol=0)
 
 
-def test_missing_and_unseen_values_that_score_apart_are_told() -> None:
-    with pytest.warns(UserWarning, match="in text, values that are missing and values never seen have one bin"):
-        model = additive_from_interpret(machine("binary"))
-    assert "in text, values" in model.source
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert "missing" not in additive_from_interpret(machine("no gaps")).source
+@pytest.mark.parametrize("kind", ["binary", "several"])
+def test_missing_and_unseen_values_score_apart_as_in_interpret(kind: str) -> None:
+    ebm = machine(kind)
+    X, _ = records()
+    model = additive_from_interpret(ebm)
+    alike = truth(ebm, X.assign(text="never seen")) == truth(ebm, X.assign(text=None))
+    assert not alike.all()
+    for value in (None, "never seen"):
+        frame = X.assign(text=value)
+        np.testing.assert_allclose(scores(model, frame), truth(ebm, frame), atol=1e-12, rtol=0)
+    labels = {b.labels[-2:] for t in model.terms for b in t.bins if b.attribute == "text"}
+    assert labels == {("missing", "other")}
+    same = additive_from_interpret(machine("no gaps"))
+    assert {b.labels[-1] for t in same.terms for b in t.bins if b.attribute == "text"} == {"missing or other"}
 
 
 def test_categories_are_the_values_of_the_data() -> None:

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine.domain import Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.models.formats import as_model, load_model, loading, parse_rules, write_model
+from glassine.models.formats import as_model, load_model, loading, parse_rules, to_onnx, write_model
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_corels import FEATURES, RULES, TEXT
 from tests.models.test_rule_text import PAPER
@@ -68,6 +68,36 @@ def test_each_kind_is_known_by_its_content(tmp_path: Path) -> None:
     assert load_model(stored(tmp_path, b"\xef\xbb\xbf" + PAPER.encode())) == parse_rules(PAPER)
     assert load_model(stored(tmp_path, VALID["corels fields"](tmp_path))).n_records == 10
     assert len(load_model(stored(tmp_path, VALID["corels text"](tmp_path))).cells) == 3
+
+
+FILES = Path(__file__).parent / "formats" / "files"
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("xgboost.json", "XGBoost"),
+        ("lightgbm.txt", "LightGBM"),
+        ("treelite_shares.json", "treelite"),
+        ("rpart.txt", "rpart"),
+        ("j48.txt", "C4.5 text"),
+        ("tree.pmml", "PMML"),
+    ],
+)
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n  "])
+def test_files_of_others_are_known_by_their_content(name: str, source: str, start: bytes, tmp_path: Path) -> None:
+    data = (FILES / name).read_bytes()
+    if name == "tree.pmml":  # nothing but a mark of the encoding may stand before the declaration of XML
+        data = data[data.index(b"<PMML") :]
+    for ends in (b"\n", b"\r\n"):
+        assert load_model(stored(tmp_path, start + data.replace(b"\n", ends))).source == source
+
+
+def test_onnx_is_known_by_its_content(tmp_path: Path) -> None:
+    tree = as_model(make_tree())
+    assert load_model(stored(tmp_path, to_onnx(tree))).source == "ONNX"
+    with pytest.raises(UnsupportedModelError, match="not ONNX"):
+        load_model(stored(tmp_path, b"\x08\x08\xff\xff"))
 
 
 def test_a_pipeline_in_a_skops_file(tmp_path: Path) -> None:

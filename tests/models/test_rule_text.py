@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -256,3 +257,11 @@ def test_damaged_text_raises_only_our_errors(text: str) -> None:
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(UnsupportedModelError):
         first("[" + "not " * 5000 + "a]", None)
+
+
+@pytest.mark.parametrize("condition", ["18 < age <= {}x", "{} < age", "age <= {}x", "{}=" * 3 + "1"])
+def test_long_numbers_take_no_time(condition: str) -> None:
+    start = time.process_time()
+    with pytest.raises((InvalidModelError, UnsupportedModelError)):
+        parse_rules(f"if [{condition.replace('{}', '9' * 20_000)}] then [x]\nelse if [y")
+    assert time.process_time() - start < 2

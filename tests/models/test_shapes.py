@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -114,6 +115,20 @@ def test_texts_are_escaped(text: str) -> None:
         assert "<script" not in made
         tree = ElementTree.fromstring(f"<div>{made}</div>".replace("&mdash;", "-"))  # noqa: S314, our own output
         assert not [key for e in tree.iter() for key in e.attrib if key.startswith("on")]
+
+
+@pytest.mark.parametrize(("groups", "last"), [((("a",), ("b",)), "missing"), ((("a",), ("b",), (None,)), "other")])
+def test_the_last_bin_of_a_category_is_named_for_what_is_in_it(groups: Any, last: str) -> None:
+    scores = np.arange(len(groups) + 1.0)
+    model = AdditiveModel(
+        attributes=("x",),
+        terms=(Term(bins=(CategoryBins("x", groups),), scores=scores),),
+        intercept=(0.0,),
+        link="identity",
+    )
+    marks = re.findall(r'class="tick"[^>]*text-anchor="middle"[^>]*>([^<]*)<', draw_shape(explain_global(model)[0]))
+    assert marks[-1] == last
+    assert marks.count("missing") == 1
 
 
 def test_thousands_of_bins_are_drawn() -> None:

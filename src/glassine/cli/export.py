@@ -25,7 +25,7 @@ PICKLES = (".pkl", ".pickle")
 
 def export_command(
     model: ModelArgument,
-    to: Annotated[Literal["sql", "python", "text", "sklearn"], typer.Option("--to", help="The form.")],
+    to: Annotated[Literal["sql", "python", "text", "sklearn", "onnx", "pmml"], typer.Option("--to", help="The form.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write it; standard output by default.")
     ] = None,
@@ -40,19 +40,25 @@ def export_command(
     as_json: JsonOption = False,
     trust_pickle: TrustOption = False,
 ) -> None:
-    """Write a model as SQL, Python, text or a scikit-learn pipeline. None of these carries a guarantee."""
+    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. None of these carries a guarantee."""
     if to != "sql" and (table is not None or prediction is not None or probabilities):
         raise GlassineError(f"--table, --prediction and --probabilities are for SQL, not for {to}. Leave them out.")
     if to == "sql" and table is None and (prediction is not None or probabilities):
         raise GlassineError("--prediction and --probabilities name columns of a query. Give its --table.")
     if to == "sklearn" and (output is None or output.suffix not in (".skops", *PICKLES)):
         raise GlassineError("a scikit-learn pipeline is written to a file. Give -o with a name in .skops or .pkl.")
+    if to == "onnx" and output is None:
+        raise GlassineError("ONNX is written to a file. Give -o with its name.")
     check_outputs([output], [model, domain])
     known = read_domain(domain)
     read = _load(model, known, trust_pickle)
     if to == "sklearn" and output is not None:
         write_bytes(_pipeline(read, known, output), output)
         print_value({"to": to, "file": str(output)} if as_json else f"Pipeline: {output}", as_json)
+        return
+    if to == "onnx" and output is not None:
+        write_bytes(_onnx(read, known), output)
+        print_value({"to": to, "file": str(output)} if as_json else f"Written: {output}", as_json)
         return
     text = _text(read, known, to, {"table": table, "prediction": prediction, "probabilities": probabilities})
     if output is not None:
@@ -70,11 +76,25 @@ def _load(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree
 
 
 def _text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, to: str, given: dict[str, Any]) -> str:
-    from glassine.models.formats import to_python, to_sql, to_text
+    from glassine.models import AdditiveModel
+    from glassine.models.formats import to_pmml, to_python, to_sql, to_text
 
+    if to == "pmml":
+        if isinstance(model, AdditiveModel):
+            raise UnsupportedModelError("an additive model is no PMML tree. Write it as SQL, Python or text.")
+        return to_pmml(model, domain)
     if to == "sql":
         return to_sql(model, **{key: value for key, value in given.items() if value is not None})
     return to_python(model) if to == "python" else to_text(model, domain)
+
+
+def _onnx(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None) -> bytes:
+    from glassine.models import AdditiveModel
+    from glassine.models.formats import to_onnx
+
+    if isinstance(model, AdditiveModel):
+        raise UnsupportedModelError("an additive model is no ONNX tree. Write it as SQL, Python or text.")
+    return to_onnx(model, domain)
 
 
 def _pipeline(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, output: Path) -> bytes:

@@ -16,10 +16,13 @@ from glassine.domain.attributes import LARGEST, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
 from glassine.errors import InvalidModelError
 
-__all__ = ["MISSING", "Bins", "CategoryBins", "NumericBins"]
+__all__ = ["MISSING", "OTHER", "Bins", "CategoryBins", "NumericBins"]
 
 MISSING = "missing"
-"""Label of the last bin of numbers; of categories, where it also takes undeclared values, see ``labels``."""
+"""Label of missing values."""
+
+OTHER = "other"
+"""Label of the values of a category that are not declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +104,15 @@ class NumericBins:
 
 @dataclass(frozen=True, slots=True)
 class CategoryBins:
-    """Groups of declared values, and one last bin for values that are missing or not declared.
+    """Groups of declared values, missing ones among them or not, and one last bin for all others.
 
     Parameters
     ----------
     attribute : str
         The attribute.
     groups : tuple of tuple of scalars
-        The values of each bin; no value twice. 1, 1.0 and True are one value, "1" is another.
+        The values of each bin; no value twice. 1, 1.0 and True are one value, "1" is another. None stands for missing
+        values; where no group holds it, the last bin takes them.
 
     Attributes
     ----------
@@ -118,7 +122,7 @@ class CategoryBins:
     Raises
     ------
     InvalidModelError
-        If there is no group, a group is empty, or a value stands twice.
+        If there is no group, a group is empty, a value stands twice, or None is the only one.
 
     Examples
     --------
@@ -127,48 +131,70 @@ class CategoryBins:
     ('clerk', 'baker, cook', 'missing or other')
     >>> bins.find(["cook", None, "pope"]).tolist()
     [1, 2, 2]
+
+    With a bin of their own for missing values:
+
+    >>> bins = CategoryBins("job", (("clerk",), ("baker", "cook"), (None,)))
+    >>> bins.labels
+    ('clerk', 'baker, cook', 'missing', 'other')
+    >>> bins.find(["cook", None, "pope"]).tolist()
+    [1, 2, 3]
     """
 
     attribute: str
-    groups: tuple[tuple[Scalar, ...], ...]
+    groups: tuple[tuple[Scalar | None, ...], ...]
 
     def __post_init__(self) -> None:
         _check_name(self.attribute)
         groups = tuple(_listed(group, "groups") for group in _listed(self.groups, "groups"))
         if not groups or not all(groups):
             raise InvalidModelError(f"{self.attribute!r} needs at least one group, and each group a value. Drop it.")
-        for value in chain.from_iterable(groups):
-            if not is_scalar(value):
+        listed = tuple(chain.from_iterable(groups))
+        for value in listed:
+            if value is not None and not is_scalar(value):
                 raise InvalidModelError(
-                    f"the groups of {self.attribute!r} must hold strings, finite numbers or Booleans, got {value!r}."
+                    f"the groups of {self.attribute!r} must hold strings, finite numbers, Booleans or None for missing "
+                    f"values, got {value!r}."
                 )
         object.__setattr__(self, "groups", groups)
-        if len(set(self.values)) < len(self.values):
-            twice = next(v for i, v in enumerate(self.values) if v in self.values[:i])
+        if len(set(listed)) < len(listed):
+            twice = next(v for i, v in enumerate(listed) if v in listed[:i])
             raise InvalidModelError(
                 f"the groups of {self.attribute!r} must not repeat a value, got {twice!r} twice; 1, 1.0 and True are "
                 "one value. Drop the repeat."
             )
+        if listed == (None,):
+            raise InvalidModelError(f"the groups of {self.attribute!r} name no value beside missing ones. Add one.")
 
     @property
     def values(self) -> tuple[Scalar, ...]:
         """Every declared value, group by group."""
-        return tuple(chain.from_iterable(self.groups))
+        return tuple(value for group in self.groups for value in group if value is not None)
 
     @property
     def n_bins(self) -> int:
-        """Number of bins, the last one for missing and undeclared values."""
+        """Number of bins, the last one for undeclared values, and for missing ones where no group holds them."""
         return len(self.groups) + 1
+
+    @property
+    def missing(self) -> int:
+        """The bin of missing values."""
+        return next((i for i, group in enumerate(self.groups) if None in group), len(self.groups))
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Text for each bin."""
-        return (*(", ".join(str(value) for value in group) for group in self.groups), f"{MISSING} or other")
+        named = (", ".join(MISSING if value is None else str(value) for value in group) for group in self.groups)
+        return (*named, OTHER if self.missing < len(self.groups) else f"{MISSING} or {OTHER}")
 
     def find(self, values: Iterable[Any]) -> npt.NDArray[np.intp]:
-        """Return the bin of each value, shape (n,)."""
+        """Return the bin of each value, None being missing, shape (n,)."""
         where = {value: i for i, group in enumerate(self.groups) for value in group}
         return np.fromiter((where.get(value, len(self.groups)) for value in values), dtype=np.intp)
+
+    def lookup(self, values: Iterable[Scalar]) -> npt.NDArray[np.intp]:
+        """Return the bin of each value, then those of an undeclared and of a missing one: at the codes -2 and -1."""
+        return np.append(self.find(values), (len(self.groups), self.missing))
 
 
 Bins: TypeAlias = NumericBins | CategoryBins

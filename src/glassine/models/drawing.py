@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidParameterError
 from glassine.models.additive import AdditiveModel
-from glassine.models.bins import NumericBins
+from glassine.models.bins import MISSING, OTHER, CategoryBins, NumericBins
 from glassine.models.scoring import LocalExplanation
 from glassine.models.shapes import COVERAGE, ShapeFunction, explain_global
 
@@ -184,7 +184,8 @@ def _axis(bins: object, edges: list[tuple[float, float]], height: int) -> str:
     else:
         labels = getattr(bins, "labels", ())[:-1]
         marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], labels, strict=True)]
-    marks.append(((edges[-1][0] + edges[-1][1]) / 2, "missing"))
+    apart = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
+    marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if apart else MISSING))
     out, free = [], -math.inf
     # The last mark is drawn in any case; the others give way to it and to those at their left.
     last = min(marks[-1][0], edges[-1][1] - 4 * LETTER)

@@ -41,9 +41,10 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
     ----------
     model : AdditiveModel
         The model.
-    data : data frame, mapping of str to ndarray, or ndarray
+    data : data frame, mapping of str to ndarray, ndarray, or Columns
         The records: as for :func:`glassine.domain.conforming.conform`; an array has all of the model's attributes in
-        order. Missing and NaN are missing, infinite numbers are very large ones, an undeclared category is missing.
+        order. Missing and NaN are missing, infinite numbers are very large ones, an undeclared category is in the last
+        bin. Columns are taken as they are.
 
     Raises
     ------
@@ -51,6 +52,8 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
         If a column is absent, or its type cannot hold values of its attribute.
     """
     names = model.tested
+    if isinstance(data, Columns):
+        return data
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or data.shape[1] != len(model.attributes):
             raise InvalidDataError(
@@ -60,7 +63,7 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
         data = dict(zip(model.attributes, data.T, strict=True))
     if not names:
         return None
-    return conform(data, Domain({name: _attribute(model, name) for name in names}))
+    return conform(data, Domain({name: _attribute(model, name) for name in names}), apart=True)
 
 
 def _attribute(model: AdditiveModel, name: str) -> Attribute:
@@ -85,9 +88,8 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
     if isinstance(bins, NumericBins):
         return bins.index(columns.numbers[bins.attribute])
     declared = columns.attributes[bins.attribute]
-    values = declared.values if isinstance(declared, Category) else ()
-    # The last entry, that of None, is the one at code -1.
-    found: Indices = bins.find((*values, None))[columns.codes[bins.attribute]]
+    values = declared.values if isinstance(declared, Category) else (0, 1)
+    found: Indices = bins.lookup(values)[columns.codes[bins.attribute]]
     return found
 
 

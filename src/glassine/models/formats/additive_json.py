@@ -132,7 +132,8 @@ def _read_bins(entry: Any, what: str) -> Bins:
         groups = listed(entry, "groups", what)
         if not all(isinstance(group, list) for group in groups):
             raise InvalidModelError("groups must be lists of values.")
-        return CategoryBins(entry["attribute"], tuple(scalars(group, "groups") for group in groups))
+        # Null stands for missing values; CategoryBins checks the others.
+        return CategoryBins(entry["attribute"], tuple(map(tuple, groups)))
     except InvalidModelError as error:
         raise InvalidModelError(f"{what}: {error}") from None
 

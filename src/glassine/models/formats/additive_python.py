@@ -58,8 +58,8 @@ def _below(value, cuts):
 
 
 def _group(value, groups):
-    """Return the group of a value; behind all, missing and undeclared ones."""
-    return groups[0].get(value, groups[1])
+    """Return the group of a value, None and NaN being missing; behind all, undeclared ones."""
+    return groups[0].get(None if value != value else value, groups[1])
 
 
 TERMS = (

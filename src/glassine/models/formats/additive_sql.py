@@ -68,15 +68,17 @@ def _lookup(bins: tuple[Bins, ...], scores: Array, prefix: str, margin: str) -> 
         return _lookup(rest, scores[i], prefix, margin + "  ") if rest else selected(float(scores[i]))
 
     last = first.n_bins - 1
-    lines = [f"WHEN {column} IS NULL THEN {cell(last)}"]
+    gap = last if isinstance(first, NumericBins) else first.missing
+    lines = [f"WHEN {column} IS NULL THEN {cell(gap)}"]
     if isinstance(first, NumericBins):
         sign = "<=" if first.closed == "right" else "<"
         lines += [f"WHEN {column} {sign} {number(cut)} THEN {cell(i)}" for i, cut in enumerate(first.cuts)]
         lines.append(f"ELSE {cell(last - 1)}")
     else:
         for i, group in enumerate(first.groups):
-            listed = ", ".join(scalar(value) for value in group)
-            lines.append(f"WHEN {column} IN ({listed}) THEN {cell(i)}")
+            listed = ", ".join(scalar(value) for value in group if value is not None)
+            if listed:
+                lines.append(f"WHEN {column} IN ({listed}) THEN {cell(i)}")
         lines.append(f"ELSE {cell(last)}")
     return "CASE\n" + "".join(f"{margin}{line}\n" for line in lines) + f"{margin}END"
 

@@ -71,7 +71,12 @@ def _rule(entry: Any, number: int, last: bool, names: list[str], domain: Domain 
             literals.append(binary(name, value > 0))
     counts = None
     if entry.get("train_labels") is not None:
-        found = [_whole(value) for value in entry["train_labels"]]
+        given = entry["train_labels"]
+        if not isinstance(given, list | tuple | np.ndarray):
+            raise InvalidModelError(
+                f"the labels of rule {number} of the CORELS list must be two counts, got {given!r}."
+            )
+        found = [_whole(value) for value in given]
         if len(found) != 2 or any(value is None or value < 0 for value in found):
             raise InvalidModelError(f"the labels of rule {number} of the CORELS list must be two counts, got {found}.")
         counts = tuple(value for value in found if value is not None)

@@ -119,12 +119,6 @@ def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveM
     -------
     AdditiveModel
 
-    Warns
-    -----
-    UserWarning
-        If values that were missing and values that were never seen have different scores for some categories: an
-        additive model has one bin for both, which takes the scores of those that more records had.
-
     Raises
     ------
     InvalidModelError
@@ -135,19 +129,13 @@ def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveM
     data = _ebm(obj)
     link, classes = _output(data)
     features = _features(data, domain)
-    terms, unlike = _terms(data, features)
-    source = SOURCE
-    if unlike:
-        told = f"in {', '.join(unlike)}, values that are missing and values never seen have one bin here"
-        source = f"{SOURCE}; {told}"
-        warnings.warn(f"interpret scores them apart, but {told}. Predictions can differ for such values.", stacklevel=2)
     return AdditiveModel(
         attributes=tuple(feature.name for feature in features),
-        terms=terms,
+        terms=_terms(data, features),
         intercept=tuple(_tensor(data.get("intercept"), "the intercept", 1).tolist()),
         link=link,
         classes=classes,
-        source=source,
+        source=SOURCE,
         guarantee=_guarantee(data, features, regression=classes is None),
     )
 
@@ -296,8 +284,7 @@ def _number_of(spelled: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[tuple[Term, ...], list[str]]:
-    """Return the terms, and the categories whose missing and unseen values are scored apart."""
+def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, ...]:
     where = {feature.name: feature for feature in features}
     if len(where) < len(features):
         raise InvalidModelError("two features have one name. Give each a name of its own.")
@@ -321,52 +308,48 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[tuple[
             if array is not None and array.shape[: len(used)] != shape:
                 raise InvalidModelError(f"{what} must have {shape} scores and weights by its bins, got {array.shape}.")
         raw.append((used, scores if scores.ndim > len(used) else scores[..., None], weights))
-    unseen, unlike = _last_bins(raw)
-    return tuple(_term(used, scores, weights, unseen) for used, scores, weights in raw), unlike
+    apart = _apart(raw)
+    return tuple(_term(used, scores, weights, apart) for used, scores, weights in raw)
 
 
 Raw = tuple[list[_Feature], Array, Array | None]
 
 
-def _last_bins(raw: list[Raw]) -> tuple[set[str], list[str]]:
-    """Return the categories whose last bin takes the scores of unseen values, and those where these differ from others.
+def _apart(raw: list[Raw]) -> set[str]:
+    """Return the categories whose missing values differ from those that were never seen, in scores or in weights.
 
-    Each categorical axis starts with the missing values and ends with those that were never seen.
+    Each categorical axis starts with the missing values and ends with the others. Where both are alike, and nobody is
+    in them, one bin says as much.
     """
-    counts: dict[str, list[float]] = {}
-    differ: set[str] = set()
+    found: set[str] = set()
     for used, scores, weights in raw:
         for axis, feature in enumerate(used):
-            if feature.numeric:
-                continue
-            ends = [np.take(scores, at, axis=axis) for at in (0, -1)]
-            held = counts.setdefault(feature.name, [0.0, 0.0])
-            for side, at in enumerate((0, -1)):
-                if weights is not None:
-                    held[side] += float(np.abs(np.take(weights, at, axis=axis)).sum())
-                held[side] += float(np.any(ends[side] != 0)) * 1e-9
-            if not np.array_equal(*ends):
-                differ.add(feature.name)
-    unseen = {name for name, (missing, other) in counts.items() if other > missing}
-    return unseen, sorted(differ)
+            if not feature.numeric and (
+                not np.array_equal(*(np.take(scores, at, axis=axis) for at in (0, -1)))
+                or (weights is not None and any(np.take(weights, at, axis=axis).any() for at in (0, -1)))
+            ):
+                found.add(feature.name)
+    return found
 
 
-def _term(used: list[_Feature], scores: Array, weights: Array | None, unseen: set[str]) -> Term:
+def _term(used: list[_Feature], scores: Array, weights: Array | None, apart: set[str]) -> Term:
     for axis, feature in enumerate(used):
-        last = np.take(scores, [-1 if feature.name in unseen else 0], axis=axis)
-        inside = np.take(scores, range(1, scores.shape[axis] - 1), axis=axis)
-        scores = np.concatenate([inside, last], axis=axis)
+        # Missing values come behind the others here; the last bin of a category is for values never seen.
+        unseen = scores.shape[axis] - 1
+        order = [*range(1, unseen), 0, *([unseen] if feature.name in apart else [])]
+        scores = np.take(scores, order, axis=axis)
         if weights is not None:
-            both = np.take(weights, [0], axis=axis) + np.take(weights, [-1], axis=axis)
-            inside = np.take(weights, range(1, weights.shape[axis] - 1), axis=axis)
-            weights = np.concatenate([inside, both], axis=axis)
-    return Term(bins=tuple(_bins(feature, len(used)) for feature in used), scores=scores, weights=weights)
+            gone = 0.0 if feature.name in apart else np.take(weights, [unseen], axis=axis)
+            weights = np.take(weights, order, axis=axis)
+            weights[(slice(None),) * axis + (slice(-1, None),)] += gone
+    return Term(bins=tuple(_bins(feature, len(used), apart) for feature in used), scores=scores, weights=weights)
 
 
-def _bins(feature: _Feature, order: int) -> Bins:
+def _bins(feature: _Feature, order: int, apart: set[str]) -> Bins:
     if feature.numeric:
         return NumericBins(feature.name, feature.level(order), "left", feature.bounds)
-    return CategoryBins(feature.name, feature.level(order))
+    groups = feature.level(order)
+    return CategoryBins(feature.name, (*groups, (None,)) if feature.name in apart else groups)
 
 
 def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regression: bool) -> Guarantee | None:

@@ -16,15 +16,23 @@ from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.files import parse_json, read_bytes
 from glassine.models.additive import AdditiveModel
+from glassine.models.formats.c45_text import is_c45_text, tree_from_c45
 from glassine.models.formats.conditions import check_domain
 from glassine.models.formats.corels import is_corels, rules_from_corels, rules_from_corels_text
 from glassine.models.formats.export_text import tree_from_export_text
 from glassine.models.formats.imodels import is_imodels_list, rules_from_imodels
 from glassine.models.formats.interpret_ebm import additive_from_interpret, is_interpret_ebm, is_interpret_json
 from glassine.models.formats.json import SCHEMA, from_dict
+from glassine.models.formats.lightgbm_text import is_lightgbm_text, tree_from_lightgbm
+from glassine.models.formats.onnx_tree import is_onnx, tree_from_onnx
+from glassine.models.formats.optimal_trees import is_dl85, is_streed, tree_from_dl85, tree_from_streed
+from glassine.models.formats.pmml import is_xml, tree_from_pmml
+from glassine.models.formats.rpart_text import is_rpart_text, tree_from_rpart
 from glassine.models.formats.rule_text import parse_rules
 from glassine.models.formats.scikit import is_sklearn_tree, tree_from_sklearn
 from glassine.models.formats.skops_file import read_skops
+from glassine.models.formats.treelite_json import is_treelite_json, tree_from_treelite
+from glassine.models.formats.xgboost_json import is_xgboost_json, tree_from_xgboost
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
@@ -32,12 +40,13 @@ __all__ = ["MAX_BYTES", "as_any", "as_model", "is_additive", "load_additive", "l
 
 MAX_BYTES = 200_000_000
 SUPPORTED = (
-    "a scikit-learn decision tree or a pipeline that ends with one, a CORELS rule list, a greedy rule list of imodels, "
-    "or a Glassine model"
+    "a scikit-learn decision tree or a pipeline that ends with one, a tree of pystreed or pydl8.5, a CORELS rule list, "
+    "a greedy rule list of imodels, or a Glassine model"
 )
 FILES = (
-    "Glassine's JSON, a skops file, the text of sklearn.tree.export_text, or a rule list such as "
-    "'if [a] then [true]' and 'else [false]' on two lines"
+    "Glassine's JSON, a skops, ONNX or PMML file, the JSON or text of one tree of XGBoost, LightGBM or treelite, the "
+    "text of sklearn.tree.export_text, rpart or C4.5, or a rule list such as 'if [a] then [true]' and 'else [false]' "
+    "on two lines"
 )
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
 ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
@@ -50,8 +59,8 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
     Parameters
     ----------
     obj : object
-        A fitted scikit-learn decision tree, a pipeline or a search that ends with one, a CORELS or imodels rule list,
-        or a model, which is returned as it is.
+        A fitted scikit-learn decision tree, a pipeline or a search that ends with one, a tree of pystreed or pydl8.5, a
+        CORELS or imodels rule list, or a model, which is returned as it is.
     domain : Domain, optional
         The public domain. It names the features of estimators that were fitted on bare arrays, and says which
         attributes are binary, whole or can be missing; the model must speak of nothing else.
@@ -74,6 +83,10 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
         model: DecisionTree | RuleList = obj
     elif is_sklearn_tree(obj):
         model = tree_from_sklearn(obj, domain)
+    elif is_streed(obj):
+        model = tree_from_streed(obj, domain)
+    elif is_dl85(obj):
+        model = tree_from_dl85(obj, domain)
     elif is_corels(obj):
         model = rules_from_corels(obj, domain)
     elif is_imodels_list(obj):
@@ -129,8 +142,9 @@ def load_model(
     Parameters
     ----------
     path : path
-        Glassine's JSON, a skops file, the text of ``sklearn.tree.export_text``, a rule list in text, or what CORELS
-        prints; a pickle or joblib file only if it is trusted.
+        Glassine's JSON; a skops, ONNX or PMML file; one tree of XGBoost's JSON, LightGBM's text or treelite's JSON; the
+        text of ``sklearn.tree.export_text``, of rpart or C4.5, or of a rule list; what CORELS prints; a pickle or
+        joblib file only if it is trusted.
     domain : Domain, optional
         As for :func:`as_model`.
     trust_pickle : bool, default=False
@@ -211,7 +225,10 @@ def _text_of(data: bytes, path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise UnreadableFileError(f"{os.fspath(path)} is binary, and not a skops file. Give {FILES}.", path=path)
+        hint = " Save a booster of XGBoost under a name in .json." if data.startswith(b"{L") else ""
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is binary, and not a skops or ONNX file.{hint} Give {FILES}.", path=path
+        )
     return text
 
 
@@ -223,6 +240,10 @@ def _load(
         raise UnreadableFileError(f"{os.fspath(path)} is empty. Give {FILES}.", path=path)
     if data.startswith(b"PK"):
         return _model_of(read_skops(_skops_archive(data, path), path), domain, path)
+    if is_onnx(data):
+        return tree_from_onnx(data, domain)
+    if is_xml(data):
+        return tree_from_pmml(data, domain)
     if _is_pickle(data):
         return _model_of(_unpickled(data, path, trust_pickle), domain, path)
     return _from_text(_text_of(data, path), path, domain)
@@ -295,6 +316,12 @@ def _from_text(
         return tree_from_export_text(text, domain)
     if first.upper() == "RULELIST:":
         return rules_from_corels_text(text, domain)
+    if is_lightgbm_text(start):
+        return tree_from_lightgbm(text, domain)
+    if is_rpart_text(text):
+        return tree_from_rpart(text, domain)
+    if is_c45_text(text) and not re.match(r"if[\s\[]", first, re.IGNORECASE):
+        return tree_from_c45(text, domain)
     if RULES.match(first):
         return parse_rules(text, domain)
     raise UnsupportedModelError(f"the file starts with {first[:60]!r}, which is no model. Give {FILES}.")
@@ -305,6 +332,10 @@ def _from_json(data: Any, domain: Domain | None) -> DecisionTree | RuleList | Ad
         return rules_from_corels(data, domain)
     if is_interpret_json(data):
         return additive_from_interpret(data, domain)
+    if is_xgboost_json(data):
+        return tree_from_xgboost(data, domain)
+    if is_treelite_json(data):
+        return tree_from_treelite(data, domain)
     schema = data.get("schema") if isinstance(data, dict) else None
     kind = schema.split("/")[0] if isinstance(schema, str) else ""
     if kind.startswith("glassine.") and kind != SCHEMA.split("/")[0]:

@@ -16,8 +16,7 @@ from glassine.models.formats.conditions import at_least, at_most, binary, just_b
 __all__ = ["condition", "plain", "split_conditions", "word"]
 
 OPERATORS = re.compile(r"<=|>=|!=|==|<|>|=")
-NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-RANGE = re.compile(rf"({NUMBER})\s*(<=|<)\s*(.+)\s*(<=|<)\s*({NUMBER})", re.DOTALL)
+NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 LISTED = re.compile(r"(.+?)\s+(not\s+)?in\s*\{(.*)\}", re.DOTALL)
 GAP = re.compile(r"(.+?)\s+is\s+(not\s+)?missing", re.DOTALL)
 
@@ -155,11 +154,13 @@ def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None
 
 
 def _range(text: str, domain: Domain | None) -> Between | None:
-    found = RANGE.fullmatch(text)
-    if found is None:
+    low, first, rest = text.partition("<")
+    inner, second, high = rest.rpartition("<")
+    left, right = ("<=" if part.startswith("=") else "<" for part in (inner, high))
+    low, inner, high = low.strip(), inner.removeprefix("=").strip(), high.removeprefix("=").strip()
+    if not (first and second and inner) or not re.fullmatch(NUMBER, low) or not re.fullmatch(NUMBER, high):
         return None
-    low, left, inner, right, high = found.groups()
-    name = _named(inner.strip(), domain)
+    name = _named(inner, domain)
     lo, hi = _number(name, low, domain), _number(name, high, domain)
     lo = lo if left == "<" else just_below(name, lo, domain)
     hi = hi if right == "<=" else just_below(name, hi, domain)

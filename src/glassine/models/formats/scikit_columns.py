@@ -25,12 +25,17 @@ Side: TypeAlias = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A threshold on a column: on which side the condition holds, and where missing values go."""
+    """A bound on a column: on which side the condition holds, and where missing values go."""
 
     column: int
-    threshold: float
+    bound: float
     holds: Side
     missing: Side
+
+    @property
+    def threshold(self) -> float:
+        """The bound as scikit-learn, which compares in single precision, must hold it."""
+        return _single(self.bound)
 
 
 class Encoder:
@@ -94,7 +99,7 @@ class Encoder:
         for bound, side in bounds:
             if math.isfinite(bound):
                 held = other(side) if literal.negated else side
-                out.append(Test(column, _single(bound), held, held if literal.missing else other(held)))
+                out.append(Test(column, bound, held, held if literal.missing else other(held)))
         if not out:  # present or not: every number lies below infinity
             held = "right" if literal.negated else "left"
             out.append(Test(column, math.inf, held, held if literal.missing else other(held)))

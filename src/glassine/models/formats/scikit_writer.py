@@ -18,7 +18,7 @@ from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["MOST_NODES", "to_sklearn"]
+__all__ = ["MOST_NODES", "grown_binary", "to_sklearn"]
 
 MOST_NODES = 100_000
 TIE = 1e-9
@@ -161,6 +161,15 @@ class _Builder:
                 if last:
                     stack.append((yes, held))
                 node = yes
+
+
+def grown_binary(
+    model: DecisionTree | RuleList, encoder: Encoder
+) -> tuple[list[Test | None], list[tuple[int, int]], list[int]]:
+    """Return a model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
+    builder = _Builder(model, encoder)
+    builder.build()
+    return builder.tests, builder.children, builder.part
 
 
 def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:

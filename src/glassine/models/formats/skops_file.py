@@ -16,7 +16,9 @@ from glassine.errors import GlassineError, InvalidModelError, UnreadableFileErro
 __all__ = ["read_skops"]
 
 TREE = "sklearn.tree._tree.Tree"
-MAX_UNPACKED = 2 * 10**9
+MAX_UNPACKED = 10**9
+MAX_SCHEMA = 50_000_000
+"""Bytes of the schema, which as objects takes ten times as much."""
 
 
 def _nodes(value: Any) -> list[dict[str, Any]]:
@@ -37,6 +39,9 @@ class _Schema:
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
+        size = archive.getinfo("schema.json").file_size
+        if size > MAX_SCHEMA:
+            raise InvalidModelError(f"the schema of the skops file has {size} bytes; at most {MAX_SCHEMA} are read.")
         self.nodes = _nodes(json.loads(archive.read("schema.json")))
         self._by_id = {node["__id__"]: node for node in self.nodes if "__id__" in node and node.get("content")}
         self._by_id |= {node["__id__"]: node for node in self.nodes if "__id__" in node and "file" in node}

@@ -1,0 +1,226 @@
+"""Trees as C4.5, C5.0 and J48 of Weka print them: conditions indented by bars, leaves ``(covered/errors)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from glassine.domain import Category, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.models.evidence import Evidence
+from glassine.models.formats.assembling import Part, assembled, refuse_gaps, sides
+from glassine.models.formats.conditions import near, require
+from glassine.models.formats.rule_conditions import plain
+from glassine.models.tree import DecisionTree
+
+__all__ = ["is_c45_text", "tree_from_c45"]
+
+COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)")
+OPERATOR = re.compile(r"(?:<=|>=|!=|<|>|=)(?=\s)")
+MARGIN = re.compile(r"(?:\|[ \t]*)*")
+HEADLINES = re.compile(
+    r"-+|=+|J48 (un)?pruned tree|(Simplified )?Decision [Tt]ree:|RandomTree|Number of Leaves.*|Size of the tree.*|#.*|"
+)
+DEEPEST = 2000
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A condition, what stands behind its colon, and the conditions below."""
+
+    line: int
+    test: str
+    leaf: tuple[str, str, str | None] | None
+    below: list[_Entry] = field(default_factory=list)
+
+
+def is_c45_text(text: str) -> bool:
+    """Return whether a text has a line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
+    return re.search(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)[ \t]*\r?$", text, re.MULTILINE) is not None
+
+
+def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
+    r"""Read a tree that C4.5, C5.0 or Weka's J48 printed.
+
+    Parameters
+    ----------
+    text : str
+        The conditions, line by line; headlines and the number of leaves may stand around them.
+    domain : Domain, optional
+        The public domain.
+
+    Returns
+    -------
+    DecisionTree
+        A leaf ``(12.0/3.0)`` covers 12 records, of which 3 are not of its class. Where both are whole, the number of
+        records is told, with the class counts of a tree of two classes and the error rate of others. Weights that are
+        not whole stand for records with missing values that went several ways: only the error rate is told. The
+        simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the leaves, sorted.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read; the message gives the line.
+    InvalidModelError
+        If branches do not belong together, or an attribute can be missing: such records go several ways.
+
+    Examples
+    --------
+    >>> text = "age <= 40: no (5.0)\nage > 40\n|   smoker = 1: yes (4.0/1.0)\n|   smoker = 0: no (2.0)\n"
+    >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
+    [('age <= 40', (5, 0)), ('age > 40 and smoker', (1, 3)), ('age > 40 and smoker = 0', (2, 0))]
+    """
+    roots = _parsed(text)
+    entries: list[_Entry] = []
+    stack = list(reversed(roots))
+    while stack:
+        entry = stack.pop()
+        entries.append(entry)
+        stack += reversed(entry.below)
+    classes = _classes(entries)
+    parts: dict[int, Part[int]] = {}
+    names: dict[str, None] = {}
+    if len(roots) == 1 and not roots[0].test:
+        parts[0] = ((), _evidence(roots[0], classes))
+    else:
+        numbered = {id(entry): i for i, entry in enumerate(entries, start=1)}
+        for key, below in [(0, roots), *((numbered[id(entry)], entry.below) for entry in entries if entry.below)]:
+            literals = _literals(below, domain)
+            names[literals[0].attribute] = None
+            parts[key] = ([(lit, numbered[id(e)]) for lit, e in zip(literals, below, strict=True)], Evidence())
+        parts.update({numbered[id(entry)]: ((), _evidence(entry, classes)) for entry in entries if entry.leaf})
+    attributes = domain.names if domain is not None else tuple(names)
+    return DecisionTree(assembled(0, parts), attributes, classes, source="C4.5 text")
+
+
+def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
+    """Return the classes of the leaves, numbers first; one that none predicts is told by the errors of a single one."""
+    leaves = [entry.leaf for entry in entries if entry.leaf is not None]
+    labels = {plain(leaf[0]) for leaf in leaves}
+    if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):
+        (label,) = labels
+        return label, f"not {label}"
+    numbers = sorted(float(label) for label in labels if not isinstance(label, str))
+    return (
+        *(plain(repr(int(n) if n.is_integer() else n)) for n in numbers),
+        *sorted(x for x in labels if isinstance(x, str)),
+    )
+
+
+def _bad(line: int, why: str) -> UnsupportedModelError:
+    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
+
+
+def _parsed(text: str) -> list[_Entry]:
+    """Return the conditions at the top, each with those below it."""
+    roots: list[_Entry] = []
+    path: list[_Entry] = []
+    for line, raw in enumerate(text.splitlines(), start=1):
+        content = raw.strip()
+        if HEADLINES.fullmatch(content):
+            continue
+        found = MARGIN.match(content)
+        depth = content.count("|", 0, found.end()) if found else 0
+        entry = _entry(line, content[found.end() if found else 0 :])
+        if depth > len(path) or depth > DEEPEST:
+            raise _bad(line, f"it is indented {depth} deep where at most {min(len(path), DEEPEST)} is expected")
+        if depth and path[depth - 1].leaf is not None:
+            raise _bad(line, "it stands below a leaf")
+        del path[depth:]
+        (path[-1].below if path else roots).append(entry)
+        path.append(entry)
+    if not roots:
+        raise UnsupportedModelError("a printed tree needs at least one line, got none.")
+    stack = list(roots)
+    while stack:
+        entry = stack.pop()
+        stack += entry.below
+        if entry.leaf is None and not entry.below:
+            raise _bad(entry.line, f"{entry.test[:60]!r} has neither a class nor lines below it")
+    return roots
+
+
+def _entry(line: int, content: str) -> _Entry:
+    """Return one line without its margin: a condition, and a leaf behind the last colon if there is one."""
+    test, colon, rest = content.rpartition(":")
+    found = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
+    if found is not None:
+        return _Entry(line, test.strip(), (rest[: found.start()].strip(), found["covered"], found["errors"]))
+    if content.endswith("]") and "[S" in content:
+        raise _bad(line, "a subtree is printed apart, as [S1]. Put its lines in its place")
+    return _Entry(line, content.removesuffix(":").strip(), None)
+
+
+def _literals(below: Sequence[_Entry], domain: Domain | None) -> list[Literal]:
+    """Return the conditions of the branches of one split."""
+    if len(below) < 2:
+        raise InvalidModelError(f"line {below[0].line} of the printed tree is the only branch of its split. Give all.")
+    tests = [_test(entry, domain) for entry in below]
+    name, operators = tests[0][0], [operator for _, operator, _ in tests]
+    if any(test[0] != name for test in tests):
+        raise InvalidModelError(f"the branches from line {below[0].line} on test several attributes. Mend the margin.")
+    require(name, domain, "the printed tree tests")
+    refuse_gaps(name, domain, "a printed tree")
+    if len(tests) == 2 and set(operators) in ({"<=", ">"}, {"<", ">="}):
+        bounds = [values[0] for _, _, values in tests]
+        if bounds[0] != bounds[1] or isinstance(bounds[0], str):
+            raise InvalidModelError(f"the branches from line {below[0].line} on are no opposites. Mend their numbers.")
+        return list(sides(name, operators[0], float(bounds[0]), domain))
+    if set(operators) == {"=", "!="} and len(tests) == 2 and tests[0][2] == tests[1][2]:
+        return [OneOf(name, values, negated=operator == "!=") for _, operator, values in tests]
+    seen = [value for _, _, values in tests for value in values]
+    if set(operators) != {"="} or len(set(seen)) < len(seen):
+        raise InvalidModelError(f"the branches from line {below[0].line} on do not belong together. Mend them.")
+    return [OneOf(name, values) for _, _, values in tests]
+
+
+def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar, ...]]:
+    """Return the attribute, the operator and the values of a condition."""
+    name, within, rest = entry.test.partition(" in {")
+    if within and rest.endswith("}"):
+        values = [part.strip() for part in rest[:-1].split(",")]
+        return name.strip(), "=", tuple(_spelled(name.strip(), value, domain) for value in values)
+    found = OPERATOR.search(entry.test)
+    if found is None or not found.start():
+        raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
+    name, operator, text = entry.test[: found.start()].strip(), found[0], entry.test[found.end() :].strip()
+    if operator in ("=", "!="):
+        return name, operator, (_spelled(name, text, domain),)
+    if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:
+        raise _bad(entry.line, f"{text[:40]!r} is not a finite number")
+    return name, operator, (float(text),)
+
+
+def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
+    """Return a value as the domain spells it."""
+    attribute = domain[name] if domain is not None and name in domain else None
+    if not isinstance(attribute, Category):
+        return plain(text)
+    for value in attribute.values:
+        if str(value) == text:
+            return value
+    raise InvalidModelError(f"{text[:40]!r} is not a value of {name!r}.{near(text, map(str, attribute.values))}")
+
+
+def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
+    if entry.leaf is None:
+        return Evidence()
+    text, covered, wrong = entry.leaf[0], float(entry.leaf[1]), float(entry.leaf[2] or 0)
+    label = classes.index(plain(text))
+    if wrong > covered:
+        raise InvalidModelError(
+            f"line {entry.line} of the printed tree has more errors, {wrong}, than records, {covered}."
+        )
+    rate = wrong / covered if covered else None
+    if not (covered.is_integer() and wrong.is_integer()):
+        return Evidence(label=label, error_rate=rate)
+    total, errors = int(covered), int(wrong)
+    if len(classes) == 2:
+        return Evidence(counts=(total - errors, errors) if label == 0 else (errors, total - errors), label=label)
+    if len(classes) == 1:
+        return Evidence(counts=(total,), label=label)
+    return Evidence(total=total, label=label, error_rate=rate)

@@ -1,0 +1,278 @@
+"""Decision trees in ONNX: one ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` with one tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.models.evidence import Evidence
+from glassine.models.formats.assembling import Part, assembled, can_be_missing, from_shares, one_tree, sides
+from glassine.models.formats.conditions import require, with_missing
+from glassine.models.formats.encodings import Coded, Number
+from glassine.models.formats.onnx_columns import NamedColumn, columns_of
+from glassine.models.tree import DecisionTree
+
+__all__ = ["OURS", "is_onnx", "onnx_module", "tree_from_onnx"]
+
+OURS = "glassine"
+"""The producer whose single inputs are named after their attribute."""
+ENSEMBLES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor")
+AFTER = ("Cast", "Identity", "ZipMap", "Reshape")
+MODES = {
+    "BRANCH_LEQ": "<=",
+    "BRANCH_LT": "<",
+    "BRANCH_GTE": ">=",
+    "BRANCH_GT": ">",
+    "BRANCH_EQ": "==",
+    "BRANCH_NEQ": "!=",
+}
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC")
+TEXTS = ("nodes_modes", "classlabels_strings")
+NODE_LISTS = ("nodeids", "treeids", "featureids", "modes", "truenodeids", "falsenodeids")
+
+
+def onnx_module() -> ModuleType:
+    """Return the package onnx.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not installed.
+    """
+    try:
+        import onnx
+        import onnx.numpy_helper
+    except ImportError:
+        raise UnsupportedModelError(
+            "reading and writing ONNX needs the package onnx. Install it with pip install 'glassine[formats]'."
+        ) from None
+    return onnx
+
+
+def is_onnx(data: bytes) -> bool:
+    """Return whether bytes start as every ONNX file does: with the number of its version, in protocol buffers."""
+    return len(data) > 2 and data[0] == 8 and 1 <= data[1] < 64
+
+
+def tree_from_onnx(data: bytes, domain: Domain | None = None) -> DecisionTree:
+    """Read a decision tree from the bytes of an ONNX file.
+
+    Parameters
+    ----------
+    data : bytes
+        The file. Its graph is one ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` of ``ai.onnx.ml`` with one
+        tree; before it may stand ``Concat``, ``Cast``, ``Identity`` and a ``LabelEncoder`` of texts.
+    domain : Domain, optional
+        The public domain. Inputs of one column name the attributes; the columns of one wide input are the attributes
+        of the domain in order, or ``x0``, ``x1``, ...
+
+    Returns
+    -------
+    DecisionTree
+        ONNX holds no counts. Leaves whose weights are shares that add up to one tell their error rate; with class
+        weights the shares are not those of the records, and the file does not say so. Thresholds are those of the
+        file, mostly of single precision: on numbers of single precision the tree goes where a runtime goes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If onnx is not installed, the bytes are not ONNX, the graph holds something else, or more than one tree.
+    InvalidModelError
+        If the lists of the tree contradict each other or do not fit the domain.
+    """
+    onnx = onnx_module()
+    try:
+        model = onnx.load_model_from_string(data)
+    except Exception:
+        raise UnsupportedModelError("the file is not ONNX, or it is truncated. Export it anew.") from None
+    try:
+        return _tree(onnx, model, domain)
+    except GlassineError:
+        raise
+    except Exception as error:  # protocol buffers check types, not what lists and tensors hold
+        raise InvalidModelError(f"the ONNX graph is damaged: {type(error).__name__}. Export it anew.") from None
+
+
+def _tree(onnx: ModuleType, model: Any, domain: Domain | None) -> DecisionTree:
+    graph = model.graph
+    found = [node for node in graph.node if node.op_type in ENSEMBLES]
+    if len(found) != 1:
+        listed = ", ".join(dict.fromkeys(f"{node.op_type!r:.40}" for node in graph.node)) or "nothing"
+        raise UnsupportedModelError(
+            f"one {' or '.join(ENSEMBLES)} of ai.onnx.ml is read, but the graph holds {listed[:200]}. "
+            "Export one decision tree, with ai.onnx.ml at most version 3."
+        )
+    ensemble = found[0]
+    given = {str(a.name): _plain(onnx, a) for a in ensemble.attribute}
+    lists = {name: _list(given, f"nodes_{name}") for name in NODE_LISTS}
+    one_tree(len(set(lists["treeids"])), "the ONNX graph", "Export a single tree, or one member of the ensemble.")
+    width = 1 + max(map(int, lists["featureids"]), default=-1)
+    columns = columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
+    _check_after(graph, ensemble)
+    tracks = _list(given, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
+    bounds = _numbers(given, "nodes_values", len(lists["nodeids"]))
+    classes, evidence = _leaves(given, lists, ensemble.op_type)
+    gaps = any(tracks)
+    parts: dict[int, Part[int]] = {}
+    for i, key in enumerate(lists["nodeids"]):
+        if key in parts:
+            raise InvalidModelError(f"the ONNX tree lists node {key} twice. Export it anew.")
+        mode = lists["modes"][i]
+        if mode == "LEAF":
+            parts[key] = ((), evidence.get(key, Evidence()))
+            continue
+        if mode not in MODES:
+            raise UnsupportedModelError(f"the branch mode {mode!r:.40} is not one of {', '.join(MODES)} or LEAF.")
+        column = _column(columns, lists["featureids"][i])
+        # Only a difference from NaN holds of NaN itself.
+        taken = bool(tracks[i]) if tracks else False
+        pair = _sides(column, MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
+        branches = zip(pair, (lists["truenodeids"][i], lists["falsenodeids"][i]), strict=True)
+        parts[key] = (tuple(branches), Evidence())
+    nodes = assembled(lists["nodeids"][0], parts)
+    names = tuple(dict.fromkeys(column.name for column in columns))
+    for name in names:
+        require(name, domain, "the ONNX tree was given")
+    return DecisionTree(nodes, names, classes, source="ONNX")
+
+
+def _plain(onnx: ModuleType, attribute: Any) -> Any:
+    """Return the value of an attribute: a list, a number, a text, or an array of a tensor in the file."""
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, onnx.TensorProto):
+        if value.data_location == onnx.TensorProto.EXTERNAL:
+            raise UnsupportedModelError(
+                "the ONNX tree keeps numbers in another file, which is not read. Save one file."
+            )
+        return onnx.numpy_helper.to_array(value)
+    if isinstance(value, int | float):
+        return value
+    return [entry.decode() if isinstance(entry, bytes) else entry for entry in value]
+
+
+def _list(given: Mapping[str, Any], name: str, length: int | None = None) -> list[Any]:
+    """Return a list of the tree; one of given length may be left out."""
+    value = given.get(name, [])
+    if not isinstance(value, list):
+        raise InvalidModelError(f"{name} must be a list, got {type(value).__name__}.")
+    if length is None:
+        length = len(given.get("nodes_nodeids", ()))
+        if not value:
+            raise InvalidModelError(f"the ONNX tree lacks {name}.")
+    elif not value:
+        return []
+    if len(value) != length:
+        raise InvalidModelError(f"{name} has {len(value)} entries where {length} are expected.")
+    kind = str if name in TEXTS else int
+    if not all(isinstance(entry, kind) for entry in value):
+        raise InvalidModelError(
+            f"{name} must hold {'texts' if kind is str else 'whole numbers'}. Export the tree anew."
+        )
+    return value
+
+
+def _numbers(given: Mapping[str, Any], name: str, length: int) -> list[float]:
+    """Return numbers that stand in a list of single precision or in a tensor of double precision."""
+    tensor = given.get(f"{name}_as_tensor")
+    value = given.get(name, []) if tensor is None else np.asarray(tensor).ravel().tolist()
+    if not isinstance(value, list) or len(value) != length or not all(isinstance(v, int | float) for v in value):
+        raise InvalidModelError(f"{name} must hold {length} numbers.")
+    return [float(v) for v in value]
+
+
+def _column(columns: Sequence[NamedColumn], feature: int) -> NamedColumn:
+    if not 0 <= feature < len(columns):
+        raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
+    return columns[feature]
+
+
+def _sides(
+    column: NamedColumn, operator: str, bound: float, gap_first: bool, domain: Domain | None, told: bool
+) -> tuple[Any, Any]:
+    """Return the conditions of the true and the false branch."""
+    missing = can_be_missing(column.name, domain, told or isinstance(column.column, Coded))
+    if isinstance(column.column, Number):
+        return sides(column.name, operator, bound, domain, (gap_first and missing, not gap_first and missing))
+    if operator not in ("<=", ">"):
+        raise UnsupportedModelError(f"codes of {column.name!r} are compared with {operator}; <= and > are read.")
+    if math.isnan(bound):
+        raise InvalidModelError(f"a threshold on {column.name!r} is NaN.")
+    left, right = column.column.split(bound, gap_first == (operator == "<="), domain)
+    if not missing:
+        left, right = with_missing(left, False), with_missing(right, False)
+    return (left, right) if operator == "<=" else (right, left)
+
+
+def _check_after(graph: Any, ensemble: Any) -> None:
+    """Raise UnsupportedModelError if something behind the tree can change what it predicts."""
+    known = set(ensemble.output)
+    for node in graph.node:
+        if node is not ensemble and known & set(node.input):
+            if node.op_type not in AFTER:
+                raise UnsupportedModelError(f"{node.op_type!r:.40} stands behind the tree. Export the tree alone.")
+            known |= set(node.output)
+
+
+def _leaves(
+    given: Mapping[str, Any], lists: Mapping[str, list[Any]], kind: str
+) -> tuple[tuple[Scalar, ...] | None, dict[int, Evidence]]:
+    """Return the classes, and what each leaf publishes."""
+    prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
+    nodes = _list(given, f"{prefix}_nodeids", len(given.get(f"{prefix}_nodeids", ())))
+    ids = _list(given, f"{prefix}_ids", len(nodes))
+    weights = _numbers(given, f"{prefix}_weights", len(nodes))
+    base = given.get("base_values", given.get("base_values_as_tensor", ()))
+    base = [float(v) for v in np.ravel(np.asarray(base, dtype=float))]
+    transform = given.get("post_transform", "NONE")
+    if transform not in TRANSFORMS or (prefix == "target" and transform != "NONE"):
+        raise UnsupportedModelError(f"the tree's post_transform is {transform!r:.40}, which is not read.")
+    leaves: dict[int, dict[int, float]] = {}
+    for node, place, weight in zip(nodes, ids, weights, strict=True):
+        row = leaves.setdefault(node, {})
+        if place in row or not math.isfinite(weight):
+            raise InvalidModelError(f"leaf {node} has two weights of one output, or one that is not finite.")
+        row[place] = weight
+    lost = set(leaves) - {key for key, mode in zip(lists["nodeids"], lists["modes"], strict=True) if mode == "LEAF"}
+    if lost:
+        raise InvalidModelError(f"weights are given for node {min(lost)}, which is no leaf.")
+    if prefix == "target":
+        if given.get("n_targets", 1) != 1 or set(ids) - {0} or len(base) > 1:
+            raise UnsupportedModelError("the tree predicts several outputs at once; one is supported.")
+        start = base[0] if base else 0.0
+        return None, {node: Evidence(value=start + row[0]) for node, row in leaves.items()}
+    if any(base):
+        raise UnsupportedModelError("the tree has base_values, as boosted ensembles do. Export one decision tree.")
+    classes = tuple(_list(given, "classlabels_strings", len(given.get("classlabels_strings", ()))))
+    classes = classes or tuple(_list(given, "classlabels_int64s", len(given.get("classlabels_int64s", ()))))
+    if not classes or not all(0 <= place < len(classes) for place in ids):
+        raise InvalidModelError(f"the tree weighs classes beyond the {len(classes)} that it names.")
+    alone = len(classes) == 2 and len(set(ids)) == 1
+    signed = any(weight < 0 for weight in weights)
+    return classes, {
+        node: _evidence(row, len(classes), alone, signed, transform == "NONE") for node, row in leaves.items()
+    }
+
+
+def _evidence(row: Mapping[int, float], n_classes: int, alone: bool, signed: bool, plain: bool) -> Evidence:
+    """Return what a leaf publishes; of two classes, one weight alone is that of the second."""
+    if alone:
+        (weight,) = row.values()
+        label = int(weight > (0 if signed else 0.5))
+        return from_shares((1 - weight, weight), label) if plain and not signed else Evidence(label=label)
+    shares = [row.get(i, 0.0) for i in range(n_classes)]
+    label = shares.index(max(shares))
+    if n_classes == 2 and label != (shares[1] > 0):
+        # onnxruntime answers the second class wherever its weight is positive, which is not the larger weight.
+        raise UnsupportedModelError(
+            "a leaf weighs both of two classes, which runtimes answer differently. Export one weight a leaf."
+        )
+    return from_shares(shares, label) if plain else Evidence(label=label)
