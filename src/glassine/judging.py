@@ -15,10 +15,12 @@ from glassine.policy import Policy
 from glassine.suppression import Suppression
 
 __all__ = [
+    "STRANGERS",
     "about_guarantee",
     "advise",
     "answered_checks",
     "check_bits",
+    "check_certain",
     "check_guarantee",
     "check_membership",
     "check_purity",
@@ -93,6 +95,7 @@ def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakag
         ("purest_leaf", policy.purest_leaf, None, f"{covered}, in parts of one outcome, too."),
         ("largest_bits_per_record", policy.largest_bits_per_record, math.ceil(bits * 10) / 10, moved),
         ("thresholds_off_grid", policy.thresholds_off_grid, values.n_off_grid, f"{covered}, by thresholds, too."),
+        ("most_certain", policy.most_certain, None, f"{covered}, the sensitive attribute, too."),
     ]
     if values.n_midpoints is not None:
         answers.append(("midpoints", policy.midpoints, values.n_midpoints, f"{covered}, by thresholds, too."))
@@ -306,6 +309,31 @@ def check_membership(policy: Policy, membership: Outcome[MembershipFinding], *, 
     return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
 
 
+def check_certain(policy: Policy, shown: Suppression, certain: Outcome[int], *, doubt: str = "") -> list[Check]:
+    """Judge ``most_certain`` by the people of whose sensitive value a reader is certain.
+
+    Nothing is kept where a reader may learn more than was measured: ``doubt`` says why.
+    """
+    limit, rule = policy.most_certain, "most_certain"
+    if limit is None:
+        return []
+    if not isinstance(certain, Measured):
+        meaning = f"What a reader learns of the sensitive attribute was not measured: {certain.reason}"
+        return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
+    n = certain.value
+    small = shown.count(n)
+    measured = small if isinstance(small, str) else shown.rough(n)
+    status: Status = _status(n > limit)
+    meaning = "By the estimate, a reader is certain of the sensitive value of no more people than allowed."
+    if status == "broken":
+        meaning = (
+            "A reader who knows everybody's quasi-identifiers is certain of the sensitive value of too many people."
+        )
+    elif doubt:
+        status, meaning = "unknown", f"A reader may learn more than was measured: {doubt}"
+    return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
+
+
 def contradiction(found: GuaranteeFinding | None, membership: Outcome[MembershipFinding]) -> str | None:
     """Return how the attacks contradict a guarantee, if they do: a caveat for it."""
     if found is None or found.caveats or not isinstance(membership, Measured):
@@ -373,13 +401,23 @@ def advise(
         out.append(
             "Learn a smaller model, or a private one (`glassine fit`): members stand out by how well it fits them."
         )
+    if "most_certain" in broken:
+        out.append(
+            "Merge pure leaves or remove counts, and see what it costs (`glassine disclose --remedies`), or learn a "
+            "private tree (`glassine fit`)."
+        )
     about = about_guarantee(broken, unknown, policy, found)
     out += about
     if "smallest_leaf" in unknown and not about:
         out.append("Give the training records (`--data`), so that the leaves can be counted.")
     if "largest_advantage" in unknown and not about:
         out.append("Give more records that were not used for training, of the same population (`--holdout`).")
-    if unknown - {"smallest_leaf", "largest_advantage", *CLAIMS} and domain is None:
+    if "most_certain" in unknown and not about:
+        out.append(
+            "Name the sensitive attribute, give the training records, and say by which criterion splits were "
+            "selected (`--sensitive`, `--data`, `--criterion`)."
+        )
+    if unknown - {"smallest_leaf", "largest_advantage", "most_certain", *CLAIMS} and domain is None:
         out.append("Give a domain (`--domain`): start from `glassine domain infer` and replace what the data told.")
     elif domain is not None and domain.inferred:
         out.append("Replace the inferred bounds and categories of the domain by public ones.")

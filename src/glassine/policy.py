@@ -38,6 +38,10 @@ class Policy:
     largest_advantage : float or None, default=None
         Largest advantage that a membership attack may have: the share of the members that it accuses, less that of
         other people. Judged by confidence bounds, and needs a holdout; off unless it is set.
+    most_certain : int or None, default=None
+        Most people of whose sensitive value a reader may be certain, who knows everybody's quasi-identifiers: one class
+        of the tree has a probability of at least 0.99. Needs the training records and the name of the sensitive
+        attribute; off unless it is set.
     max_epsilon : float or None, default=1
         Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and ``max_delta``
         answers the rules above in place of the model's counts and thresholds; None lets no guarantee do so.
@@ -66,13 +70,14 @@ class Policy:
     thresholds_off_grid: int | None = 0
     midpoints: int | None = 0
     largest_advantage: float | None = None
+    most_certain: int | None = None
     max_epsilon: float | None = 1.0
     max_delta: float | None = 1e-6
     accept_guarantee: bool = False
     suppress_below: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("smallest_leaf", "thresholds_off_grid", "midpoints", "suppress_below"):
+        for name in ("smallest_leaf", "thresholds_off_grid", "midpoints", "most_certain", "suppress_below"):
             value = getattr(self, name)
             if value is None and name != "suppress_below":
                 continue
@@ -106,8 +111,9 @@ class Policy:
         text = read_text(path)
         try:
             given = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise InvalidPolicyError(f"{os.fspath(path)} is not valid TOML: {error}.") from None
+        except (ValueError, RecursionError) as error:  # numbers of too many digits are plain value errors
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+            raise InvalidPolicyError(f"{os.fspath(path)} is not valid TOML: {reason}.") from None
         known = [field.name for field in dataclasses.fields(cls)]
         for key in given:
             if key not in known:

@@ -39,6 +39,17 @@ class Suppression:
         """Return the share of a class, rounded down to a twentieth; 1 stays 1."""
         return value if not self.below or value == 1 else math.floor(value * 20) / 20
 
+    def nats(self, value: float) -> float:
+        """Return an amount of information, to two digits where small counts are hidden."""
+        return round(value, 2) + 0.0 if self.below else value
+
+    def proportion(self, value: float, n: int) -> float:
+        """Return a share of n records, too coarse to solve for a small count."""
+        if not self.below:
+            return value
+        unit = max(0.01, self.below / n)
+        return min(1.0, round(math.floor(value / unit + 1e-9) * unit, 4))
+
     def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
         """Return which sizes of the parts of a known total to hide.
 

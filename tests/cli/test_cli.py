@@ -104,6 +104,28 @@ def test_audit_with_data_writes_a_report(folder: Path, run: Run) -> None:
     jsonschema.validate(json.loads((folder / "findings.json").read_text()), schema())
 
 
+def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
+    told = ("audit", "tree.json", "--domain", "people.json", "--data", "people.csv", "--sensitive", "ill")
+    (folder / "certain.toml").write_text(
+        "most_certain = 300\nsmallest_leaf = false\npurest_leaf = false\nlargest_bits_per_record = false\n"
+        "thresholds_off_grid = false\nmidpoints = false\n"
+    )
+    judged = run(*told, "--criterion", "gini", "--policy", "certain.toml", "--json", "-o", "r.html", cwd=folder)
+    assert judged.status == 0
+    found = json.loads(judged.out)["disclosure"]
+    assert (found["status"], found["optimum"], found["quasi_identifiers"]) == ("measured", "global", ["age", "dose"])
+    assert [reader["reader"] for reader in found["readers"]][1:] == ["the leaves", "the leaves and the internal nodes"]
+    assert "What it tells of <bdi>ill</bdi>" in (folder / "r.html").read_text()
+    # Whether splits were selected by Gini was assumed, not told.
+    assert run(*told, "--policy", "certain.toml", cwd=folder).status == 2
+    (folder / "certain.toml").write_text("most_certain = 0\n")
+    assert run(*told, "--criterion", "gini", "--policy", "certain.toml", cwd=folder).status == 1
+    some = run(*told, "--quasi", "age", "--json", cwd=folder)
+    assert "dose, which the reader does not know" in json.loads(some.out)["disclosure"]["reason"]
+    for given in (("--quasi", "ill"), ("--criterion", "gain")):
+        assert run(*told, *given, cwd=folder).status == 2
+
+
 def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None:
     done = run(
         "scrub",

@@ -28,7 +28,7 @@ def records(n: int = 240, *, levels: tuple[str, ...] = ("low", "high")) -> pl.Da
 def folder(tmp_path: Path) -> Path:
     """Make a folder of a tree, the people it was learnt from, and their domain."""
     frame = records()
-    tree = MultiwayTreeClassifier(min_samples_split=30).fit(frame.drop("level"), frame["level"].to_numpy())
+    tree = MultiwayTreeClassifier(min_samples_split=80).fit(frame.drop("level"), frame["level"].to_numpy())
     write_model(tree.model_, tmp_path / "tree.json")
     frame.write_csv(tmp_path / "people.csv")
     Domain({"age": Integer(18, 60, thresholds=(30, 40)), "town": Category(("a", "b", "c"))}).to_json(
@@ -225,3 +225,71 @@ def test_a_missing_class_is_refused(folder: Path, run: Run) -> None:
     assert done.status == 2
     assert "missing value" in done.err
     assert run(*COMMAND, "--no-truth", cwd=folder).status == 0
+
+
+def test_a_superset_is_read_as_one(folder: Path, run: Run) -> None:
+    everybody = pl.concat([records(), records(60)])
+    everybody.write_csv(folder / "people.csv")
+    done = run(*COMMAND, "--training", "sample", "-o", "page.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "Who was in the training sample: 80%" in " ".join(done.out.split())
+    assert "Who was in the training sample" in (folder / "page.html").read_text()
+    plain = json.loads(run(*COMMAND, "--training", "sample", "--json", "--show-small-counts", cwd=folder).out)
+    assert plain["sample"]["fraction"] == pytest.approx(240 / 300)
+    assert 0 < plain["sample"]["lowest"] <= 0.8 <= plain["sample"]["highest"] <= 1
+    for options, said in (
+        (("--training", "sample", "--sampling-fraction", "0.2"), "no sample of the fraction 0.2"),
+        (("--training", "sample", "--sampling-fraction", "2"), "(0, 1]"),
+        (("--sampling-fraction", "0.8"), 'training="sample"'),
+        (("--training", "some"), "training must be one of"),
+        (("--training", "sample", "--remedies"), "--training known"),
+        (("--training", "known"), "published with"),
+    ):
+        done = run(*COMMAND, *options, cwd=folder)
+        assert done.status == 2
+        assert said in done.err
+        assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_truth_that_has_too_few_of_a_class_is_refused(folder: Path, run: Run) -> None:
+    everybody = pl.concat([records(), records(60)]).with_columns(level=pl.lit("low"))
+    everybody.write_csv(folder / "people.csv")
+    done = run(*COMMAND, "--training", "sample", cwd=folder)
+    assert done.status == 2
+    assert "other class counts" in done.err
+
+
+def test_held_out_records_stand_beside_the_training_records(folder: Path, run: Run) -> None:
+    records(500)[240:].write_csv(folder / "held.csv")
+    done = run(*COMMAND, "--remedies", "--holdout", "held.csv", "-o", "page.html", cwd=folder)
+    assert done.status == 0, done.err
+    assert "of those held out" in done.out
+    page = (folder / "page.html").read_text()
+    assert "accuracy on held-out records" in page
+    assert "held.csv" in page
+    plain = json.loads(run(*COMMAND, "--remedies", "--holdout", "held.csv", "--json", cwd=folder).out)
+    assert plain["remedies"][0]["holdout_accuracy"] is not None
+    assert run(*COMMAND, "--holdout", "held.csv", cwd=folder).status == 2
+    records(500)[240:].drop("level").write_csv(folder / "held.csv")
+    done = run(*COMMAND, "--remedies", "--holdout", "held.csv", cwd=folder)
+    assert done.status == 2
+    assert "lacks the sensitive column" in done.err
+
+
+@pytest.mark.parametrize("noise", ["rounded", "5", "rounded:x", "uniform:2", "laplace:-1", "laplace:nan"])
+def test_bad_noise_is_one_line(folder: Path, run: Run, noise: str) -> None:
+    done = run(*COMMAND, "--noise", noise, cwd=folder)
+    assert done.status == 2
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_subgroups_are_reported(folder: Path, run: Run) -> None:
+    done = run(*COMMAND, "-o", "page.html", cwd=folder)
+    assert "Subgroups, the most exposed first" in done.out
+    assert 'id="subgroups"' in (folder / "page.html").read_text()
+    plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
+    town = [group for group in plain["subgroups"] if group["attribute"] == "town"]
+    mean = sum(group["size"] * group["d_overall"] for group in town) / sum(group["size"] for group in town)
+    assert mean == pytest.approx(plain["truth"]["mean"], abs=1e-9)
+    distances = [group["d_overall"] for group in plain["subgroups"]]
+    assert distances == sorted(distances)

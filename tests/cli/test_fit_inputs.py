@@ -160,10 +160,10 @@ BAD: dict[str, Bad] = {
     ),
     # The budget.
     "no epsilon": Bad(says="--epsilon is needed", without=("--epsilon",)),
-    "epsilon 0": Bad(says="epsilon must be", more=("--epsilon", "0")),
-    "epsilon below 0": Bad(says="epsilon must be", more=("--epsilon=-1",)),
-    "epsilon NaN": Bad(says="epsilon must be", more=("--epsilon", "nan")),
-    "epsilon infinite": Bad(says="epsilon must be", more=("--epsilon", "inf")),
+    "epsilon 0": Bad(says="--epsilon must be", more=("--epsilon", "0")),
+    "epsilon below 0": Bad(says="--epsilon must be", more=("--epsilon=-1",)),
+    "epsilon NaN": Bad(says="--epsilon must be", more=("--epsilon", "nan")),
+    "epsilon infinite": Bad(says="--epsilon must be", more=("--epsilon", "inf")),
     "epsilon tiny": Bad(says="too small", more=("--epsilon", "1e-12")),
     "no ledger": Bad(says="go together", without=("--ledger",)),
     "no data set": Bad(says="go together", without=("--dataset",)),
@@ -173,9 +173,9 @@ BAD: dict[str, Bad] = {
     "another database": Bad(says="not a ledger", step=another_database),
     "over budget": Bad(says="epsilon 0.4 and delta 0.0 are left", step=nearly_spent),
     # The class of models.
-    "depth 0": Bad(says="max_depth must be", more=("--max-depth", "0")),
-    "depth 9": Bad(says="max_depth must be", more=("--max-depth", "9")),
-    "rules 13": Bad(says="max_rules must be", more=("--model", "rule-list", "--max-rules", "13")),
+    "depth 0": Bad(says="--max-depth must be", more=("--max-depth", "0")),
+    "depth 9": Bad(says="--max-depth must be", more=("--max-depth", "9")),
+    "rules 13": Bad(says="--max-rules must be", more=("--model", "rule-list", "--max-rules", "13")),
     "a tree with rules": Bad(says="--max-rules does not apply to a private tree", more=("--max-rules", "3")),
     "a list with depth": Bad(
         says="--max-depth does not apply to a private rule list", more=("--model", "rule-list", "--max-depth", "3")
@@ -191,12 +191,12 @@ BAD: dict[str, Bad] = {
         without=("--epsilon", "--ledger", "--dataset"),
     ),
     "all for the counts": Bad(says="must leave some for the model", more=("--leaf-counts-share", "1")),
-    "counts NaN": Bad(says="leaf_counts_share must be", more=("--leaf-counts-share", "nan")),
+    "counts NaN": Bad(says="--leaf-counts-share must be", more=("--leaf-counts-share", "nan")),
     "all for the quantiles": Bad(
         says="must leave some for the model", more=("--literals", "quantiles", "--quantile-share", "1")
     ),
-    "no quantiles": Bad(says="n_quantiles must be", more=("--n-quantiles", "0")),
-    "weight 0": Bad(says="split_weight must be", more=("--split-weight", "0")),
+    "no quantiles": Bad(says="--n-quantiles must be", more=("--n-quantiles", "0")),
+    "weight 0": Bad(says="--split-weight must be", more=("--split-weight", "0")),
     "a class too large": Bad(
         says="summing this class needs",
         step=edit(lambda named: named["age"].update(lo=0, hi=999, thresholds=list(range(1, 400)))),

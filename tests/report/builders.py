@@ -22,9 +22,11 @@ from glassine.findings import (
     ModelSummary,
     Part,
     ReconstructionFinding,
+    SensitiveFinding,
     SubgroupFinding,
     TreeNode,
 )
+from glassine.findings.disclosure import ReaderFinding
 from glassine.policy import Policy
 
 HOSTILE = [
@@ -160,6 +162,36 @@ MEMBERSHIP = MembershipFinding(
 )
 
 
+DISCLOSURE = SensitiveFinding(
+    sensitive="diagnosis",
+    quasi_identifiers=("age", "sex"),
+    n_people=400,
+    n_quasi_identifiers=75,
+    n_classes=2,
+    knowledge="leaf counts and internal nodes (gini)",
+    optimum="global",
+    gap=0.0,
+    learned_mean=0.31,
+    learned_most=0.69,
+    readers=(
+        ReaderFinding(reader="the class distribution", entropy=0.68, certain=0, d_overall=0.52, guess_rate=0.6),
+        ReaderFinding(reader="the leaves", entropy=0.41, certain="about 30", d_overall=0.25, guess_rate=0.8),
+        ReaderFinding(
+            reader="the leaves and the internal nodes",
+            entropy=0.37,
+            certain="about 40",
+            d_overall=0.21,
+            guess_rate=0.82,
+        ),
+    ),
+    exposed=(3, 77, 512),
+    n_internal=12,
+    n_active=2,
+    unused="",
+    notes=(),
+)
+
+
 def findings(**given: Any) -> Findings:
     """Make findings of a tree of four leaves; ``given`` replaces fields."""
     base = Findings(
@@ -190,6 +222,7 @@ def findings(**given: Any) -> Findings:
             ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
         ),
         membership=Measured(MEMBERSHIP),
+        disclosure=Measured(DISCLOSURE),
         sensitive=None,
         parts=(
             part(1, counts=(30, 10)),
@@ -248,6 +281,7 @@ def private_findings(**given: Any) -> Findings:
         exposed_rows=missing,
         alignment=missing,
         membership=missing,
+        disclosure=missing,
         parts=tuple(part(i, 4 * i, counts=(i, 3 * i), purity=None, bits_learned=None) for i in range(1, 5)),
         notes=(),
         advice=(),
@@ -269,6 +303,7 @@ def unknown_findings() -> Findings:
         exposed_rows=missing,
         alignment=missing,
         membership=missing,
+        disclosure=missing,
         parts=tuple(part(i, None, purity=None, bits_learned=None, prediction=None) for i in range(1, 5)),
         notes=(),
         advice=(),

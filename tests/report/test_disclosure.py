@@ -164,3 +164,46 @@ def test_one_point_is_drawn_within_the_axes(accuracy: float, distance: float) ->
     x, y = (float(drawn.split(f'{name}="')[1].split('"')[0]) for name in ("cx", "cy"))
     assert 66 <= x <= 66 + 460
     assert 16 <= y <= 16 + 290
+
+
+def test_subgroups_are_shown_with_their_distance(estimate: Disclosure) -> None:
+    frame, y = people()
+    found = finding(estimate, truth=y, frame=frame)
+    assert {group.attribute for group in found.subgroups} == {"a", "b"}
+    by_name = {(group.attribute, group.value): group for group in found.subgroups}
+    rows = frame["a"].to_numpy() == "x"
+    assert by_name["a", "x"].d_overall == pytest.approx(estimate.d_individual(y)[rows].mean())
+    page = render_disclosure_html(found, title="t")
+    assert 'id="subgroups"' in page
+    assert "a = x" in render_disclosure_text(found)
+    without = finding(estimate, frame=frame)
+    assert all(group.d_overall is None for group in without.subgroups)
+    assert "D_overall</th>" not in render_disclosure_html(without, title="t")
+
+
+def test_small_subgroups_are_left_out(estimate: Disclosure) -> None:
+    frame, y = people()
+    few = frame.with_columns(a=pl.when(pl.int_range(pl.len()) < 5).then(pl.lit("rare")).otherwise("a"))
+    shown = finding(estimate, shown=HIDDEN, truth=y, frame=few)
+    assert "rare" not in {group.value for group in shown.subgroups}
+    assert "rare" in {group.value for group in finding(estimate, truth=y, frame=few).subgroups}
+    assert all(isinstance(group.size, str) for group in shown.subgroups)
+
+
+def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> None:
+    frame, y = people()
+    tree = MultiwayTreeClassifier().fit(frame, y)
+    table = measure_remedies(
+        tree, frame, y, merge_below=[60], purities=[], round_to=[], epsilons=[], evaluation=(frame[:100], y[:100])
+    )
+    assert table.n_holdout == 100
+    found = finding(estimate, remedies=table)
+    page = render_disclosure_html(found, title="t")
+    assert "Held out" in page
+    assert "accuracy on held-out records" in page
+    view = disclosure_view(found)
+    assert view.held_out
+    assert [mark.accuracy for mark in view.marks] == [row.holdout_accuracy for row in table.rows]
+    text = render_disclosure_text(found)
+    assert "of those held out" in text
+    assert max(map(len, text.splitlines())) <= 88

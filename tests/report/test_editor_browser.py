@@ -214,6 +214,18 @@ def test_a_typed_score_and_a_cell_of_a_pair(show: Any, tmp_path: Path) -> None:
     assert exported(page, tmp_path) == expected
 
 
+def test_missing_and_undeclared_values_of_an_example_record_are_told_apart(show: Any) -> None:
+    bins = CategoryBins("job", (("clerk",), ("cook", None)))
+    term = Term(bins=(bins,), scores=np.array([1.0, 2.0, 4.0]), weights=np.array([5.0, 9.0, 1.0]))
+    plain = Term(bins=(NumericBins("age", (40.0,)),), scores=np.array([0.25, 0.5, 0.0]))
+    page = show(AdditiveModel(attributes=("job", "age"), terms=(term, plain), intercept=(0.0,), link="identity"))
+    field = page.locator("#record").get_by_label("job", exact=True)
+    page.locator("#record").get_by_label("age", exact=True).fill("50")
+    for label, score in (("missing", 2.5), ("other", 4.5), ("cook", 2.5), ("clerk", 1.5)):
+        field.select_option(label=label)
+        assert float(page.locator("#answer").get_attribute("data-score")) == score
+
+
 def test_the_example_record_is_scored_as_python_scores_it(show: Any, tmp_path: Path) -> None:
     page = show(income_model())
     values: dict[str, Any] = {"age": 20.0, "hours": 38.5, "gain": float("nan"), "job": "sales", "married": None}

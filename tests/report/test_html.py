@@ -222,7 +222,7 @@ def test_the_order_of_the_page() -> None:
 
 
 def test_measurements_are_folded_only_if_all_were_made() -> None:
-    assert '<h2 id="measured-h">What was measured</h2> <small>all 7 questions' in render_html(findings())
+    assert '<h2 id="measured-h">What was measured</h2> <small>all 8 questions' in render_html(findings())
     assert '<h2 id="measured-h">What was measured, and what was not</h2>' in render_html(unknown_findings())
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.estimators import load_published
+from glassine.cli.naming import in_options
 from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TrustOption
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, read_domain, read_frame
-from glassine.cli.writing import check_outputs, print_value
+from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["attack_command"]
 
 SCHEMA = "glassine.attack/1"
+
+OPTIONS = {
+    "n_shadows": "--shadows",
+    "random_state": "--seed",
+    "confidence": "--confidence",
+    "policy: largest_advantage": "--max-advantage",
+}
 
 
 def attack_command(
@@ -64,12 +72,14 @@ def attack_command(
     from glassine.suppression import Suppression
 
     check_outputs([output], [model, domain, data, holdout])
+    check_report(output)
     if shadows < 0:
         raise GlassineError(f"--shadows must be at least 0, got {shadows}. 16 or more give steady figures.")
     if seed < 0:
         raise GlassineError(f"--seed must be at least 0, got {seed}.")
     # A wrong limit must be told before the attacks are made.
-    policy = Policy(largest_advantage=max_advantage)
+    with in_options(OPTIONS):
+        policy = Policy(largest_advantage=max_advantage)
     known = read_domain(domain)
     read = load_published(model, known, trust_pickle)
     if getattr(read, "classes", getattr(read, "classes_", None)) is None:
@@ -77,7 +87,7 @@ def attack_command(
     if target in (_attributes(read) or ()):
         raise GlassineError(f"--target {target!r} is an attribute of the model. Name the column that it predicts.")
     members, others = (_sides(path, known, _attributes(read), target) for path in (data, holdout))
-    with shown_progress(quiet=as_json) as display:
+    with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("attacking")
         found = attack_membership(
             read,

@@ -20,7 +20,8 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import input_files, load_extras, load_kind, policy_of, read_domain, read_frame
-from glassine.cli.writing import check_outputs, print_value, text_of, write_report
+from glassine.cli.release_audit import audit_release_file, is_release
+from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError
 
 __all__ = ["audit_command", "scrub_command"]
@@ -33,6 +34,16 @@ def audit_command(
     target: Annotated[str | None, typer.Option("--target", help="Column that the model predicts.")] = None,
     holdout: HoldoutOption = None,
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="Attribute to look at more closely.")] = None,
+    quasi: Annotated[
+        list[str] | None,
+        typer.Option("--quasi", help="A column that readers know of everybody; repeat it. All of the tree by default."),
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            "--criterion", help="How splits were selected: gini, entropy, gain-ratio, misclassification, none."
+        ),
+    ] = None,
     policy: PolicyOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
@@ -42,14 +53,32 @@ def audit_command(
     show_small_counts: SmallOption = False,
     max_steps: Annotated[int, typer.Option("--max-steps", help="Steps that exact counts may take.")] = 300_000,
 ) -> None:
-    """Audit a published model. Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input."""
+    """Audit a published model, or a release of surrogate trees.
+
+    Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input.
+    """
     from glassine.additive_audit import audit_additive
     from glassine.auditing import audit
     from glassine.models import AdditiveModel
 
     check_outputs([output], [model, domain, data, holdout, policy])
+    check_report(output)
     if holdout is not None and (data is None or target is None):
         raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
+    if is_release(model):
+        status = audit_release_file(
+            model,
+            domain=domain,
+            data=data,
+            target=target,
+            holdout=holdout,
+            sensitive=sensitive,
+            policy=policy,
+            output=output,
+            as_json=as_json,
+            show_small_counts=show_small_counts,
+        )
+        raise typer.Exit(status)
     limits = policy_of(policy)
     known = read_domain(domain)
     frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
@@ -75,6 +104,8 @@ def audit_command(
                 target=target,
                 holdout=others,
                 sensitive=sensitive,
+                quasi=quasi or None,
+                criterion=None if criterion is None else criterion.replace("-", "_"),
                 policy=limits,
                 show_small_counts=show_small_counts,
                 max_steps=max_steps,
@@ -117,6 +148,7 @@ def scrub_command(
     from glassine.scrubbing import accuracy, scrub
 
     check_outputs([output, report], [model, domain, data, policy])
+    check_report(report)
     limits, known = policy_of(policy), Domain.from_json(domain)
     frame = None if data is None else read_frame(data, known)
     if target is not None and frame is None:

@@ -11,11 +11,11 @@ import typer
 from glassine.cli.options import DomainOption, JsonOption, ModelArgument, SmallOption, TrustOption
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, load, read_domain, read_frame
-from glassine.cli.writing import check_outputs, print_value
+from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
 
 if TYPE_CHECKING:
-    from glassine.attacks.disclosure import Adversary
+    from glassine.attacks.disclosure import Adversary, CountNoise
     from glassine.domain import Domain
     from glassine.findings import InputFile
     from glassine.findings.disclosure import DisclosureFinding
@@ -52,6 +52,19 @@ def disclose_command(
     min_samples_leaf: Annotated[
         int | None, typer.Option("--min-samples-leaf", help="Fewest records of a branch that the learner allowed.")
     ] = None,
+    training: Annotated[
+        str,
+        typer.Option("--training", help="Whether the people are the training records, known, or a superset, sample."),
+    ] = "known",
+    sampling_fraction: Annotated[
+        float | None, typer.Option("--sampling-fraction", help="Of a sample: its share of the people, if it is known.")
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise", help="How counts were blurred: geometric, laplace or gaussian and scale, or rounded:5."
+        ),
+    ] = None,
     truth: Annotated[
         bool | None,
         typer.Option("--truth/--no-truth", help="Compare with the sensitive column; by default if there is one."),
@@ -59,6 +72,9 @@ def disclose_command(
     remedies: Annotated[
         bool, typer.Option("--remedies", help="Try what can be done against it; needs the sensitive column.")
     ] = False,
+    holdout: Annotated[
+        Path | None, typer.Option("--holdout", help="Held-out records with the sensitive column, for --remedies.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the starts of a search, and of private trees.")] = 0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
@@ -76,18 +92,30 @@ def disclose_command(
     from glassine.report.disclosing import describe_disclosure
     from glassine.suppression import Suppression
 
-    check_outputs([output], [model, domain, quasi])
+    check_outputs([output], [model, domain, quasi, holdout])
+    check_report(output)
     if seed < 0:
         raise InvalidParameterError(f"--seed must be at least 0, got {seed}.")
+    if holdout is not None and not remedies:
+        raise InvalidParameterError("--holdout is for --remedies. Add it, or leave the held-out records out.")
+    if training == "sample" and remedies:
+        raise InvalidParameterError("--remedies are measured on the training records. Take --training known.")
     known = read_domain(domain)
     # What is wrong with the options is told before anything is read.
-    reader = _adversary(leaves, criterion, internal_nodes, same_attribute, min_samples_leaf, known)
+    assumed = {"training": training, "sampling_fraction": sampling_fraction, "noise": _noise(noise)}
+    reader = _adversary(leaves, criterion, internal_nodes, same_attribute, min_samples_leaf, known, assumed)
     tree = _tree(model, known, trust_pickle)
     people = _people(quasi, tree, sensitive, known, truth is True or remedies, truth is not False)
     with shown_progress(quiet=as_json) as display:
         display.stage("reading the tree")
         found = infer_sensitive(
-            tree, people.frame, sensitive, reader, random_state=seed, progress=lambda stage: display.stage(stage)
+            tree,
+            people.frame,
+            sensitive,
+            reader,
+            random_state=seed,
+            truth=None if training == "sample" else people.truth,
+            progress=lambda stage: display.stage(stage),
         )
         if people.truth is not None:
             from glassine.attacks.disclosure.remedies import class_tables
@@ -104,12 +132,13 @@ def disclose_command(
                 adversary=reader,
                 domain=known,
                 random_state=seed,
+                evaluation=_held_out(holdout, tree, sensitive, known),
                 progress=lambda stage: display.stage(stage),
             )
     shown = Suppression(0 if show_small_counts else Policy().suppress_below)
     compared = None if truth is False else people.truth
-    finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table)
-    inputs = input_files(model=model, domain=domain, quasi=quasi)
+    finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table, frame=people.frame)
+    inputs = input_files(model=model, domain=domain, quasi=quasi, holdout=holdout)
     _write(finding, inputs, output, as_json, model.name)
 
 
@@ -122,7 +151,13 @@ class _People:
 
 
 def _adversary(
-    leaves: str, criterion: str, internal: bool, same: bool, smallest: int | None, domain: Domain | None
+    leaves: str,
+    criterion: str,
+    internal: bool,
+    same: bool,
+    smallest: int | None,
+    domain: Domain | None,
+    assumed: dict[str, Any],
 ) -> Adversary:
     from glassine.attacks.disclosure import Adversary
     from glassine.domain import Category
@@ -138,7 +173,33 @@ def _adversary(
         candidates="same_attribute" if same else "all_attributes",
         categories=tuple(name for name, attribute in attributes.items() if isinstance(attribute, Category)),
         min_samples_leaf=smallest,
+        **assumed,
     )
+
+
+def _noise(text: str | None) -> CountNoise | None:
+    """Return noise that is written as kind and scale."""
+    from glassine.attacks.disclosure import CountNoise
+
+    if text is None:
+        return None
+    kind, _, scale = text.partition(":")
+    try:
+        number = float(scale)
+    except ValueError:
+        raise InvalidParameterError(
+            f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}."
+        ) from None
+    told: Any = kind
+    return CountNoise(told, number)
+
+
+def _held_out(path: Path | None, tree: DecisionTree, sensitive: str, domain: Domain | None) -> tuple[Any, Any] | None:
+    """Return held-out records and their classes."""
+    if path is None:
+        return None
+    held = _people(path, tree, sensitive, domain, True, True)
+    return held.frame, held.truth
 
 
 def _tree(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree:
@@ -171,7 +232,7 @@ def _people(
     if sensitive not in frame.columns:
         if needed:
             raise InvalidDataError(
-                f"{path} lacks the sensitive column {sensitive!r}. Add it, or leave out --truth and --remedies."
+                f"{path} lacks the sensitive column {sensitive!r}. Add it, or leave the truth and --remedies out."
             )
         return _People(frame=frame, truth=None)
     values = frame[sensitive].to_list() if wanted or needed else None

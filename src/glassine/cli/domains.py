@@ -9,7 +9,7 @@ import typer
 
 from glassine.cli.options import DataOption, JsonOption
 from glassine.cli.reading import read_frame
-from glassine.cli.writing import check_outputs, print_value
+from glassine.cli.writing import check_new, check_outputs, print_value
 
 __all__ = ["check_command", "infer_command"]
 
@@ -20,6 +20,7 @@ def infer_command(
     exclude: Annotated[
         list[str] | None, typer.Option("--exclude", help="Column to leave out, such as the target; repeat it for more.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")] = False,
 ) -> None:
     """Write a first domain read off records, each attribute marked as inferred. Replace what only the data told."""
     from glassine.domain import Domain
@@ -28,6 +29,7 @@ def infer_command(
     from glassine.errors import InvalidDataError
 
     check_outputs([output], [data])
+    check_new(output, overwrite=overwrite)
     frame = read_frame(data)
     for name in exclude or []:
         if name not in frame.columns:

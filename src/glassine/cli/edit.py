@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.options import JsonOption
-from glassine.cli.writing import check_outputs, print_value
+from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import write_text
 
@@ -68,6 +68,7 @@ def edit_command(
     if revert and undo:
         raise GlassineError("--revert takes back every edit, --undo some. Give one of them.")
     check_outputs([output, page], [model])
+    check_ending(page, (".html", ".htm"), "an editor page is HTML")
     read = load_additive(model)
     editing.verify(read)
     kept = editing.revert(read) if revert else editing.undo(read, undo)

@@ -1,4 +1,4 @@
-"""``glassine fit``: a private tree or rule list from records, with its certificate."""
+"""``glassine fit``: a private tree, rule list or additive model from records, with its certificate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from glassine.cli.additive import read_bins, read_directions, read_interactions, read_range
 from glassine.cli.fitting import Files, Order, run
+from glassine.cli.naming import in_options
 from glassine.cli.options import JsonOption, PolicyOption
 from glassine.cli.progress import progress
 from glassine.cli.summary import to_dict, to_text
@@ -25,7 +27,7 @@ def fit_command(
         Path | None, typer.Option("--domain", help="Domain, JSON: what is public. It may declare the target.")
     ] = None,
     model: Annotated[
-        Literal["tree", "rule-list", "greedy-rule-list"], typer.Option("--model", help="What to learn.")
+        Literal["tree", "rule-list", "greedy-rule-list", "additive"], typer.Option("--model", help="What to learn.")
     ] = "tree",
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Tree: most splits on a path; 3.")] = None,
     max_rules: Annotated[
@@ -55,14 +57,44 @@ def fit_command(
         str | None, typer.Option("--mechanism", help="Greedy rule list: how a rule is chosen; counted-gini.")
     ] = None,
     accounting: Annotated[
-        Literal["strict", "published"] | None,
-        typer.Option("--accounting", help="Greedy rule list: strict, or the paper's, which does not hold."),
+        Literal["strict", "published", "gdp", "classic"] | None,
+        typer.Option(
+            "--accounting",
+            help="Greedy rule list: strict, or the paper's, published, which does not hold. Additive, boosting: gdp or "
+            "classic.",
+        ),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option("--delta", help="Greedy rule list: delta, for the mechanisms that need one.")
+        float | None,
+        typer.Option(
+            "--delta", help="Additive: delta; 1e-6. Greedy rule list: delta, for the mechanisms that need one."
+        ),
+    ] = None,
+    algorithm: Annotated[
+        Literal["penalized", "boosting", "marginals"] | None,
+        typer.Option("--algorithm", help="Additive: how scores are learnt; penalized."),
+    ] = None,
+    target_range: Annotated[
+        str | None,
+        typer.Option("--target-range", help="Additive: the public range of a number to predict, LO,HI."),
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option("--monotone", help="Additive: NAME:increasing or NAME:decreasing; repeat it for more."),
+    ] = None,
+    bins: Annotated[
+        Path | None,
+        typer.Option("--bins", help="Additive: fixed bins, JSON: cut points of numbers, groups of values."),
     ] = None,
     min_support: Annotated[
         float | None, typer.Option("--min-support", help="Greedy rule list: least share of the records; 0.05.")
+    ] = None,
+    interactions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--interactions",
+            help="Additive: pairs of attributes with a term: a number, auto, or 'NAME & NAME', repeated.",
+        ),
     ] = None,
     classes: Annotated[str | None, typer.Option("--classes", help="The public classes, separated by commas.")] = None,
     infer_domain: Annotated[
@@ -70,6 +102,10 @@ def fit_command(
     ] = False,
     infer_classes: Annotated[
         bool, typer.Option("--infer-classes", help="Take the classes from the data: the guarantee does not hold.")
+    ] = False,
+    infer_range: Annotated[
+        bool,
+        typer.Option("--infer-range", help="Take the target's range from the data: the guarantee does not hold."),
     ] = False,
     ledger: Annotated[Path | None, typer.Option("--ledger", help="Ledger to charge; see glassine ledger.")] = None,
     dataset: Annotated[str | None, typer.Option("--dataset", help="Name of the data set in the ledger.")] = None,
@@ -95,7 +131,7 @@ def fit_command(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn a differentially private tree or rule list, and write it with its certificate.
+    """Learn a differentially private tree, rule list or additive model, and write it with its certificate.
 
     Exit status: 0 if all was written, 2 if not. Everything is checked before the ledger is charged.
     """
@@ -111,6 +147,7 @@ def fit_command(
         classes=classes,
         infer_domain=infer_domain,
         infer_classes=infer_classes,
+        infer_range=infer_range,
         files=Files(model=output, certificate=certificate or _beside(output), report=report),
         overwrite=overwrite,
         options={
@@ -127,6 +164,11 @@ def fit_command(
             "mechanism": mechanism,
             "accounting": accounting,
             "delta": delta,
+            "algorithm": algorithm,
+            "target_range": read_range(target_range),
+            "monotone": read_directions(monotone or []),
+            "bins": read_bins(bins),
+            "interactions": read_interactions(interactions or []),
             "min_support": min_support,
             "ledger": ledger,
             "dataset": dataset,
@@ -136,9 +178,15 @@ def fit_command(
             "time_limit": time_limit,
         },
     )
-    with progress(quiet=as_json) as display:
+    with progress(quiet=as_json) as display, in_options(_option_names(order)):
         outcome = run(order, display)
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
+
+
+def _option_names(order: Order) -> dict[str, str]:
+    """Return the option that sets each parameter of a learner."""
+    names = {name: f"--{name.replace('_', '-')}" for name in order.options}
+    return {**names, "random_state": "--seed", "domain": "--domain", "classes": "--classes"}
 
 
 def _beside(model: Path) -> Path:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from glassine.cli.additive import ADDITIVE, additive_learner, check_range, predicts_number
 from glassine.cli.ledger import account_of
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, policy_of, read_domain
-from glassine.cli.training import check_public, read_training
-from glassine.cli.writing import check_outputs, check_room, write_report
+from glassine.cli.training import check_domain, check_public, read_training
+from glassine.cli.writing import check_outputs, check_report, check_room, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import write_text
 
@@ -56,6 +57,7 @@ class Files:
         """Raise if one of them cannot be written, or exists and must not be replaced."""
         outputs = [path for path in (self.model, self.certificate, self.report) if path is not None]
         check_outputs(outputs, inputs)
+        check_report(self.report)
         for path in outputs:
             if os.path.lexists(path) and not overwrite:
                 raise UnreadableFileError(
@@ -85,6 +87,7 @@ class Order:
     classes: str | None
     infer_domain: bool
     infer_classes: bool
+    infer_range: bool
     files: Files
     overwrite: bool
     options: Mapping[str, Any]
@@ -94,6 +97,8 @@ class Order:
         """What is learnt, in words."""
         if self.model == GREEDY:
             return f"a greedy rule list {'with' if self.private else 'without'} privacy"
+        if self.model == ADDITIVE:
+            return "an additive model"
         return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == 'tree' else 'rule list'}"
 
 
@@ -179,31 +184,34 @@ def run(order: Order, display: Display) -> Outcome:
         If something is wrong with the order, its files, the data or the budget. Nothing was charged or written then,
         but for files that can no longer be written after the fit: model and certificate then go to standard output.
     """
-    learner = _learner(order)
+    domain = read_domain(order.domain)
+    number = _is_number(order, domain)
+    learner = _learner(order, number)
     options = _options(order, learner)
     inputs = [order.data, order.domain, order.policy, *_ledger_files(order.ledger)]
     order.files.check(inputs, overwrite=order.overwrite)
-    domain = read_domain(order.domain)
-    check_public(
-        domain,
-        order.target,
-        order.classes,
-        private=order.private,
-        infer_domain=order.infer_domain,
-        infer_classes=order.infer_classes,
-    )
+    if not number:
+        check_public(
+            domain,
+            order.target,
+            order.classes,
+            private=order.private,
+            infer_domain=order.infer_domain,
+            infer_classes=order.infer_classes,
+        )
     policy = None if order.policy is None else policy_of(order.policy)
     charge = Charge(order.ledger, order.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
-    training = read_training(order.data, order.target, domain, order.classes)
+    training = read_training(order.data, order.target, domain, order.classes, number=number)
+    public: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted():
-        summing = "summing all models" + _tables(learner, domain, order.target, training.classes, options)
-        if order.model == GREEDY:
-            summing = "choosing rules"
-        display.stage("preparing (the first fit compiles, once)", "counting the records", summing)
-        estimator = learner(domain=domain, classes=training.classes, progress=display, **options)
+        display.stage(
+            "preparing (the first fit compiles, once)",
+            *_stages(order, learner, domain, training.classes, options),
+        )
+        estimator = learner(**public, progress=display, **options)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -220,6 +228,34 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
     )
+
+
+def _is_number(order: Order, domain: Domain | None) -> bool:
+    """Return whether the target is a number, and check what is said of its range."""
+    ranged = order.options.get("target_range") is not None
+    if order.model != ADDITIVE:
+        if order.infer_range:
+            raise InvalidParameterError(f"--infer-range does not apply to {order.kind}. Leave it out.")
+        return False
+    check_range(given=ranged, infer_range=order.infer_range)
+    number = predicts_number(
+        domain,
+        order.target,
+        ranged=ranged or order.infer_range,
+        classed=order.classes is not None or order.infer_classes,
+    )
+    if number:
+        check_domain(domain, private=order.private, infer_domain=order.infer_domain)
+    return number
+
+
+def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> list[str]:
+    """Return what follows the preparation, in words."""
+    if order.model == ADDITIVE:
+        return ["releasing sums"]
+    if order.model == GREEDY:
+        return ["counting the records", "choosing rules"]
+    return ["counting the records", "summing all models" + _tables(learner, domain, order.target, classes, options)]
 
 
 def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, options: Mapping[str, Any]) -> str:
@@ -239,13 +275,15 @@ def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, opti
     return ""
 
 
-def _learner(order: Order) -> Any:
+def _learner(order: Order, number: bool) -> Any:
     from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
     from glassine.learners.exponential_tree import PrivateTreeClassifier
     from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
     from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
     from glassine.learners.optimal_tree import OptimalTreeClassifier
 
+    if order.model == ADDITIVE:
+        return additive_learner(number=number, private=order.private)
     if order.model == GREEDY:
         return GreedyRuleListClassifier
     if order.model == "tree":

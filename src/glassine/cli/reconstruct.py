@@ -11,7 +11,7 @@ from glassine.cli.estimators import load_published
 from glassine.cli.options import JsonOption, ModelArgument, TrustOption
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_frame
-from glassine.cli.writing import check_outputs, print_value
+from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def reconstruct_command(
     from glassine.domain import Domain
 
     check_outputs([output], [model, domain, data])
+    check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if seed < 0:
         raise GlassineError(f"--seed must be at least 0, got {seed}.")
     known = Domain.from_json(domain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from glassine.cli.additive import ADDITIVE
 from glassine.cli.fitting import GREEDY, Outcome
 from glassine.cli.ledger import sentence
 
@@ -56,7 +57,8 @@ def _headline(outcome: Outcome) -> str:
         epsilon = outcome.estimator.certificate_.epsilon
         return f"{str(model).capitalize()}, grown as published at a stated epsilon {epsilon:g}, which does not hold."
     if outcome.order.private:
-        return f"Private {model}, drawn at epsilon {outcome.estimator.certificate_.epsilon:g}."
+        how = "learnt" if outcome.order.model == ADDITIVE else "drawn"
+        return f"Private {model}, {how} at epsilon {outcome.estimator.certificate_.epsilon:g}."
     how = "grown greedily" if outcome.order.model == GREEDY else "of fewest errors"
     return f"{str(model).capitalize()}, {how}: not private."
 
@@ -83,7 +85,9 @@ def _privacy(outcome: Outcome) -> list[str]:
         )
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
-    if model.guarantee is not None and model.guarantee.count_scale is not None:
+    if outcome.order.model == ADDITIVE:
+        said.append("Scores carry noise of known size, which the bands of the report show.")
+    elif model.guarantee is not None and model.guarantee.count_scale is not None:
         classes = (
             "The classes follow from the noisy counts."
             if outcome.order.model == GREEDY

@@ -13,7 +13,7 @@ from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParamet
 if TYPE_CHECKING:
     from glassine.domain import Domain
 
-__all__ = ["Training", "check_public", "class_names", "read_training"]
+__all__ = ["Training", "check_domain", "check_public", "class_names", "read_training"]
 
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
@@ -45,13 +45,24 @@ def check_public(
     declared = domain is not None and target in domain
     if classes is not None and infer_classes:
         raise InvalidParameterError("--classes and --infer-classes contradict each other. Leave one out.")
-    if domain is not None and infer_domain:
-        raise InvalidParameterError("--domain and --infer-domain contradict each other. Leave one out.")
+    check_domain(domain, private=private, infer_domain=infer_domain)
     if declared and (classes is not None or infer_classes):
         raise InvalidParameterError(
             f"the domain declares the target {target!r} and so its classes. "
             f"Leave {'--infer-classes' if infer_classes else '--classes'} out."
         )
+    if private and not declared and classes is None and not infer_classes:
+        raise InvalidParameterError(
+            f"the classes of the target {target!r} must be public, and the domain does not declare it. Check its "
+            "spelling; declare it in the domain as a category, or list its classes as --classes a,b. With "
+            "--infer-classes the guarantee does not hold."
+        )
+
+
+def check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:
+    """Raise if a private model would take its domain from the data without saying so."""
+    if domain is not None and infer_domain:
+        raise InvalidParameterError("--domain and --infer-domain contradict each other. Leave one out.")
     if not private:
         return
     if domain is None and not infer_domain:
@@ -66,12 +77,6 @@ def check_public(
             'inferred from data. Replace them by public knowledge and delete "inferred"; or give --infer-domain in '
             "place of --domain, and the guarantee does not hold."
         )
-    if not declared and classes is None and not infer_classes:
-        raise InvalidParameterError(
-            f"the classes of the target {target!r} must be public, and the domain does not declare it. Check its "
-            "spelling; declare it in the domain as a category, or list its classes as --classes a,b. With "
-            "--infer-classes the guarantee does not hold."
-        )
 
 
 def class_names(text: str) -> tuple[str, ...]:
@@ -82,15 +87,18 @@ def class_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def read_training(data: Path, target: str, domain: Domain | None, classes: str | None) -> Training:
+def read_training(
+    data: Path, target: str, domain: Domain | None, classes: str | None, *, number: bool = False
+) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out.
 
-    The type of the classes follows from what is public: whole numbers if all given classes are such, else text.
+    A target may be a ``number`` instead of a class. The type of classes follows from what is public: whole numbers if
+    all given classes are such, else text.
 
     Raises
     ------
     InvalidDataError
-        If the target is not a column of classes.
+        If the target is not a column of classes, or of numbers.
     InvalidDomainError
         If a category mixes texts and numbers.
     """
@@ -100,7 +108,10 @@ def read_training(data: Path, target: str, domain: Domain | None, classes: str |
     frame = read_frame(data, domain, texts=None if names is None or whole else {target: names})
     if target not in frame.columns:
         raise InvalidDataError(f"--target names {target!r}, which is not a column of {data}. Check its spelling.")
-    _check_target(frame[target], target)
+    if number:
+        _check_number(frame[target], target)
+    else:
+        _check_target(frame[target], target)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target))
     return Training(
         frame=frame.drop(left_out),
@@ -130,6 +141,11 @@ def _check_target(column: Any, name: str) -> None:
         raise InvalidDataError(f"the target {name!r} holds fractions, which are no classes. Name another column.")
     if kind.is_nested() or kind.is_temporal() or kind.is_decimal():
         raise InvalidDataError(f"the target {name!r} has the type {kind}, which holds no classes. Convert it to text.")
+
+
+def _check_number(column: Any, name: str) -> None:
+    if not column.dtype.is_numeric():
+        raise InvalidDataError(f"the target {name!r} holds no numbers. Name another column, or declare classes.")
 
 
 def _typed(names: tuple[str, ...], column: Any, *, whole: bool) -> tuple[Any, ...]:

@@ -17,7 +17,16 @@ from glassine.files import write_text
 if TYPE_CHECKING:
     from glassine.findings import Findings
 
-__all__ = ["check_outputs", "check_room", "print_value", "text_of", "write_report"]
+__all__ = [
+    "check_ending",
+    "check_new",
+    "check_outputs",
+    "check_report",
+    "check_room",
+    "print_value",
+    "text_of",
+    "write_report",
+]
 
 ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
@@ -50,6 +59,25 @@ def _resolved(path: Path) -> Path:
         reason = getattr(error, "strerror", None) or "it is a link to itself"
         raise UnreadableFileError(f"cannot use the path {path}: {reason}.", path=path) from None
     return resolved
+
+
+def check_new(path: Path | None, *, overwrite: bool) -> None:
+    """Raise if a file exists and must not be replaced."""
+    if path is not None and os.path.lexists(path) and not overwrite:
+        raise UnreadableFileError(f"cannot write {path}: it exists. Name another file, or give --overwrite.", path=path)
+
+
+def check_ending(path: Path | None, endings: Sequence[str], rule: str) -> None:
+    """Raise if a file's name promises another form than the one that is written; a name may have no ending."""
+    if path is None or not path.suffix or path.suffix.lower() in endings:
+        return
+    listed = " or ".join([", ".join(endings[:-1]), endings[-1]] if len(endings) > 1 else endings)
+    raise UnreadableFileError(f"cannot write {path}: {rule}. Let the name end in {listed}.", path=path)
+
+
+def check_report(path: Path | None) -> None:
+    """Raise if a report's name promises another form than HTML, JSON or text."""
+    check_ending(path, (".html", ".htm", ".json", ".txt"), "reports are written as HTML, JSON or text")
 
 
 def check_room(path: Path) -> None:

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from glassine.attacks.outcome import Count
 
-__all__ = ["DisclosureFinding", "ExposedPerson", "ReaderFinding", "RemedyFinding", "TruthFinding"]
+__all__ = [
+    "DisclosureFinding",
+    "ExposedPerson",
+    "ReaderFinding",
+    "RemedyFinding",
+    "SampleFinding",
+    "SubgroupFinding",
+    "TruthFinding",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +87,8 @@ class RemedyFinding:
         ``optimal``, ``local``, ``closed form`` or ``not measured``.
     reason : str or None
         Why there are no figures, or why the internal nodes were not used.
-    n_leaves, entropy, d_overall, accuracy : float or None
-        Its figures.
+    n_leaves, entropy, d_overall, accuracy, holdout_accuracy : float or None
+        Its figures; accuracy on the training records, and on held-out ones if there were any.
     internal_nodes : bool
         Whether the reader used the internal nodes.
     """
@@ -93,7 +101,51 @@ class RemedyFinding:
     entropy: float | None = None
     d_overall: float | None = None
     accuracy: float | None = None
+    holdout_accuracy: float | None = None
     internal_nodes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubgroupFinding:
+    """What the reader knows about a subgroup.
+
+    Attributes
+    ----------
+    attribute, value : str
+        The subgroup.
+    size : Count
+        Number of people.
+    entropy : float
+        Mean entropy left, in nats.
+    d_overall : float or None
+        Mean distance to the truth in nats, where it is known: small means disclosed.
+    """
+
+    attribute: str
+    value: str
+    size: Count
+    entropy: float
+    d_overall: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFinding:
+    """What the reader learns about who was in the training sample.
+
+    Attributes
+    ----------
+    fraction : float
+        Mean probability of having been in it.
+    lowest, highest : float
+        The least and the largest of anybody.
+    certain : Count
+        People who were in it for certain.
+    """
+
+    fraction: float
+    lowest: float
+    highest: float
+    certain: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +186,10 @@ class DisclosureFinding:
         Which knowledge was left out, and why.
     remedies : tuple of RemedyFinding
         Empty unless they were asked for.
+    subgroups : tuple of SubgroupFinding
+        The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
+    sample : SampleFinding or None
+        Who was in the training sample, where the reader knows more people than that.
     """
 
     sensitive: str
@@ -159,3 +215,5 @@ class DisclosureFinding:
     active: tuple[str, ...]
     notes: tuple[str, ...]
     remedies: tuple[RemedyFinding, ...] = ()
+    subgroups: tuple[SubgroupFinding, ...] = ()
+    sample: SampleFinding | None = None

@@ -9,19 +9,21 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.values import ValueLeakage
 from glassine.findings.membership import MembershipFinding
+from glassine.findings.sensitive import SensitiveFinding
 from glassine.findings.values import SCHEMA, Findings, ReconstructionFinding, SubgroupFinding
 
 __all__ = ["schema"]
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/3``."""
+    """Return the JSON schema of ``glassine.findings/4``."""
     outcomes = {
         "reconstruction": ReconstructionFinding,
         "labels": LabelDisclosure,
         "values": ValueLeakage,
         "alignment": ErrorEstimate,
         "membership": MembershipFinding,
+        "disclosure": SensitiveFinding,
     }
     properties: dict[str, Any] = {"schema": {"const": SCHEMA}}
     hints = get_type_hints(Findings)

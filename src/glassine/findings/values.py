@@ -15,11 +15,13 @@ from glassine.attacks.values import ValueLeakage
 from glassine.files import write_json
 from glassine.findings.additive import AdditiveFinding
 from glassine.findings.membership import MembershipFinding
+from glassine.findings.sensitive import SensitiveFinding
 from glassine.policy import Policy
 
 __all__ = [
     "EXIT_STATUS",
     "NO_HOLDOUT",
+    "NO_SENSITIVE",
     "SCHEMA",
     "AttributeFinding",
     "Bound",
@@ -36,9 +38,10 @@ __all__ = [
     "SubgroupFinding",
     "TreeNode",
     "Verdict",
+    "plain_value",
 ]
 
-SCHEMA = "glassine.findings/3"
+SCHEMA = "glassine.findings/4"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
 
@@ -46,6 +49,10 @@ Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not 
 
 NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
     "no holdout was given: records of the same population that were not used for training (`--holdout`)."
+)
+
+NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
+    "no sensitive attribute was named: the one that the tree predicts (`--sensitive`)."
 )
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
@@ -336,7 +343,7 @@ class Findings:
         The policy's rules, judged.
     model, domain, policy
         What was audited, in what domain (if given), against what.
-    reconstruction, labels, values, subgroups, exposed_rows, alignment, membership : Outcome
+    reconstruction, labels, values, subgroups, exposed_rows, alignment, membership, disclosure : Outcome
         Each measured, not applicable or failed, with the reason.
     parts : tuple of Part
         The leaves or rules.
@@ -375,6 +382,7 @@ class Findings:
     guarantee: GuaranteeFinding | None = None
     membership: Outcome[MembershipFinding] = NO_HOLDOUT
     additive: AdditiveFinding | None = None
+    disclosure: Outcome[SensitiveFinding] = NO_SENSITIVE
 
     @property
     def exit_status(self) -> int:
@@ -382,10 +390,10 @@ class Findings:
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/3``."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/4``."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for field in dataclasses.fields(self):
-            plain[field.name] = _plain(getattr(self, field.name))
+            plain[field.name] = plain_value(getattr(self, field.name))
         return plain
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -409,18 +417,19 @@ class Findings:
         return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.model.kind)}</p><table>{head}{rows}</table>"
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Return findings as plain JSON values; an outcome has a status, what is infinite or NaN is None."""
     if isinstance(value, Measured):
-        inner = _plain(value.value)
+        inner = plain_value(value.value)
         return {"status": "measured", **inner} if isinstance(inner, dict) else {"status": "measured", "value": inner}
     if isinstance(value, NotApplicable):
         return {"status": "not applicable", "reason": value.reason}
     if isinstance(value, Failed):
         return {"status": "failed", "reason": value.reason}
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

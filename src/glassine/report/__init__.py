@@ -7,6 +7,7 @@ it out.
 from glassine.report.attack import render_attack_html, render_attack_text
 from glassine.report.html import render_html
 from glassine.report.summary import Summary, summarize
+from glassine.report.surrogates import render_surrogates, render_surrogates_text
 from glassine.report.terminal import render_rich, render_text
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "render_attack_text",
     "render_html",
     "render_rich",
+    "render_surrogates",
+    "render_surrogates_text",
     "render_text",
     "summarize",
 ]

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from glassine.findings import AdditiveFinding, BinsFinding, Findings, ShapeFinding, TermFinding
 from glassine.models import CategoryBins, NumericBins, Term
-from glassine.models.bins import Bins
+from glassine.models.bins import MISSING, Bins
 from glassine.models.drawing import draw_shape
 from glassine.models.shapes import ShapeFunction
 from glassine.report import wording
@@ -168,7 +168,12 @@ def _shape(term: TermFinding) -> ShapeFunction:
         if axis.cuts is not None:
             bins.append(NumericBins(axis.attribute, axis.cuts))
         else:
-            bins.append(CategoryBins(axis.attribute, tuple((name,) for name in _apart(axis.groups or ("",)))))
+            names = _apart(axis.groups or ("",))
+            # Missing values that have a group are not in the last bin.
+            plain = len(names) == 1
+            bins.append(
+                CategoryBins(axis.attribute, tuple((name if plain or name != MISSING else None,) for name in names))
+            )
     shape = tuple(entry.n_bins for entry in bins)
 
     def array(rows: tuple[tuple[float, ...], ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,15 @@ import numpy.typing as npt
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
-from glassine.findings.disclosure import DisclosureFinding, ExposedPerson, ReaderFinding, RemedyFinding, TruthFinding
+from glassine.findings.disclosure import (
+    DisclosureFinding,
+    ExposedPerson,
+    ReaderFinding,
+    RemedyFinding,
+    SampleFinding,
+    SubgroupFinding,
+    TruthFinding,
+)
 from glassine.suppression import Suppression
 
 __all__ = ["describe_disclosure"]
@@ -19,6 +28,7 @@ MOST_EXPOSED = 10
 DISCLOSED = 0.1
 """D_individual, in nats, below which a person's class counts as disclosed."""
 SHOWN_ACTIVE = 5
+SHOWN_SUBGROUPS = 10
 
 
 def describe_disclosure(
@@ -28,6 +38,7 @@ def describe_disclosure(
     *,
     truth: npt.ArrayLike | None = None,
     remedies: RemedyTable | None = None,
+    frame: Any = None,
 ) -> DisclosureFinding:
     """Return an estimate as a finding.
 
@@ -43,6 +54,8 @@ def describe_disclosure(
         Everybody's class.
     remedies : RemedyTable, optional
         What was tried against it.
+    frame : data frame, optional
+        The people, in the order of the quasi-identifiers: subgroups are those of the columns that the tree was given.
     """
     n = found.people.n_people
     gained = _gained(found)
@@ -83,7 +96,43 @@ def describe_disclosure(
         # A candidate names a threshold between two records.
         active=() if shown.below else tuple(map(str, found.active[:SHOWN_ACTIVE])),
         notes=found.notes,
-        remedies=() if remedies is None else tuple(_remedy(row, n, shown) for row in remedies.rows),
+        remedies=()
+        if remedies is None
+        else tuple(_remedy(row, n, remedies.n_holdout or n, shown) for row in remedies.rows),
+        subgroups=() if frame is None else _subgroups(found, frame, truth, shown),
+        sample=None if found.sample is None else _sample(found, shown),
+    )
+
+
+def _subgroups(
+    found: Disclosure, frame: Any, truth: npt.ArrayLike | None, shown: Suppression
+) -> tuple[SubgroupFinding, ...]:
+    """Return the most exposed subgroups and the least exposed one, those too small to be shown left out."""
+    groups = [
+        group
+        for group in found.by_subgroup(frame, list(found.people.columns), truth)
+        if group.size >= max(shown.below, 2) and group.size < found.people.n_people
+    ]
+    picked = groups if len(groups) <= SHOWN_SUBGROUPS else [*groups[: SHOWN_SUBGROUPS - 1], groups[-1]]
+    return tuple(
+        SubgroupFinding(
+            attribute=group.attribute,
+            value=group.value,
+            size=shown.rough(group.size),
+            entropy=_rounded(group.entropy, shown),
+            d_overall=None if group.d_overall is None else _rounded(group.d_overall, shown),
+        )
+        for group in picked
+    )
+
+
+def _sample(found: Disclosure, shown: Suppression) -> SampleFinding:
+    members = found.membership
+    return SampleFinding(
+        fraction=_share(float(members.mean()), len(members), shown),
+        lowest=_certainty(float(members.min()), shown),
+        highest=_certainty(float(members.max()), shown),
+        certain=shown.rough(int((members > 1 - 1e-9).sum())),
     )
 
 
@@ -107,7 +156,7 @@ def _truth(found: Disclosure, truth: npt.ArrayLike, shown: Suppression) -> Truth
     )
 
 
-def _remedy(row: Remedy, n: int, shown: Suppression) -> RemedyFinding:
+def _remedy(row: Remedy, n: int, n_holdout: int, shown: Suppression) -> RemedyFinding:
     return RemedyFinding(
         name=row.name,
         kind=row.kind,
@@ -117,6 +166,7 @@ def _remedy(row: Remedy, n: int, shown: Suppression) -> RemedyFinding:
         entropy=None if row.entropy is None else _rounded(row.entropy, shown),
         d_overall=None if row.d_overall is None else _rounded(row.d_overall, shown),
         accuracy=None if row.accuracy is None else _share(row.accuracy, n, shown),
+        holdout_accuracy=None if row.holdout_accuracy is None else _share(row.holdout_accuracy, n_holdout, shown),
         internal_nodes=row.internal_nodes,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from glassine import __version__
 from glassine.attacks.outcome import Count
 from glassine.findings import InputFile
-from glassine.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
+from glassine.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding, SubgroupFinding
 from glassine.report import wording
 from glassine.report.html import environment
 from glassine.report.statements import Fact
@@ -19,12 +19,14 @@ __all__ = [
     "DisclosureView",
     "ReaderRow",
     "RemedyRow",
+    "SubgroupRow",
     "disclosure_view",
     "render_disclosure_html",
     "render_disclosure_text",
 ]
 
 WIDTH = 88
+RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,19 @@ class RemedyRow:
     leaves: str
     d_overall: str
     accuracy: str
+    holdout: str
     meaning: str
     state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubgroupRow:
+    """One subgroup in words; the distance is empty where the truth is not known."""
+
+    name: str
+    size: str
+    entropy: str
+    d_overall: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +83,11 @@ class DisclosureView:
     remedies : tuple of RemedyRow
         What was tried.
     marks : tuple of Mark
-        The remedies as points.
+        The remedies as points, on held-out records if there were any.
+    subgroups : tuple of SubgroupRow
+        The most exposed subgroups, the most exposed first.
+    held_out : bool
+        Whether remedies were measured on held-out records.
     """
 
     sentence: str
@@ -80,11 +97,18 @@ class DisclosureView:
     notes: tuple[str, ...]
     remedies: tuple[RemedyRow, ...]
     marks: tuple[Mark, ...]
+    subgroups: tuple[SubgroupRow, ...]
+    held_out: bool
 
 
 def disclosure_view(found: DisclosureFinding) -> DisclosureView:
     """Return what a tree discloses, in words."""
-    facts = [_estimate(found), _internal(found), *_truth(found), *_anonymity(found)]
+    facts = [_estimate(found), _internal(found), *_sample(found), *_truth(found), *_anonymity(found)]
+    held_out = any(row.holdout_accuracy is not None for row in found.remedies)
+    placed = [
+        (i, row.holdout_accuracy if held_out else row.accuracy, row.d_overall)
+        for i, row in enumerate(found.remedies, start=1)
+    ]
     return DisclosureView(
         sentence=_sentence(found),
         readers=tuple(_reader(reader) for reader in found.readers),
@@ -93,10 +117,12 @@ def disclosure_view(found: DisclosureFinding) -> DisclosureView:
         notes=tuple(map(wording.clean, found.notes)),
         remedies=tuple(_remedy(i, row) for i, row in enumerate(found.remedies, start=1)),
         marks=tuple(
-            Mark(number=i, accuracy=row.accuracy, d_overall=row.d_overall)
-            for i, row in enumerate(found.remedies, start=1)
-            if row.accuracy is not None and row.d_overall is not None
+            Mark(number=i, accuracy=accuracy, d_overall=distance)
+            for i, accuracy, distance in placed
+            if accuracy is not None and distance is not None
         ),
+        subgroups=tuple(map(_subgroup, found.subgroups)),
+        held_out=held_out,
     )
 
 
@@ -122,7 +148,7 @@ def render_disclosure_html(
     page = environment().get_template("disclosure.html")
     return page.render(
         view=view,
-        chart=draw_trade_off(view.marks),
+        chart=draw_trade_off(view.marks, held_out=view.held_out),
         title=wording.clean(title),
         described=wording.clean(described),
         inputs=cleaned,
@@ -146,15 +172,51 @@ def render_disclosure_text(found: DisclosureFinding) -> str:
     for fact in view.facts:
         lines += _wrap(f"{fact.name}: {fact.value}. {fact.meaning}", "    ")
     lines += ["", "Most exposed, by row number from 0", *_wrap(", ".join(view.exposed), "  ", first="  ")]
+    if view.subgroups:
+        lines += ["", "Subgroups, the most exposed first; the last one the least exposed"]
+        for group in view.subgroups:
+            distance = f", D_overall {group.d_overall}" if group.d_overall else ""
+            lines += _wrap(f"{group.name}: {group.size}, {group.entropy} left{distance}", "    ")
     if view.notes:
         lines += ["", "Left out", *(line for note in view.notes for line in _wrap(note, "    "))]
     if view.remedies:
-        lines += ["", "Remedies: D_overall, small means disclosed, and accuracy on the training records"]
+        lines += [
+            "",
+            *_wrap(f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[view.held_out]}", ""),
+        ]
         for remedy in view.remedies:
-            figures = f"{remedy.d_overall} nats, {remedy.accuracy} right, {remedy.leaves}." if remedy.d_overall else ""
+            figures = _figures(remedy) if remedy.d_overall else ""
             told = f"{remedy.number}. {remedy.name}: {f'{figures} {remedy.meaning}'.strip()}"
             lines += _wrap(told, "      ", first="  ")
     return "\n".join(lines) + "\n"
+
+
+def _figures(remedy: RemedyRow) -> str:
+    held = f" ({remedy.holdout} of those held out)" if remedy.holdout else ""
+    return f"{remedy.d_overall} nats, {remedy.accuracy} right{held}, {remedy.leaves}."
+
+
+def _subgroup(group: SubgroupFinding) -> SubgroupRow:
+    return SubgroupRow(
+        name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
+        size=_people(group.size),
+        entropy=f"{group.entropy:.3g} nats",
+        d_overall="" if group.d_overall is None else f"{group.d_overall:.3g}",
+    )
+
+
+def _sample(found: DisclosureFinding) -> list[Fact]:
+    if found.sample is None:
+        return []
+    sample = found.sample
+    return [
+        Fact(
+            name="Who was in the training sample",
+            value=f"{wording.percent(sample.fraction)} on average",
+            meaning=f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
+            f"{_people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
+        )
+    ]
 
 
 def _sentence(found: DisclosureFinding) -> str:
@@ -253,6 +315,7 @@ def _remedy(number: int, row: RemedyFinding) -> RemedyRow:
             leaves="",
             d_overall="",
             accuracy="",
+            holdout="",
             meaning=reason[:1].upper() + reason[1:],
             state="not measured",
         )
@@ -262,6 +325,7 @@ def _remedy(number: int, row: RemedyFinding) -> RemedyRow:
         leaves=f"{row.n_leaves:.4g} {'leaf' if row.n_leaves == 1 else 'leaves'}",
         d_overall=f"{row.d_overall:.3g}",
         accuracy=wording.percent(row.accuracy),
+        holdout="" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy),
         meaning=reason[:1].upper() + reason[1:],
         state="measured",
     )

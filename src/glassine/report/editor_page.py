@@ -139,7 +139,7 @@ def _bins(model: AdditiveModel, bins: Bins) -> dict[str, Any]:
     if isinstance(bins, NumericBins):
         return {**out, "cuts": list(bins.cuts), "closed": bins.closed}
     known = _values(model, bins.attribute)
-    return {**out, "groupOf": bins.find(known).tolist()}
+    return {**out, "groupOf": bins.find(known).tolist(), "missing": bins.missing}
 
 
 def _values(model: AdditiveModel, name: str) -> list[Any]:
@@ -156,7 +156,11 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
         common = int(np.argmax(term.weights[:-1]))
     if isinstance(bins, CategoryBins):
         values = _values(model, name)
-        return {"values": [str(value) for value in values], "start": values.index(bins.groups[common][0])}
+        first = next((value for value in bins.groups[common] if value is not None), None)
+        start = "" if first is None else values.index(first)
+        groups = [bins for _, bins in found if isinstance(bins, CategoryBins)]
+        apart = any(entry.missing < len(entry.groups) for entry in groups)
+        return {"values": [str(value) for value in values], "start": start, "apart": apart}
     low, high = bins.bounds or (min((0.0, *bins.cuts)), max((0.0, *bins.cuts)))
     ends = [low, *bins.cuts, high]
     return {"values": None, "start": float(f"{(ends[common] / 2 + ends[common + 1] / 2):.3g}")}

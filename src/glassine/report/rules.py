@@ -107,6 +107,13 @@ WORDS = {
         lambda limit: f"at most {limit:g}",
         _plain_number,
     ),
+    "most_certain": _Words(
+        "People whose sensitive value is certain",
+        "A reader is certain of few people's sensitive value, if of any",
+        "people whose sensitive value a reader is certain of",
+        _at_most,
+        _plain,
+    ),
     "max_epsilon": _Words(
         "Epsilon of the guarantee",
         "The guarantee is strong enough",

@@ -71,6 +71,7 @@ QUESTIONS = {
     "exposed_rows": ("Most exposed records", "About which rows of the data is most learned?"),
     "alignment": ("Comparison with the data", "How close do rebuilt records come to the real ones?"),
     "membership": ("Membership", "Can a reader tell who was in the data?"),
+    "disclosure": ("Sensitive attribute", "What does a reader who knows everybody's quasi-identifiers learn of it?"),
 }
 
 SHORT = {"labels": "outcomes", "values": "exact values"}
@@ -104,6 +105,8 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
 
 def _gaps(findings: Findings, key: str) -> str:
     """Return what a measured outcome still lacks."""
+    if key == "disclosure" and isinstance(findings.disclosure, Measured) and findings.disclosure.value.unused:
+        return wording.clean(f"The internal nodes were not used: {findings.disclosure.value.unused}")
     if key == "reconstruction" and isinstance(findings.reconstruction, Measured):
         return wording.clean(findings.reconstruction.value.undefined or "")
     if key == "subgroups" and isinstance(findings.subgroups, Measured) and not findings.subgroups.value:

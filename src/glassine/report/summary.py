@@ -15,6 +15,7 @@ from glassine.report.membership import MembershipView, membership_view
 from glassine.report.outline import Step, outline
 from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
 from glassine.report.rules import CheckRow, check_rows, verdict_sentence
+from glassine.report.sensitive import SensitiveView, sensitive_view
 from glassine.report.statements import (
     QUESTIONS,
     Fact,
@@ -89,6 +90,8 @@ class Summary:
         What membership attacks found; None where none was made.
     additive : AdditiveView or None
         Shape functions and bins of an additive model.
+    exposure : SensitiveView or None
+        What a reader learns of the sensitive attribute; None where it was not measured.
     attributes, subgroups, other_subgroups : tuple of Bar
         Bits learned; the other subgroups are folded away.
     n_attributes_omitted, n_subgroups_omitted : int
@@ -140,6 +143,7 @@ class Summary:
     value_sentence: str
     membership: MembershipView | None
     additive: AdditiveView | None
+    exposure: SensitiveView | None
     attributes: tuple[Bar, ...]
     subgroups: tuple[Bar, ...]
     other_subgroups: tuple[Bar, ...]
@@ -214,6 +218,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         value_sentence=value_sentence(findings),
         membership=membership_view(findings.membership.value) if isinstance(findings.membership, Measured) else None,
         additive=additive_view(findings),
+        exposure=sensitive_view(findings.disclosure.value) if isinstance(findings.disclosure, Measured) else None,
         attributes=attributes,
         subgroups=subgroups,
         other_subgroups=other_subgroups,

@@ -80,6 +80,7 @@ def _lines(summary: Summary) -> list[str]:
         summary.label_sentence,
         summary.value_sentence,
         who,
+        "" if summary.exposure is None else summary.exposure.sentence,
         "" if summary.additive is None else summary.additive.sentence,
         _attributes(summary),
     ]

@@ -11,6 +11,9 @@ __all__ = ["Mark", "draw_trade_off"]
 
 LEFT, TOP, WIDE, HIGH = 66, 16, 460, 290
 STEPS = 4
+WIDTH, MARGIN = 8, 36
+"""Width of a letter at most, and what is free to the right of the axes."""
+
 NEAR = 14
 """Points that are closer share a label."""
 
@@ -24,10 +27,11 @@ class Mark:
     d_overall: float
 
 
-def draw_trade_off(marks: Sequence[Mark]) -> Markup:
+def draw_trade_off(marks: Sequence[Mark], *, held_out: bool = False) -> Markup:
     """Return numbered points, accuracy to the right and D_overall upwards; empty without points.
 
-    Up is less disclosed, right is more accurate. Points that lie together share a label.
+    Up is less disclosed, right is more accurate. Points that lie together share a label. The axis says whether the
+    accuracy is that on held-out records.
     """
     if not marks:
         return Markup("")
@@ -65,14 +69,17 @@ def draw_trade_off(marks: Sequence[Mark]) -> Markup:
         else:
             placed.append((across, down, [mark.number]))
     for across, down, numbers in placed:
+        told = ", ".join(map(str, numbers))
+        # A label that would leave the drawing stands on the other side of its point.
+        left = across + 9 + WIDTH * len(told) > LEFT + WIDE + MARGIN
         pieces.append(
-            Markup('<text class="name" x="{0:.1f}" y="{1:.1f}">{2}</text>').format(
-                across + 9, down - 6, ", ".join(map(str, numbers))
+            Markup('<text class="name" x="{0:.1f}" y="{1:.1f}" text-anchor="{2}">{3}</text>').format(
+                across - 9 if left else across + 9, down - 6, "end" if left else "start", told
             )
         )
     pieces.append(
-        Markup('<text class="tick mid" x="{0}" y="{1}">accuracy on the training records</text>').format(
-            LEFT + WIDE / 2, bottom + 44
+        Markup('<text class="tick mid" x="{0}" y="{1}">accuracy on {2}</text>').format(
+            LEFT + WIDE / 2, bottom + 44, "held-out records" if held_out else "the training records"
         )
     )
     pieces.append(

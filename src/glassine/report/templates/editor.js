@@ -129,8 +129,8 @@
 
   /* ---- the example record ---- */
   function binOf(bins, value) {
+    if (bins.groupOf) return value === null ? bins.missing : value < 0 ? bins.labels.length - 1 : bins.groupOf[value];
     if (value === null) return bins.labels.length - 1;
-    if (bins.groupOf) return bins.groupOf[value];
     var low = 0, high = bins.cuts.length;
     while (low < high) {
       var middle = (low + high) >> 1;
@@ -163,11 +163,12 @@
       var attribute = data.attributes[name], line = element("div", "field"), label = element("label", "", ""), input;
       label.appendChild(isolated(name));
       label.htmlFor = "record-" + i;
-      state.record[name] = attribute.start;
+      state.record[name] = attribute.start === "" ? null : attribute.start;
       if (attribute.values) {
         input = element("select");
         attribute.values.forEach(function (value, k) { input.appendChild(option(k, value)); });
-        input.appendChild(option("", "missing or other"));
+        input.appendChild(option("", attribute.apart ? "missing" : "missing or other"));
+        if (attribute.apart) input.appendChild(option(-1, "other"));
         input.value = attribute.start;
       } else {
         input = element("input");
@@ -389,7 +390,7 @@
       svg.appendChild(make("text", { "class": "tick mid", x: mark[0], y: box.base + 22 }, text));
       free = mark[0] + half + 9;
     });
-    svg.appendChild(make("text", { "class": "tick end", x: box.width - box.right, y: box.base + 22 }, "missing"));
+    svg.appendChild(make("text", { "class": "tick end", x: box.width - box.right, y: box.base + 22 }, t.bins[0].groupOf && t.bins[0].missing < n - 1 ? "other" : "missing"));
     svg.appendChild(make("text", { "class": "axis mid", x: (box.left + box.width) / 2, y: box.height - 6 }, shorter(t.bins[0].attribute, 50)));
     if (drag && drag.scores) {
       svg.appendChild(make("text", { "class": "axis mid strong", x: (box.edge(state.first) + box.end(state.last)) / 2, y: Math.max(box.y(preview[(state.first + state.last) >> 1]) - 14, 12) }, state.first === state.last ? shown(preview[state.first]) : signed(drag.by)));

@@ -1,23 +1,22 @@
-"""The audit: one published model in, findings out."""
+"""One run of the audit: measure everything, judge it, and put the findings together."""
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine import __version__
-from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure, disclose_labels
-from glassine.attacks.leakage import SubgroupLeakage
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
+from glassine.attacks.reconstruction import reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
+from glassine.auditing.data import compare_with_data, inferred_domain, on_shared
+from glassine.auditing.disclosure import Exposure, Question, expose
+from glassine.auditing.reconstruction import align, counted_model, exposed_rows, grouping, rebuilt, subgroups
 from glassine.counting import MAX_STEPS
 from glassine.describing import (
     LONGEST,
@@ -29,21 +28,12 @@ from glassine.describing import (
     describe_parts,
     tree_shape,
 )
-from glassine.domain import Binary, Category, Domain
+from glassine.domain import Domain
 from glassine.domain.inference import columns as read_columns
-from glassine.domain.inference import eager, violations
-from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import (
-    CountingLimitError,
-    InvalidDataError,
-    InvalidDomainError,
-    InvalidPolicyError,
-    PrivacyLeakWarning,
-    UndefinedMeasureError,
-)
+from glassine.domain.literals import attributes_of
+from glassine.errors import CountingLimitError, InvalidDataError, InvalidDomainError, InvalidPolicyError
 from glassine.findings import (
     NO_HOLDOUT,
-    AttributeFinding,
     Check,
     Findings,
     MembershipFinding,
@@ -51,9 +41,11 @@ from glassine.findings import (
     SubgroupFinding,
 )
 from glassine.judging import (
+    STRANGERS,
     advise,
     answered_checks,
     check_bits,
+    check_certain,
     check_guarantee,
     check_membership,
     check_purity,
@@ -63,7 +55,7 @@ from glassine.judging import (
     decide,
     noise_reason,
 )
-from glassine.models import DecisionTree, Evidence, RuleList
+from glassine.models import DecisionTree, RuleList
 from glassine.policy import Policy
 from glassine.suppression import Suppression
 
@@ -72,9 +64,7 @@ __all__ = ["audit"]
 CONFIDENCE = 0.99
 """Of each attack's interval: all six hold together with at least 94 %."""
 
-MOST_EXPOSED = 10
 MOST_NOTES = 20
-MOST_SUBGROUP_VALUES = 10
 
 
 def audit(
@@ -85,6 +75,8 @@ def audit(
     target: str | None = None,
     holdout: Any = None,
     sensitive: str | None = None,
+    quasi: Sequence[str] | None = None,
+    criterion: str | None = None,
     policy: Policy | None = None,
     show_small_counts: bool = False,
     max_steps: int = MAX_STEPS,
@@ -110,7 +102,13 @@ def audit(
     holdout : data frame, optional
         Records of the same population that were not used for training, for membership attacks.
     sensitive : str, optional
-        An attribute of the domain, or a column of the data, to look at more closely.
+        An attribute of the domain, or a column of the data, to look at more closely. Where a tree predicts it, it is
+        measured what a reader learns of everybody's value: see :func:`glassine.infer_sensitive`.
+    quasi : sequence of str, optional
+        Columns of the data that this reader knows of everybody; all attributes of the tree by default.
+    criterion : {"gini", "entropy", "gain_ratio", "misclassification", "none"}, optional
+        By which measure splits were selected, for this reader; ``none`` if they were not always the best. A fitted
+        estimator names its own; otherwise Gini is assumed, and that said.
     policy : Policy, optional
         The limits to judge by; the defaults of :class:`Policy` otherwise.
     show_small_counts : bool, default=False
@@ -132,7 +130,7 @@ def audit(
     InvalidModelError
         If the model tests an attribute or a value that the domain lacks.
     InvalidDataError
-        If the data or the holdout are empty, lack a column or do not hold ``sensitive``.
+        If the data or the holdout are empty, lack a column or do not hold ``sensitive`` or ``quasi``.
 
     Examples
     --------
@@ -166,11 +164,21 @@ def audit(
         )
     notes: list[str] = []
     if domain is None and data is not None:
-        domain = _inferred(as_model(model), read_columns(data), notes)
+        domain = inferred_domain(as_model(model), read_columns(data), notes)
     elif domain is not None and domain.inferred:
         notes.append("The domain was inferred from data, which understates what a reader learns.")
+    read = as_model(model, domain)
     return _Audit(
-        model=as_model(model, domain),
+        model=read,
+        question=Question(
+            artefact=model,
+            model=read,
+            sensitive=sensitive,
+            target=target,
+            quasi=quasi,
+            criterion=criterion,
+            domain=domain,
+        ),
         notes=notes,
         max_steps=max_steps,
         domain=domain,
@@ -191,6 +199,7 @@ class _Audit:
         self,
         *,
         model: DecisionTree | RuleList,
+        question: Question,
         domain: Domain | None,
         data: Any,
         target: str | None,
@@ -203,6 +212,7 @@ class _Audit:
         progress: Callable[[str], None],
     ) -> None:
         self.model, self.policy, self.sensitive, self.progress = model, policy, sensitive, progress
+        self.question = question
         self.shown = Suppression(0 if show_small_counts else policy.suppress_below)
         self.notes, self.domain, self.frame = notes, domain, data
         self.target, self.holdout = target, holdout
@@ -216,7 +226,11 @@ class _Audit:
         self.accepted = self.guarantee is not None and self.guarantee.standing == "accepted"
         self.noise = self._noise()
         self.sizes = self._sizes()
-        self.known = None if domain is None else reconstruct(self._counted_model(), domain, max_steps=max_steps)
+        self.known = (
+            None
+            if domain is None
+            else reconstruct(counted_model(model, self.rows, self.sizes), domain, max_steps=max_steps)
+        )
 
     def _noise(self) -> str | None:
         """Return why the counts measure nothing, if they are noisy."""
@@ -248,14 +262,15 @@ class _Audit:
         values = leak_values(self.model, self.domain, self.columns)
         strangers = self._compare_with_data()
         self._note_sensitive(reconstruction)
+        exposure = self._exposure(strangers)
         self.progress("looking at subgroups")
         subgroups = self._subgroups()
-        rows = self._exposed_rows(learned)
+        rows = exposed_rows(self.rows, learned, self.noise)
         self.progress("matching with the data")
-        alignment = self._alignment()
+        alignment = align(self.known, self.frame, self.noise)
         checks = (
             *check_guarantee(self.policy, self.guarantee),
-            *self._model_checks(learned, reconstruction, labels, values, strangers, membership),
+            *self._model_checks(learned, reconstruction, labels, values, strangers, membership, exposure),
         )
         if self.noise is None:
             parts = describe_parts(self.model, self.policy, self.shown, learned, self.sizes)
@@ -281,6 +296,7 @@ class _Audit:
             version=__version__,
             guarantee=self.guarantee,
             membership=membership,
+            disclosure=exposure.finding,
         )
 
     def _model_checks(
@@ -291,6 +307,7 @@ class _Audit:
         values: ValueLeakage,
         strangers: bool,
         membership: Outcome[MembershipFinding],
+        exposure: Exposure,
     ) -> list[Check]:
         """Judge the rules by an accepted guarantee, else by the model's counts, regions and thresholds."""
         if self.guarantee is not None and self.accepted:
@@ -301,6 +318,7 @@ class _Audit:
             *check_bits(self.policy, learned, self.sizes, getattr(reconstruction, "reason", ""), self._inferred()),
             *check_values(self.policy, values, self._inferred(numbers=True), strangers),
             *check_membership(self.policy, membership, strangers=strangers),
+            *check_certain(self.policy, self.shown, exposure.certain, doubt=exposure.doubt),
         ]
 
     # What a reader can rebuild
@@ -315,46 +333,12 @@ class _Audit:
         try:
             published, aware = known.notes(), known.notes(domain_aware=True)
             learned = known.bits_learned(domain_aware=True)
-            finding = self._rebuilt(known, learned) if self.noise is None else None
+            finding = rebuilt(known, learned, self.sizes, self.shown) if self.noise is None else None
         except CountingLimitError as error:
             return None, Failed(str(error))
         self.notes += published
         self.notes += [f"with the domain's groups, {note}" for note in aware if note not in published]
         return learned, NotApplicable(self.noise or "") if finding is None else Measured(finding)
-
-    def _rebuilt(self, known: ProbabilisticDataset, learned: Sequence[float]) -> ReconstructionFinding:
-        undefined: list[str] = []
-
-        def value(measure: Callable[[], float]) -> float | None:
-            try:
-                return measure()
-            except UndefinedMeasureError as error:
-                if str(error) not in undefined:
-                    undefined.append(str(error))
-                return None
-
-        mean = value(lambda: known.bits_per_record(domain_aware=True))
-        defined = mean is not None
-        held = [b for b, size in zip(learned, self.sizes, strict=True) if size != 0]
-        shown = [b for b in held if math.isfinite(b)]
-        return ReconstructionFinding(
-            entropy_bits=value(known.entropy),
-            prior_bits=value(known.prior_entropy),
-            dist=value(known.dist),
-            dist_g=value(known.dist_g),
-            entropy_bits_domain_aware=value(lambda: known.entropy(domain_aware=True)),
-            prior_bits_domain_aware=value(lambda: known.prior_entropy(domain_aware=True)),
-            dist_g_domain_aware=value(lambda: known.dist_g(domain_aware=True)),
-            bits_mean=mean,
-            bits_largest=max(shown, default=None) if len(shown) == len(held) else None,
-            exposure_curve=self.shown.curve(known.exposure_curve(domain_aware=True), known.n_records)
-            if defined
-            else (),
-            attributes=tuple(AttributeFinding(**asdict(entry)) for entry in known.by_attribute(domain_aware=True))
-            if defined
-            else (),
-            undefined=" ".join(undefined) or None,
-        )
 
     def _sizes(self) -> list[int | None]:
         """Return the records of each part: as published, else as counted in the data.
@@ -371,22 +355,6 @@ class _Audit:
         else:
             self.notes.append("The smallest leaf was judged by the data, not by the model's noisy counts.")
         return [int(counted[i]) if size is None else size for i, size in enumerate(exact)]
-
-    def _counted_model(self) -> DecisionTree | RuleList:
-        """Return the model, with sizes counted in the data where it publishes none."""
-        model = self.model
-        if self.rows is None or all(cell.evidence.size is not None for cell in model.cells):
-            return model
-        size_of = {cell.node: size for cell, size in zip(model.cells, self.sizes, strict=True)}
-
-        def counted(index: int, evidence: Evidence) -> Evidence:
-            return replace(evidence, counts=None, total=size_of.get(index), error_rate=None)
-
-        if isinstance(model, DecisionTree):
-            nodes = tuple(replace(node, evidence=counted(i, node.evidence)) for i, node in enumerate(model.nodes))
-            return replace(model, nodes=nodes)
-        rules = tuple(replace(rule, evidence=counted(i, rule.evidence)) for i, rule in enumerate(model.rules))
-        return replace(model, rules=rules)
 
     def _inferred(self, *, numbers: bool = False) -> list[str]:
         """Return the tested attributes, or those with thresholds, whose domain was taken from data."""
@@ -407,26 +375,9 @@ class _Audit:
 
     def _compare_with_data(self) -> bool:
         """Note records outside the domain; return whether the data are not the training records."""
-        if self.rows is None:
+        if self.rows is None or self.columns is None:
             return False
-        outside = False
-        present = [name for name in self.domain or () if name in (self.columns or {})]
-        if self.domain is not None and present:
-            for name, count in violations(self.domain.restrict(present), self.frame).items():
-                self.notes.append(f"{name}: {self.shown.count(count)} records of the data lie outside the domain.")
-                tested = set(attributes_of(self.model.literals))
-                outside = outside or bool(tested & {name, *name.split(" + ")})
-        if not self.model.counts_are_exact:
-            return outside
-        counted = np.bincount(self.rows, minlength=len(self.model.cells))
-        published = [cell.evidence.size for cell in self.model.cells]
-        differ = sum(size is not None and size != counted[i] for i, size in enumerate(published))
-        if differ:
-            self.notes.append(
-                f"The data are not the training records: {differ} of {len(published)} parts capture another number "
-                "of them than the model says."
-            )
-        return outside or bool(differ)
+        return compare_with_data(self.model, self.frame, self.columns, self.rows, self.domain, self.shown, self.notes)
 
     # Subgroups and single records
 
@@ -435,70 +386,17 @@ class _Audit:
             return NotApplicable("no domain was given.")
         if self.noise is not None:
             return NotApplicable(self.noise)
-        found: list[SubgroupLeakage] = []
-        try:
-            found += self.known.by_label(domain_aware=True)
-        except (UndefinedMeasureError, CountingLimitError) as error:
-            if self.frame is None:
-                return NotApplicable(str(error))
-        if self.columns is not None:
-            try:
-                found += self.known.by_subgroup(self.frame, self._grouping(), domain_aware=True)
-            except CountingLimitError as error:
-                return Failed(str(error))
-        kept = tuple(
-            SubgroupFinding(
-                attribute=group.attribute,
-                value=group.value,
-                size=self.shown.rough(group.size),
-                bits_mean=group.bits_mean,
-                bits_largest=group.bits_largest,
-            )
-            for group in found
-            if group.size >= self.shown.below and math.isfinite(group.bits_mean)
-        )
-        if len(kept) < len(found):
-            self.notes.append(
-                f"{len(found) - len(kept)} subgroups of fewer than {self.shown.below} records are not shown."
-            )
-        return Measured(kept)
+        names = grouping(self.sensitive, self.domain, self.columns or {})
+        return subgroups(self.known, self.frame, names, self.shown, self.notes)
 
-    def _grouping(self) -> list[str]:
-        """Return the sensitive attribute, and the categories and binaries of few values."""
-        names = [] if self.sensitive is None else [self.sensitive]
-        for name in self.domain or ():
-            attribute = self.domain[name] if self.domain is not None else None
-            few = isinstance(attribute, Binary | Category) and (attribute.size or 0) <= MOST_SUBGROUP_VALUES
-            if few and name in (self.columns or {}) and name not in names:
-                names.append(name)
-        return [name for name in names if name in (self.columns or {})]
+    # What a reader concludes about everybody
 
-    def _exposed_rows(self, learned: Sequence[float] | None) -> Outcome[tuple[int, ...]]:
-        if self.rows is None:
-            return NotApplicable("no data were given, so there are no rows to name.")
-        if self.noise is not None:
-            return NotApplicable(self.noise)
-        if learned is None:
-            return NotApplicable("reconstruction was not measured.")
-        bits = np.array(learned)[self.rows]
-        sizes = np.bincount(self.rows, minlength=len(learned))[self.rows]
-        order = np.lexsort((np.arange(len(bits)), sizes, -bits))
-        # by number: the order of exposure would tell where one part ends, hence its size
-        return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
-
-    def _alignment(self) -> Outcome[ErrorEstimate]:
-        if self.frame is None:
-            return NotApplicable("no data were given to compare the reconstruction with.")
-        if self.noise is not None:
-            return NotApplicable(self.noise)
-        if self.known is None:
-            return NotApplicable("no domain was given.")
-        try:
-            return Measured(self.known.error_to(self.frame, n_draws=3, max_records=500, random_state=0))
-        except (UndefinedMeasureError, InvalidDataError) as error:
-            return NotApplicable(str(error))
-        except CountingLimitError as error:
-            return Failed(str(error))
+    def _exposure(self, strangers: bool) -> Exposure:
+        """Infer the sensitive attribute that a tree predicts, from the leaves and from how it was built."""
+        hindrance = self.noise or ""
+        if strangers:
+            hindrance = STRANGERS
+        return expose(self.question, self.frame, self.columns, self.shown, hindrance=hindrance, progress=self.progress)
 
     # Who was in the data
 
@@ -516,7 +414,7 @@ class _Audit:
         from glassine.attacks.membership.suite import attack_membership
 
         self.progress("attacking membership")
-        members, others = _on_shared(self.frame, self.holdout, (*self.model.attributes, self.target))
+        members, others = on_shared(self.frame, self.holdout, (*self.model.attributes, self.target))
         found = attack_membership(
             self.model, members, self.target, others, self.target, confidence=CONFIDENCE, random_state=0
         )
@@ -545,34 +443,3 @@ class _Audit:
         if len(notes) > MOST_NOTES:
             notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes of this kind are left out."]
         return tuple(notes)
-
-
-def _inferred(
-    model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]], notes: list[str]
-) -> Domain | None:
-    """Return the domain of the model's attributes as the data show it, with a warning; None if they show none."""
-    import polars as pl
-
-    used = [name for name in model.attributes if name in columns]
-    if not used:
-        return None
-    frame = {
-        name: [
-            None if gap else value for value, gap in zip(columns[name].tolist(), is_missing(columns[name]), strict=True)
-        ]
-        for name in used
-    }
-    text = "No domain was given: it was inferred from the data, which understates what a reader learns."
-    notes.append(text)
-    warnings.warn(text, PrivacyLeakWarning, stacklevel=3)
-    return Domain.infer(pl.DataFrame(frame, strict=False))
-
-
-def _on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Any, Any]:
-    """Return both frames with those of the named columns that both have: identifiers say nothing of membership."""
-    frames = [eager(frame) for frame in (data, holdout)]
-    kept = [name for name in names if all(name in frame.columns for frame in frames)]
-    if names[-1] not in kept:
-        raise InvalidDataError(f"the target {names[-1]!r} must be a column of the data and of the holdout. Add it.")
-    members, others = (frame.select(kept).to_native() for frame in frames)
-    return members, others

@@ -1,0 +1,302 @@
+"""What a reader who knows everybody's quasi-identifiers learns of the attribute that a tree predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.describing import LONGEST
+from glassine.domain import Category, Domain
+from glassine.domain.inference import columns as read_columns
+from glassine.domain.inference import eager
+from glassine.domain.literals import attributes_of, is_missing
+from glassine.errors import (
+    GlassineError,
+    InvalidDataError,
+    InvalidModelError,
+    InvalidParameterError,
+    UndefinedMeasureError,
+)
+from glassine.findings import NO_SENSITIVE, SensitiveFinding
+from glassine.models import DecisionTree, RuleList
+from glassine.suppression import Suppression
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure import Adversary, Disclosure
+
+__all__ = ["Exposure", "Question", "expose"]
+
+MOST_VALUES = 5 * 10**7
+"""Most values of quasi-identifiers, people times attributes, that an audit looks at."""
+
+MOST_STEPS = 10**8
+"""Most quasi-identifiers, summed over nodes and candidate attributes, times classes, with known class counts."""
+
+MOST_LOCAL_STEPS = 5 * 10**5
+"""The same where the class counts are not known, so that optima are searched for."""
+
+CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
+
+DRAWN = "the tree claims differential privacy, so that its splits were drawn, not the best."
+NOT_THE_BEST = "its learner did not always take the best split."
+ASSUMED = "by which criterion splits were selected was assumed, not told (`--criterion`)."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What an audit asks of the sensitive attribute.
+
+    Attributes
+    ----------
+    artefact : object
+        The model as it was given: a fitted estimator tells its criterion.
+    model : DecisionTree or RuleList
+        The same as a value.
+    sensitive, target : str or None
+        The attribute, and what the model is said to predict.
+    quasi : sequence of str or None
+        What the reader knows of everybody; all attributes of the tree by default.
+    criterion : str or None
+        By which measure splits were selected; ``none`` if they were not the best.
+    domain : Domain or None
+        Tells codes of categories from numbers.
+    """
+
+    artefact: Any
+    model: DecisionTree | RuleList
+    sensitive: str | None
+    target: str | None
+    quasi: Sequence[str] | None
+    criterion: str | None
+    domain: Domain | None
+
+    def __post_init__(self) -> None:
+        if self.criterion is not None and self.criterion not in CRITERIA:
+            raise InvalidParameterError(
+                f"criterion must be one of {', '.join(CRITERIA)}, got {self.criterion!r}. Name one."
+            )
+        named: object = self.quasi
+        if isinstance(named, str):
+            raise InvalidParameterError(f"quasi must be a sequence of column names, got {named!r}. List them.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """What was found.
+
+    Attributes
+    ----------
+    finding : Outcome of SensitiveFinding
+        For the findings.
+    certain : Outcome of int
+        People of whose class the reader is certain, for the policy.
+    doubt : str
+        Why a reader may learn more than was measured; empty if nothing says so.
+    """
+
+    finding: Outcome[SensitiveFinding]
+    certain: Outcome[int]
+    doubt: str = ""
+
+
+def expose(
+    question: Question,
+    frame: Any,
+    columns: Mapping[str, npt.NDArray[Any]] | None,
+    shown: Suppression,
+    *,
+    hindrance: str = "",
+    progress: Callable[[str], None],
+) -> Exposure:
+    """Return what the reader of a tree learns of the sensitive attribute, as an outcome.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked.
+    frame : data frame, shape (n, at least the tested attributes), optional
+        The training records.
+    columns : mapping of str to ndarray, shape (n,), optional
+        The same, column by column.
+    shown : Suppression
+        What may be shown of counts.
+    hindrance : str
+        Why it cannot be measured on these records; empty if it can.
+    progress : callable
+        Called with the name of the stage.
+
+    Raises
+    ------
+    InvalidDataError
+        If ``quasi`` names what is no column, or the sensitive attribute.
+    """
+    known = _quasi(question, columns)
+    reason = _reason(question, columns, known) or hindrance
+    if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
+        outcome = NotApplicable(reason) if reason else NO_SENSITIVE
+        return Exposure(finding=outcome, certain=NotApplicable(getattr(outcome, "reason", "")))
+    truth = _truth(question.model, columns[question.sensitive])
+    if truth is None:
+        reason = f"{question.sensitive} is not what the tree predicts: its column holds values that are no class of it."
+        return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
+    # numba and scipy.sparse take a second to import
+    from glassine.describing.sensitive import describe_sensitive
+
+    progress("inferring the sensitive attribute")
+    found, unused, doubt = _estimate(question, question.model, eager(frame).select(known).to_native())
+    if not isinstance(found, Measured):
+        return Exposure(finding=found, certain=found)
+    if not _agree(found.value, truth):
+        reason = "the data are not the training records: their classes are not those that the leaves count."
+        return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
+    finding = describe_sensitive(
+        found.value, question.sensitive, shown, quasi_identifiers=known, unused=unused, truth=truth
+    )
+    certain = found.value.compare()[-1].certain
+    return Exposure(finding=Measured(finding), certain=Measured(certain), doubt=doubt)
+
+
+def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -> tuple[str, ...]:
+    """Return the columns that the reader knows of everybody."""
+    if question.quasi is not None:
+        for name in question.quasi:
+            if name == question.sensitive:
+                raise InvalidDataError(f"quasi names the sensitive attribute {name!r}. Name what a reader knows.")
+            if columns is not None and name not in columns:
+                raise InvalidDataError(f"quasi names {name!r}, which is no column of the data. Check its name.")
+        return tuple(dict.fromkeys(question.quasi))
+    return tuple(name for name in question.model.attributes if name in (columns or {}) and name != question.sensitive)
+
+
+def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, known: tuple[str, ...]) -> str:
+    """Return why nothing is measured; empty if it can be."""
+    model, sensitive = question.model, question.sensitive
+    if sensitive is None:
+        return getattr(NO_SENSITIVE, "reason", "")
+    if not isinstance(model, DecisionTree):
+        return "disclosure of the sensitive attribute is measured for decision trees; this is a rule list."
+    if model.classes is None:
+        return "the tree predicts a number, so that it discloses no class."
+    if sensitive in attributes_of(model.literals):
+        return f"the tree tests {sensitive}; measured is what it tells of the attribute that it predicts."
+    if question.target not in (None, sensitive):
+        return f"the tree predicts {question.target}, not {sensitive}."
+    if columns is None:
+        return "the reader is taken to know everybody's quasi-identifiers: give the training records (`--data`)."
+    if sensitive not in columns:
+        return f"{sensitive} is no column of the data, so that nothing can be compared with it."
+    lacking = [name for name in attributes_of(model.literals) if name not in known]
+    if lacking:
+        return (
+            f"the tree tests {lacking[0]}, which the reader does not know: people cannot be followed to their leaves."
+        )
+    n = len(columns[sensitive])
+    if not n or n * len(known) > MOST_VALUES:
+        return (
+            f"{n:,} people with {len(known)} quasi-identifiers are more than the audit looks at." if n else "no data."
+        )
+    return ""
+
+
+def _truth(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return everybody's class in the type of the tree's classes; None if some value is no class."""
+    classes = model.classes or ()
+    if is_missing(values).any():
+        return None
+    given = values.tolist()
+    if all(isinstance(name, str) for name in classes):
+        given = [str(value) for value in given]
+    if not set(given) <= set(classes):
+        return None
+    out = np.empty(len(given), dtype=object)
+    out[:] = given
+    return out
+
+
+def _agree(found: Disclosure, truth: npt.NDArray[Any]) -> bool:
+    """Return whether the people of each leaf have the classes that the leaf counts."""
+    counts = found.leaves.counts
+    if counts is None:
+        return True
+    table = np.zeros_like(counts)
+    np.add.at(table, found.people.leaf, found.true_probabilities(truth) * found.people.sizes[:, None])
+    return bool(np.allclose(table, counts))
+
+
+def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tuple[Adversary, str, str]:
+    """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
+    from glassine.attacks.disclosure import Adversary
+
+    held = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
+    leaves: Any = "labels_only"
+    if all(evidence.counts is not None for evidence in held):
+        leaves = "leaf_counts"
+    elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in held):
+        leaves = "error_rates"
+    final = question.artefact.steps[-1][1] if getattr(question.artefact, "steps", None) else question.artefact
+    told: Any = question.criterion or getattr(final, "criterion", None)
+    criterion: Any = {"log_loss": "entropy", None: "gini"}.get(told, told)
+    chosen = getattr(final, "splitter", "best") == "best" and getattr(final, "class_weight", None) is None
+    unused = DRAWN if tree.guarantee is not None else NOT_THE_BEST if criterion == "none" or not chosen else ""
+    codes = tuple(name for name in tree.attributes if name in known and _is_category(question.domain, name))
+    if unused or criterion not in CRITERIA:
+        return Adversary(leaves, internal_nodes=False, categories=codes), unused or NOT_THE_BEST, ""
+    some = getattr(final, "max_features", None) is not None
+    candidates: Any = "same_attribute" if some else "all_attributes"
+    reader = Adversary(leaves, criterion=criterion, candidates=candidates, categories=codes)
+    return reader, "", ASSUMED if told is None else ""
+
+
+def _is_category(domain: Domain | None, name: str) -> bool:
+    return domain is not None and name in domain and isinstance(domain[name], Category)
+
+
+def _estimate(question: Question, tree: DecisionTree, frame: Any) -> tuple[Outcome[Disclosure], str, str]:
+    """Return the estimate, why the internal nodes were not used, and why a reader may learn more."""
+    from dataclasses import replace
+
+    from glassine.attacks.disclosure import ContradictionError, SearchError, infer_sensitive, measure_disclosure
+
+    if tree.guarantee is None and not tree.counts_are_exact:
+        return (
+            NotApplicable("the published counts are rounded: what they tell of single people is not modelled."),
+            "",
+            "",
+        )
+    reader, unused, doubt = _reader(question, tree, eager(frame).columns)
+    alone = replace(reader, internal_nodes=False)
+    try:
+        if reader.internal_nodes and (unused := _too_many(tree, frame, reader)):
+            doubt = unused
+        if not unused:
+            return Measured(infer_sensitive(tree, frame, adversary=reader)), "", doubt
+        return measure_disclosure(tree, frame, adversary=alone), unused, doubt
+    except (ContradictionError, SearchError) as error:
+        node = error.clashes[0].node if error.clashes else 0
+        named = reader.criterion.replace("_", " ")
+        unused = f"no table of people was found in which every split was the best by {named} (see node {node})."
+        return measure_disclosure(tree, frame, adversary=alone), unused, unused
+    except (UndefinedMeasureError, InvalidDataError, InvalidModelError) as error:
+        return NotApplicable(str(error)[:LONGEST]), "", ""
+    except GlassineError as error:
+        return Failed(str(error)[:LONGEST]), "", ""
+
+
+def _too_many(tree: DecisionTree, frame: Any, reader: Adversary) -> str:
+    """Return why the internal nodes would take too long; empty if they do not."""
+    from glassine.attacks.disclosure.people import read_people
+
+    n_classes = len(tree.classes or ())
+    people = read_people(tree, dict(read_columns(frame)), categories=reader.categories)
+    steps = sum(len(split.members) for split in people.splits) * len(people.columns) * n_classes
+    limit = MOST_LOCAL_STEPS if reader.leaves == "error_rates" and n_classes > 2 else MOST_STEPS
+    if steps <= limit:
+        return ""
+    return (
+        f"the internal nodes would take {steps:,} steps, more than the {limit:,} of an audit: see `glassine disclose`."
+    )

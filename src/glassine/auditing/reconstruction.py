@@ -1,0 +1,155 @@
+"""Reconstruction as findings show it: of all records, of subgroups, of the most exposed records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.leakage import SubgroupLeakage
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.reconstruction import ProbabilisticDataset
+from glassine.domain import Binary, Category, Domain
+from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
+from glassine.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
+from glassine.models import DecisionTree, Evidence, RuleList
+from glassine.suppression import Suppression
+
+__all__ = ["align", "counted_model", "exposed_rows", "grouping", "rebuilt", "subgroups"]
+
+MOST_EXPOSED = 10
+MOST_SUBGROUP_VALUES = 10
+
+
+def rebuilt(
+    known: ProbabilisticDataset, learned: Sequence[float], sizes: Sequence[int | None], shown: Suppression
+) -> ReconstructionFinding:
+    """Return how far a reader can rebuild the records."""
+    undefined: list[str] = []
+
+    def value(measure: Callable[[], float]) -> float | None:
+        try:
+            return measure()
+        except UndefinedMeasureError as error:
+            if str(error) not in undefined:
+                undefined.append(str(error))
+            return None
+
+    mean = value(lambda: known.bits_per_record(domain_aware=True))
+    defined = mean is not None
+    held = [b for b, size in zip(learned, sizes, strict=True) if size != 0]
+    finite = [b for b in held if math.isfinite(b)]
+    return ReconstructionFinding(
+        entropy_bits=value(known.entropy),
+        prior_bits=value(known.prior_entropy),
+        dist=value(known.dist),
+        dist_g=value(known.dist_g),
+        entropy_bits_domain_aware=value(lambda: known.entropy(domain_aware=True)),
+        prior_bits_domain_aware=value(lambda: known.prior_entropy(domain_aware=True)),
+        dist_g_domain_aware=value(lambda: known.dist_g(domain_aware=True)),
+        bits_mean=mean,
+        bits_largest=max(finite, default=None) if len(finite) == len(held) else None,
+        exposure_curve=shown.curve(known.exposure_curve(domain_aware=True), known.n_records) if defined else (),
+        attributes=tuple(AttributeFinding(**asdict(entry)) for entry in known.by_attribute(domain_aware=True))
+        if defined
+        else (),
+        undefined=" ".join(undefined) or None,
+    )
+
+
+def counted_model(
+    model: DecisionTree | RuleList, rows: npt.NDArray[np.intp] | None, sizes: Sequence[int | None]
+) -> DecisionTree | RuleList:
+    """Return the model, with sizes counted in the data where it publishes none."""
+    if rows is None or all(cell.evidence.size is not None for cell in model.cells):
+        return model
+    size_of = {cell.node: size for cell, size in zip(model.cells, sizes, strict=True)}
+
+    def counted(index: int, evidence: Evidence) -> Evidence:
+        return replace(evidence, counts=None, total=size_of.get(index), error_rate=None)
+
+    if isinstance(model, DecisionTree):
+        nodes = tuple(replace(node, evidence=counted(i, node.evidence)) for i, node in enumerate(model.nodes))
+        return replace(model, nodes=nodes)
+    rules = tuple(replace(rule, evidence=counted(i, rule.evidence)) for i, rule in enumerate(model.rules))
+    return replace(model, rules=rules)
+
+
+def subgroups(
+    known: ProbabilisticDataset, frame: Any, names: list[str], shown: Suppression, notes: list[str]
+) -> Outcome[tuple[SubgroupFinding, ...]]:
+    """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
+    found: list[SubgroupLeakage] = []
+    try:
+        found += known.by_label(domain_aware=True)
+    except (UndefinedMeasureError, CountingLimitError) as error:
+        if frame is None:
+            return NotApplicable(str(error))
+    if frame is not None:
+        try:
+            found += known.by_subgroup(frame, names, domain_aware=True)
+        except CountingLimitError as error:
+            return Failed(str(error))
+    kept = tuple(
+        SubgroupFinding(
+            attribute=group.attribute,
+            value=group.value,
+            size=shown.rough(group.size),
+            bits_mean=group.bits_mean,
+            bits_largest=group.bits_largest,
+        )
+        for group in found
+        if group.size >= shown.below and math.isfinite(group.bits_mean)
+    )
+    if len(kept) < len(found):
+        notes.append(f"{len(found) - len(kept)} subgroups of fewer than {shown.below} records are not shown.")
+    return Measured(kept)
+
+
+def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str, npt.NDArray[Any]]) -> list[str]:
+    """Return the sensitive attribute, and the categories and binaries of few values, as far as they are columns."""
+    names = [] if sensitive is None else [sensitive]
+    for name in domain or ():
+        attribute = domain[name] if domain is not None else None
+        few = isinstance(attribute, Binary | Category) and (attribute.size or 0) <= MOST_SUBGROUP_VALUES
+        if few and name not in names:
+            names.append(name)
+    return [name for name in names if name in columns]
+
+
+def exposed_rows(
+    rows: npt.NDArray[np.intp] | None, learned: Sequence[float] | None, noise: str | None
+) -> Outcome[tuple[int, ...]]:
+    """Return the rows about which most bits are learned."""
+    if rows is None:
+        return NotApplicable("no data were given, so there are no rows to name.")
+    if noise is not None:
+        return NotApplicable(noise)
+    if learned is None:
+        return NotApplicable("reconstruction was not measured.")
+    bits = np.array(learned)[rows]
+    sizes = np.bincount(rows, minlength=len(learned))[rows]
+    order = np.lexsort((np.arange(len(bits)), sizes, -bits))
+    # by number: the order of exposure would tell where one part ends, hence its size
+    return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
+
+
+def align(known: ProbabilisticDataset | None, frame: Any, noise: str | None) -> Outcome[ErrorEstimate]:
+    """Return how close rebuilt records come to those of the data."""
+    if frame is None:
+        return NotApplicable("no data were given to compare the reconstruction with.")
+    if noise is not None:
+        return NotApplicable(noise)
+    if known is None:
+        return NotApplicable("no domain was given.")
+    try:
+        return Measured(known.error_to(frame, n_draws=3, max_records=500, random_state=0))
+    except (UndefinedMeasureError, InvalidDataError) as error:
+        return NotApplicable(str(error))
+    except CountingLimitError as error:
+        return Failed(str(error))

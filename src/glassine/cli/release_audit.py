@@ -1,0 +1,118 @@
+"""``glassine audit`` of a release of surrogate trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glassine.cli.progress import stages
+from glassine.cli.reading import input_files, policy_of, read_frame
+from glassine.cli.writing import print_value
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.files import read_bytes, write_text
+
+if TYPE_CHECKING:
+    from glassine.findings import SurrogateFindings
+    from glassine.surrogates import SurrogateRelease
+
+__all__ = ["audit_release_file", "is_release", "write_surrogates"]
+
+SIGNED = b'"glassine.signed-release/'
+SCHEMAS = (b'"glassine.surrogates/', SIGNED)
+HEAD = 400
+"""Bytes at the start of a file in which its schema stands."""
+
+
+def is_release(path: Path) -> bool:
+    """Return whether a file is a release of surrogate trees, signed or not."""
+    head = read_bytes(path)[:HEAD]
+    return head.lstrip()[:1] == b"{" and any(schema in head for schema in SCHEMAS)
+
+
+def audit_release_file(
+    path: Path,
+    *,
+    domain: Path | None,
+    data: Path | None,
+    target: str | None,
+    holdout: Path | None,
+    sensitive: str | None,
+    policy: Path | None,
+    output: Path | None,
+    as_json: bool,
+    show_small_counts: bool,
+) -> int:
+    """Audit a release, write and print what was found, and return the exit status."""
+    from glassine.surrogates import audit_release
+
+    if domain is not None:
+        raise InvalidParameterError("a release holds its own domain. Leave --domain out.")
+    release = _read(path)
+    limits = policy_of(policy)
+    people, y = _sides(release, data, target)
+    others, others_y = _sides(release, holdout, target)
+    with stages() as progress:
+        progress("auditing the release")
+        found = audit_release(
+            release,
+            people,
+            y=y,
+            holdout=others,
+            holdout_y=others_y,
+            sensitive=sensitive,
+            policy=limits,
+            show_small_counts=show_small_counts,
+            random_state=0,
+        )
+    found = replace(found, inputs=input_files(release=path, data=data, holdout=holdout, policy=policy))
+    if output is not None:
+        write_surrogates(found, output, title=path.name)
+    print_value(found.to_dict() if as_json else _text(found, output), as_json)
+    return found.exit_status
+
+
+def _read(path: Path) -> SurrogateRelease:
+    from glassine.surrogates import SurrogateRelease
+
+    if SIGNED in read_bytes(path)[:HEAD]:
+        from glassine.server import read_release
+
+        return read_release(path).release
+    return SurrogateRelease.from_json(path)
+
+
+def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> tuple[Any, Any]:
+    """Return records as the release names them, and their true labels."""
+    if path is None:
+        return None, None
+    frame, labels = read_frame(path, release.domain), None
+    if target is not None:
+        if target not in frame.columns:
+            raise InvalidDataError(f"{path} lacks the target column {target!r}. Add it, or name another with --target.")
+        labels, frame = frame[target].to_numpy(), frame.drop(target)
+    # An explainer that was given an array numbers the columns.
+    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
+    absent = any(name not in frame.columns for name in release.domain)
+    if numbered and absent and len(frame.columns) == len(release.domain):
+        return frame.to_numpy(), labels
+    return frame, labels
+
+
+def write_surrogates(found: SurrogateFindings, output: Path, *, title: str) -> None:
+    """Write the report as HTML, or as JSON or text by its ending."""
+    from glassine.report import render_surrogates, render_surrogates_text
+
+    if output.suffix == ".json":
+        found.to_json(output)
+    elif output.suffix == ".txt":
+        write_text(render_surrogates_text(found), output)
+    else:
+        write_text(render_surrogates(found, title=title), output)
+
+
+def _text(found: SurrogateFindings, output: Path | None) -> str:
+    from glassine.report import render_surrogates_text
+
+    text = render_surrogates_text(found)
+    return text if output is None else f"{text.rstrip()}\n\nReport: {output}\n"

@@ -1,0 +1,205 @@
+"""``glassine fit --model additive``: classes and numbers, what is written, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import AdditiveModel, Certificate, Domain, Ledger, Real
+from glassine.models.formats import load_additive
+from tests.cli.running import Run, attributes, listing, people, process
+
+FIT = ("fit", "people.csv", "--target", "ill", "--model", "additive", "--domain", "domain.json", "-o", "a.json")
+NUMBER = (
+    *("fit", "numbers.csv", "--target", "pressure", "--model", "additive", "--domain", "others.json"),
+    *("-o", "a.json", "--epsilon", "4"),
+)
+
+
+def additive(path: Path) -> AdditiveModel:
+    return load_additive(path)
+
+
+@pytest.fixture
+def numbers(folder: Path) -> Path:
+    """Add records with a number to predict, and a domain without it and one with it."""
+    frame = people(1000)
+    noise = np.random.default_rng(0).normal(0, 5, 1000)
+    frame.with_columns(pressure=100 + pl.col("age") / 2 + pl.Series(noise)).drop("ill").write_csv(
+        folder / "numbers.csv"
+    )
+    known = {name: attribute for name, attribute in attributes().items() if name != "ill"}
+    Domain(known).to_json(folder / "others.json")
+    Domain({**known, "pressure": Real(60, 220)}).to_json(folder / "all.json")
+    return folder
+
+
+def test_a_classifier_is_learnt_charged_and_written_with_its_report(folder: Path, run: Run) -> None:
+    Ledger(folder / "budget.sqlite").budget("more", 2, 1e-5)
+    done = run(
+        *(*FIT, "--epsilon", "1", "--ledger", "budget.sqlite", "--dataset", "more", "--report", "r.html"),
+        *("--monotone", "age:increasing"),
+        cwd=folder,
+    )
+    assert done.status == 0, done.err
+    model = additive(folder / "a.json")
+    certificate = Certificate.from_json((folder / "a.certificate.json").read_text())
+    assert (certificate.epsilon, certificate.delta, certificate.holds) == (1.0, 1e-6, True)
+    assert certificate.public["monotone"] == {"age": "increasing"}
+    assert (np.diff(model.term("age").scores[:-1, 0]) >= 0).all()
+    (entry,) = Ledger(folder / "budget.sqlite").entries("more")
+    assert (float(entry.epsilon), float(entry.delta)) == (1.0, 1e-6)
+    assert "Guarantee: epsilon 1, delta 1e-06" in done.out
+    assert "Columns left out, because the domain does not declare them: id." in done.out
+    page = (folder / "r.html").read_text()
+    assert "<svg" in page
+    assert "age" in page
+
+
+@pytest.mark.parametrize("algorithm", ["boosting", "marginals"])
+def test_the_other_algorithms(folder: Path, run: Run, algorithm: str) -> None:
+    more = ("--accounting", "classic") if algorithm == "boosting" else ()
+    done = run(*FIT, "--epsilon", "2", "--delta", "1e-5", "--algorithm", algorithm, *more, "--json", cwd=folder)
+    assert done.status == 0, done.err
+    written = json.loads(done.out)
+    assert written["certificate"]["public"]["algorithm"] == algorithm
+    assert written["certificate"]["delta"] == 1e-5
+    assert written["model"]["kind"] == "additive"
+    assert written["error_rate"] is None
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_number_is_learnt_within_its_public_range(numbers: Path, run: Run, declared: bool) -> None:
+    public = ("--domain", "all.json") if declared else ("--target-range", "60,220")
+    done = run(*NUMBER, *public, cwd=numbers)
+    assert done.status == 0, done.err
+    model = additive(numbers / "a.json")
+    assert (model.link, model.target_bounds, model.target) == ("identity", (60.0, 220.0), "pressure")
+    assert 115 < model.intercept[0] < 140
+    assert Certificate.from_json((numbers / "a.certificate.json").read_text()).holds
+
+
+def test_what_is_taken_from_the_data_voids_the_guarantee(numbers: Path, run: Run) -> None:
+    done = run(*NUMBER, "--infer-range", cwd=numbers)
+    assert done.status == 0, done.err
+    assert "range of the target taken from the data" in " ".join(done.out.split())
+    assert not Certificate.from_json((numbers / "a.certificate.json").read_text()).holds
+
+
+def test_bins_of_a_file_are_kept(folder: Path, run: Run) -> None:
+    (folder / "bins.json").write_text('{"age": [30, 60], "smoker": [[0, 1]]}')
+    done = run(*FIT, "--epsilon", "1", "--bins", "bins.json", cwd=folder)
+    assert done.status == 0, done.err
+    assert additive(folder / "a.json").term("age").bins[0].labels[:3] == ("<= 30", "30 to 60", "> 60")
+
+
+@pytest.mark.parametrize("wish", ["age & smoker", "1"])
+def test_pairs_of_attributes_get_a_term(folder: Path, run: Run, wish: str) -> None:
+    done = run(*FIT, "--epsilon", "8", "--interactions", wish, cwd=folder)
+    assert done.status == 0, done.err
+    model = additive(folder / "a.json")
+    assert [len(term.bins) for term in model.terms] == [1, 1, 2]
+    assert model.terms[2].name == "age & smoker"
+
+
+def test_the_model_can_be_exported_edited_and_audited(folder: Path, run: Run) -> None:
+    assert run(*FIT, "--epsilon", "1", cwd=folder).status == 0
+    done = run("export", "a.json", "--to", "sql", cwd=folder)
+    assert done.status == 0, done.err
+    assert "CASE" in done.out
+    done = run("edit", "a.json", "--flatten", "smoker", "-o", "b.json", cwd=folder)
+    assert done.status == 0, done.err
+    edited = additive(folder / "b.json")
+    assert [edit.action for edit in edited.edits] == ["flatten"]
+    assert edited.guarantee == additive(folder / "a.json").guarantee
+    (folder / "p.toml").write_text("accept_guarantee = true\n")
+    done = run("audit", "b.json", "--domain", "domain.json", "--policy", "p.toml", cwd=folder)
+    assert done.status == 0, done.out + done.err
+
+
+@pytest.mark.slow
+def test_a_run_of_its_own_gives_a_model_that_predicts(folder: Path) -> None:
+    done = process("", *FIT, "--epsilon", "8", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    model = additive(folder / "a.json")
+    old, smoker = model.term("age"), model.term("smoker")
+    assert old.scores[:-1, 0][-1] > old.scores[0, 0]
+    assert smoker.scores[1, 0] > smoker.scores[0, 0]
+
+
+BAD: dict[str, tuple[tuple[str, ...], str]] = {
+    "no epsilon": ((), "--epsilon is needed"),
+    "epsilon too small": (("--epsilon", "0.0001"), "--epsilon must be"),
+    "delta NaN": (("--epsilon", "1", "--delta", "nan"), "--delta must be"),
+    "accounting of lists": (("--epsilon", "1", "--accounting", "strict"), "--accounting must be one of"),
+    "option of trees": (("--epsilon", "1", "--max-depth", "3"), "--max-depth does not apply to an additive model"),
+    "time limit": (("--epsilon", "1", "--time-limit", "9"), "--time-limit does not apply to an additive model"),
+    "not private": (("--not-private",), "--not-private is for trees and rule lists"),
+    "range of classes": (("--epsilon", "1", "--target-range", "0,1"), "which is no number"),
+    "range of one number": (("--epsilon", "1", "--target-range", "5"), "must be two numbers"),
+    "range the wrong way": (("--epsilon", "1", "--target-range", "5,5"), "LO below HI"),
+    "range NaN": (("--epsilon", "1", "--target-range", "nan,5"), "LO below HI"),
+    "range and classes": (
+        ("--epsilon", "1", "--target-range", "0,1", "--infer-classes"),
+        "--classes and --infer-classes are for",
+    ),
+    "range twice": (("--epsilon", "1", "--target-range", "0,1", "--infer-range"), "contradict each other"),
+    "monotone without direction": (("--epsilon", "1", "--monotone", "age"), "--monotone must be NAME:increasing"),
+    "monotone twice": (
+        ("--epsilon", "1", "--monotone", "age:increasing", "--monotone", "age:decreasing"),
+        "names 'age' twice",
+    ),
+    "monotone category": (("--epsilon", "1", "--monotone", "smoker:increasing"), "--monotone names 'smoker'"),
+    "no bins": (("--epsilon", "1", "--bins", "none.json"), "cannot read none.json"),
+    "bins of nothing": (("--epsilon", "1", "--bins", "list.json"), "must map attributes to cut points"),
+    "bins of a stranger": (("--epsilon", "1", "--bins", "stranger.json"), "--bins name 'height'"),
+    "a pair without its mark": (("--epsilon", "1", "--interactions", "age,smoker"), "or 'NAME & NAME'"),
+    "a pair of a stranger": (("--epsilon", "1", "--interactions", "age & height"), "--interactions must name pairs"),
+    "too many pairs": (("--epsilon", "1", "--interactions", "31"), "--interactions must be a number in [0, 30]"),
+    "too little memory": (("--epsilon", "1", "--memory-limit", "1000"), "the limit is --memory-limit 1 kB"),
+    "report of another form": (
+        ("--epsilon", "1", "--report", "r.pdf"),
+        "Let the name end in .html, .htm, .json or .txt",
+    ),
+    "over budget": (("--epsilon", "2", "--ledger", "budget.sqlite", "--dataset", "people"), "left"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_spends_and_writes_nothing(folder: Path, run: Run, kind: str) -> None:
+    arguments, said = BAD[kind]
+    (folder / "list.json").write_text("[1]")
+    (folder / "stranger.json").write_text('{"height": [1]}')
+    before = listing(folder)
+    done = run(*FIT, *arguments, cwd=folder)
+    assert done.status == 2, done.out
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert listing(folder) == before
+
+
+def test_a_target_of_which_nothing_is_public_is_refused(numbers: Path, run: Run) -> None:
+    done = run(*NUMBER, cwd=numbers)
+    assert done.status == 2
+    assert "--target-range LO,HI for a number" in done.err
+    done = run(*NUMBER, "--domain", "all.json", "--classes", "a,b", cwd=numbers)
+    assert done.status == 2
+    assert "declares the target 'pressure'" in done.err
+    done = run(*NUMBER, "--domain", "all.json", "--target-range", "0,1", cwd=numbers)
+    assert done.status == 2
+    assert "and so its range" in done.err
+    done = run(*NUMBER, "--target", "ill", "--target-range", "0,1", cwd=numbers)
+    assert done.status == 2
+    assert "--target names 'ill', which is not a column" in done.err
+
+
+def test_options_of_additive_models_do_not_apply_to_trees(folder: Path, run: Run) -> None:
+    tree = ("fit", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json", "-o", "t.json")
+    for option in (("--algorithm", "penalized"), ("--monotone", "age:increasing"), ("--infer-range",)):
+        done = run(*tree, *option, cwd=folder)
+        assert done.status == 2
+        assert f"{option[0]} does not apply to a private tree" in done.err
