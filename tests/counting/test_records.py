@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.counting import CountTable, records
+from glassine.counting import CountTable, engines
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real
 from glassine.domain.conforming import conform
 from glassine.domain.inference import columns as read_columns
@@ -124,7 +124,7 @@ def test_a_lazy_frame_is_grouped_before_it_is_collected(backend: str, monkeypatc
         lengths.append(len(collected))
         return collected
 
-    monkeypatch.setattr(records, "collect", spy)
+    monkeypatch.setattr(engines, "collect", spy)
     table = CountTable.from_frame(BACKENDS[backend](sample()), DOMAIN)
     weighted = CountTable.from_frame(BACKENDS[backend](sample()), DOMAIN, weights="weight")
     assert lengths == [table.n_distinct, table.n_distinct]

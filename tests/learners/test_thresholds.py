@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.conforming import conform
 from glassine.learners import thresholds
-from glassine.learners.intake import Intake
+from glassine.learners.intake import HeldIntake
 from glassine.learners.thresholds import CANDIDATES, candidates, data_quantiles, private_quantile_cuts
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
@@ -19,9 +21,9 @@ from glassine.privacy.randomness import Randomness
 DOMAIN = Domain({"n": Integer(0, 9, missing=True), "r": Real(0.0, 1.0), "b": Integer(0, 10**6)})
 
 
-def intake(columns: dict[str, Any], times: Any = None) -> Intake:
+def intake(columns: dict[str, Any], times: Any = None) -> HeldIntake:
     size = len(columns["n"])
-    return Intake(
+    return HeldIntake(
         columns=conform(columns, DOMAIN),
         labels=np.zeros(size, dtype=np.int64),
         multiplicities=times,
@@ -50,15 +52,17 @@ def test_candidates_follow_from_the_bounds() -> None:
 def test_private_quantiles_see_present_values_once_per_record(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
 
-    def spy(columns: Any, points: Any, number: int, epsilon: Fraction, randomness: Any) -> tuple[Any, tuple[()]]:
-        seen.update(columns=columns, points=points, number=number, epsilon=epsilon)
+    def spy(
+        columns: Any, points: Any, number: int, epsilon: Fraction, randomness: Any, *, multiplicities: Any
+    ) -> tuple[Any, tuple[()]]:
+        seen.update(columns=columns, points=points, number=number, epsilon=epsilon, times=multiplicities)
         return {}, ()
 
     monkeypatch.setattr(thresholds, "private_quantiles_of_attributes", spy)
     times = np.array([2, 3, 1, 0], dtype=np.int64)
     private_quantile_cuts(intake(SMALL, times), ["n", "r"], 3, Fraction(1, 7), Randomness.of(0))
-    assert seen["columns"]["n"].tolist() == [1.0, 1.0, 4.0]
-    assert seen["columns"]["r"].tolist() == [0.1, 0.1, 0.2, 0.2, 0.2, 0.3]
+    held = {name: np.repeat(seen["columns"][name], seen["times"][name]).tolist() for name in ("n", "r")}
+    assert held == {"n": [1.0, 1.0, 4.0], "r": [0.1, 0.1, 0.2, 0.2, 0.2, 0.3]}
     assert seen["points"] == {name: candidates(DOMAIN, name) for name in ("n", "r")}
     assert (seen["number"], seen["epsilon"]) == (3, Fraction(1, 7))
 
@@ -100,3 +104,22 @@ def test_data_quantiles_are_at_most_as_many_as_asked_for() -> None:
 def test_data_quantiles_without_values_are_none() -> None:
     columns = {"n": np.array([np.nan, np.nan]), "r": np.array([0.5, 0.5]), "b": np.array([1, 2])}
     assert data_quantiles(intake(columns), ["n"], 3) == {"n": ()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=12),
+    st.integers(1, 6),
+)
+def test_quantiles_of_counted_values_are_those_of_repeated_ones(rows: list[tuple[int, int]], number: int) -> None:
+    values, times = np.array([a for a, _ in rows]) / 3, np.array([b for _, b in rows], dtype=np.int64)
+    counted = {"n": values, "r": np.zeros(len(rows)), "b": np.zeros(len(rows))}
+    repeated = {name: np.repeat(column, times) for name, column in counted.items()}
+    some, whole = intake(counted, times), intake(repeated)
+    assert data_quantiles(some, ["n"], number) == data_quantiles(whole, ["n"], number)
+    drawn = [private_quantile_cuts(of, ["n"], number, Fraction(1), Randomness.of(3)) for of in (some, whole)]
+    assert drawn[0] == drawn[1]
+    if times.sum():
+        distinct, counts = np.unique(repeated["n"], return_counts=True)
+        shares = np.arange(1, number + 1) / (number + 1)
+        assert thresholds._quantiles(distinct, counts, shares).tolist() == np.quantile(repeated["n"], shares).tolist()

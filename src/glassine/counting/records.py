@@ -6,22 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Binary, Category, Domain, Real
-from glassine.domain.conforming import Columns, checked_columns, collect, conform, expressions, open_frame
+from glassine.counting.cells import Cuts, coarse
+from glassine.counting.engines import group, is_lazy
+from glassine.counting.weights import WEIGHT, check_weights, valid
+from glassine.domain import Binary, Category, Domain
+from glassine.domain.conforming import Columns, checked_columns, conform
 from glassine.errors import InvalidDataError
 
 __all__ = ["CountTable"]
-
-MAX_WEIGHT = 2**32
-"""Largest multiplicity that one row may state, so that sums over two billion rows stay within 64 bits."""
-
-WEIGHT = Real(-1.0, float(MAX_WEIGHT + 1), missing=True)
-"""What a weight is read as: bounds that no valid weight reaches, so that the others can be told."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class CountTable:
@@ -56,14 +51,21 @@ class CountTable:
     multiplicities: npt.NDArray[np.int64]
 
     @classmethod
-    def from_frame(cls, frame: Any, domain: Domain, *, weights: str | npt.ArrayLike | None = None) -> CountTable:
+    def from_frame(
+        cls,
+        frame: Any,
+        domain: Domain,
+        *,
+        weights: str | npt.ArrayLike | None = None,
+        cuts: Cuts | None = None,
+    ) -> CountTable:
         """Count the distinct records of a data set, each made to conform to the domain first.
 
         A lazy frame (polars, DuckDB, Dask, Spark and so on) is conformed and grouped by its own engine: only distinct
         records come into memory, so that the data may be larger than memory as long as the distinct records are not.
         Other frames are grouped by polars. Besides the data, the memory taken is a small multiple of
         8 bytes per number and 1 to 4 bytes per category, times the rows of a frame in memory, or times the distinct
-        records of a lazy one. Real attributes without a resolution can make every record distinct.
+        records of a lazy one. Real attributes without a resolution can make every record distinct: give ``cuts``.
 
         Parameters
         ----------
@@ -74,6 +76,10 @@ class CountTable:
         weights : str or array-like of int, shape (n,), optional
             How many records each row stands for, a whole number in [0, 2**32]: the name of a column that is not an
             attribute, or an array. A row with weight 0 is left out.
+        cuts : mapping of str to sequence of float, optional
+            Numbers that are to be told apart by these public points alone: a number becomes the smallest point that is
+            at least as large, or the attribute's upper bound. :func:`~glassine.counting.cuts_of` returns the points of
+            some literals, which then hold for the same records as before. Other numbers are told apart as they are.
 
         Raises
         ------
@@ -85,15 +91,18 @@ class CountTable:
             raise InvalidDataError(
                 f"weights must not be an attribute, but {weights!r} is one. Drop it from the domain."
             )
-        if isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
+        if is_lazy(frame):
             if weights is not None and not isinstance(weights, str):
                 raise InvalidDataError(
                     "an array of weights needs a frame in memory, because the rows of a lazy one have no order. "
                     "Put the weights into a column."
                 )
-            return cls._tabulated(domain, [_grouped_by_engine(frame, domain, weights)])
+            attributes = {name: domain[name] for name in domain}
+            groups = group(frame, attributes, cuts=cuts, weights=weights)
+            assert groups.columns is not None
+            return cls._tabulated(domain, [(groups.columns, groups.counts)])
         columns = conform(frame, domain)
-        return cls._tabulated(domain, [(columns, _counts(frame, weights, columns.n_records))])
+        return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
 
     @classmethod
     def _tabulated(cls, domain: Domain, parts: Sequence[tuple[Columns, npt.NDArray[np.int64]]]) -> CountTable:
@@ -191,40 +200,5 @@ def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> 
     given = conform(source, Domain({name: WEIGHT})).numbers[name]
     if len(given) != n_records:
         raise InvalidDataError(f"weights must have one entry per record, {n_records}, got {len(given)}.")
-    _check_weights(int((~_valid(given)).sum()), name)
+    check_weights(int((~valid(given)).sum()), name)
     return given.astype(np.int64)
-
-
-def _valid(weight: Any) -> Any:
-    """Return where a weight, an array or an expression that is never NaN, is a whole number in the allowed range."""
-    return (weight >= 0) & (weight <= MAX_WEIGHT) & (weight == weight // 1)
-
-
-def _check_weights(n_invalid: int, name: str) -> None:
-    if n_invalid:
-        raise InvalidDataError(
-            f"weights must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others. "
-            "Give the number of records that each row stands for."
-        )
-
-
-def _grouped_by_engine(frame: Any, domain: Domain, weights: str | None) -> tuple[Columns, npt.NDArray[np.int64]]:
-    """Return the conformed distinct records of a lazy frame with their counts; its own engine groups them."""
-    attributes = {name: domain[name] for name in domain}
-    read = attributes if weights is None else attributes | {weights: WEIGHT}
-    lazy, _ = open_frame(frame, read)
-    conformed = lazy.select(*expressions(lazy, read))
-    keys = [f"k{i}" for i in range(len(attributes))]
-    if weights is None:
-        grouped = collect(conformed.group_by(keys).agg(nw.len().alias("n")))
-    else:
-        weight = nw.col(f"k{len(keys)}")
-        valid = _valid(weight)
-        counted = conformed.with_columns(
-            nw.when(valid).then(weight).otherwise(nw.lit(0.0)).cast(nw.Int64).alias("n"),
-            nw.when(valid).then(nw.lit(0)).otherwise(nw.lit(1)).alias("invalid"),
-        )
-        grouped = collect(counted.group_by(keys).agg(nw.col("n").sum(), nw.col("invalid").sum()))
-        _check_weights(int(grouped["invalid"].sum()), weights)
-    arrays = {name: grouped[key].to_numpy() for name, key in zip(attributes, keys, strict=True)}
-    return checked_columns(attributes, arrays), grouped["n"].to_numpy().astype(np.int64)

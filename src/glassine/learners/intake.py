@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from glassine.counting import CountTable
 from glassine.counting.bitsets import BitSets
-from glassine.domain import Binary, Category, Domain, Integer, Literal
-from glassine.domain.attributes import Scalar, is_scalar
+from glassine.counting.engines import held, is_lazy, totals
+from glassine.counting.frames import truths
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns, conform
 from glassine.domain.inference import infer
-from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.learners.class_labels import classes_of, declared_classes, index_of, one_type, refuse_gaps
+from glassine.learners.engine_intake import EngineIntake, Weighed
 
 __all__ = [
     "CLASSES_FROM_DATA",
     "DOMAIN_FROM_DATA",
+    "HeldIntake",
     "Intake",
     "as_frame",
     "first_column",
@@ -41,17 +44,16 @@ DOMAIN_FROM_DATA = "domain inferred from the data: the guarantee does not cover 
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Intake:
-    """Records and classes, ready to be counted.
+class Intake(Protocol):
+    """Records and classes, ready to be counted: held in memory, or left where an engine holds them.
 
     Attributes
     ----------
     columns : Columns
-        The records, shape (n, d), conforming to the domain.
-    labels : ndarray of int64, shape (n,)
-        Index of each record's class.
-    multiplicities : ndarray of int64, shape (n,), or None
+        Rows that conform to the domain, shape (m, d).
+    labels : ndarray of int64, shape (m,)
+        Index of each row's class.
+    multiplicities : ndarray of int64, shape (m,), or None
         How many records each row stands for; None for one each.
     domain : Domain
         The public domain of the attributes, without the target.
@@ -59,7 +61,49 @@ class Intake:
         The public classes.
     caveats : tuple of str
         What was taken from the data although it should be public.
+    n_records : int
+        Number of records, multiplicities counted.
     """
+
+    @property
+    def columns(self) -> Columns: ...
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]: ...
+
+    @property
+    def multiplicities(self) -> npt.NDArray[np.int64] | None: ...
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def classes(self) -> tuple[Scalar, ...]: ...
+
+    @property
+    def caveats(self) -> tuple[str, ...]: ...
+
+    @property
+    def n_records(self) -> int: ...
+
+    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
+        """Return the values of a number that are not missing, and how many records have each.
+
+        Parameters
+        ----------
+        name : str
+            The attribute.
+        cuts : sequence of float, optional
+            Points to which alone the values will be compared: they may come as the largest numbers of their cells.
+        """
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the records as bit sets of conjunctions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HeldIntake:
+    """Records and classes in memory; attributes as of :class:`Intake`."""
 
     columns: Columns
     labels: npt.NDArray[np.int64]
@@ -73,6 +117,16 @@ class Intake:
         """Number of records, multiplicities counted."""
         return len(self.labels) if self.multiplicities is None else int(self.multiplicities.sum())
 
+    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
+        """Return the values of a number that are not missing, and how many records have each."""
+        values = self.columns.numbers[name]
+        present = ~np.isnan(values)
+        return values[present], None if self.multiplicities is None else self.multiplicities[present]
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the records as bit sets of conjunctions."""
+        return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
+
 
 def take_in(
     estimator: BaseEstimator,
@@ -83,8 +137,11 @@ def take_in(
     classes: Sequence[Scalar] | None,
     sample_weight: Any = None,
     warn: bool,
+    apart: bool = False,
 ) -> Intake:
     """Read the arguments of a fit.
+
+    A lazy frame with a domain, and with the name of its target as ``y``, is left where it is: its engine counts.
 
     Parameters
     ----------
@@ -95,13 +152,16 @@ def take_in(
     y : array-like of shape (n,), or str
         The classes, or the name of the column of ``X`` that holds them.
     domain : Domain or None
-        The public domain; it may declare the target. None infers it from the data.
+        The public domain; it may declare the target. None infers it from the data, which must be in memory then.
     classes : sequence of scalars or None
         The public classes. None takes them from the domain's attribute of the target's name, or from the data.
     sample_weight : array-like of shape (n,), optional
         Whole numbers: how many records each row stands for.
     warn : bool
         Whether to warn of what is taken from the data.
+    apart : bool, default=False
+        Whether categories that are not declared are told from missing ones, as by
+        :func:`glassine.domain.conforming.conform`. Records that conform already, and tables, are taken as they are.
 
     Raises
     ------
@@ -115,73 +175,112 @@ def take_in(
     if isinstance(X, CountTable):
         X, y, multiplicities, domain = _open_table(X, y)
     elif isinstance(y, str):
+        if domain is not None and sample_weight is None and is_lazy(X):
+            return _left_in_place(estimator, X, y, domain=domain, classes=classes, warn=warn, apart=apart)
         X, y = pop_target(X, y)
     if y is None:
         raise InvalidDataError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
     names, records = _named(estimator, X, reset=True)
-    labels = _one_type(column_or_1d(y, warn=True))
+    labels = one_type(column_or_1d(y, warn=True))
     check_consistent_length(first_column(records), labels)
-    if is_missing(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
-        raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or label these records.")
+    refuse_gaps(labels)
     if sample_weight is not None:
         multiplicities = _multiplicities(sample_weight, len(labels))
         records, labels, multiplicities = _weighed(records, labels, multiplicities)
-    caveats = []
-    known = _declared_classes(domain, target, classes, labels)
-    if known is None:
-        known = _classes_of(labels)
-        caveats.append(CLASSES_FROM_DATA)
-    if domain is None:
-        domain = infer(as_frame(names, records))
+    known, caveats = _known_classes(domain, target, classes, labels)
+    whole = infer(as_frame(names, records)) if domain is None else without_target(domain, names, target)
+    if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
-    else:
-        if isinstance(target, str) and target in domain and domain[target].inferred and classes is None:
-            caveats.append(CLASSES_FROM_DATA)
-        domain = without_target(domain, names, target)
-        if domain.inferred:
-            caveats.append(DOMAIN_FROM_DATA)
     if warn and caveats:
         _warn(caveats)
-    return Intake(
-        columns=records if isinstance(records, Columns) else conform(records, domain),
-        labels=_index(labels, known),
+    return HeldIntake(
+        columns=records if isinstance(records, Columns) else conform(records, whole, apart=apart),
+        labels=index_of(labels, known),
         multiplicities=multiplicities,
-        domain=domain,
+        domain=whole,
         classes=known,
         caveats=tuple(caveats),
     )
 
 
+def _left_in_place(
+    estimator: Any,
+    X: Any,
+    target: str,
+    *,
+    domain: Domain,
+    classes: Sequence[Scalar] | None,
+    warn: bool,
+    apart: bool,
+) -> Intake:
+    """Read the classes of a lazy frame, and look through its records, which stay where they are."""
+    columns = nw.from_native(X).collect_schema().names()
+    if target not in columns:
+        raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
+    names = tuple(name for name in columns if name != target)
+    if any(not isinstance(name, str) for name in names):
+        raise InvalidDataError("columns must be named by strings. Rename them.")
+    if not names:
+        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
+    _name_features(estimator, names)
+    attributes = without_target(domain, names, target)
+    values, counts = totals(X, {name: attributes[name] for name in attributes}, target, apart=apart)
+    if not counts.sum():
+        raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
+    values = one_type(values)
+    refuse_gaps(values)
+    # scikit-learn looks at how often classes occur, but not beyond that they recur.
+    known, caveats = _known_classes(domain, target, classes, np.repeat(values, np.minimum(counts, 3)))
+    index_of(values, known)
+    if attributes.inferred:
+        caveats.append(DOMAIN_FROM_DATA)
+    if warn and caveats:
+        _warn(caveats, deeper=1)
+    return EngineIntake(
+        frame=X,
+        target=target,
+        apart=apart,
+        n_records=int(counts.sum()),
+        domain=attributes,
+        classes=known,
+        caveats=tuple(caveats),
+    )
+
+
+def _known_classes(
+    domain: Domain | None, target: object, classes: Sequence[Scalar] | None, labels: npt.NDArray[Any]
+) -> tuple[tuple[Scalar, ...], list[str]]:
+    """Return the classes, and a caveat where they come from the data."""
+    known = declared_classes(domain, target, classes, labels)
+    if known is None:
+        return classes_of(labels), [CLASSES_FROM_DATA]
+    named = domain is not None and isinstance(target, str) and target in domain
+    inferred = named and domain is not None and domain[str(target)].inferred and classes is None
+    return known, [CLASSES_FROM_DATA] if inferred else []
+
+
 def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
     """Return the records as bit sets of conjunctions."""
-
-    def truths() -> Iterator[npt.NDArray[np.bool_]]:
-        for antecedent in antecedents:
-            truth = intake.columns.holds(antecedent[0])
-            for literal in antecedent[1:]:
-                truth &= intake.columns.holds(literal)
-            yield truth
-
-    return BitSets.pack(truths(), intake.labels, len(intake.classes), intake.multiplicities)
+    return intake.pack(antecedents)
 
 
-def read_records(estimator: Any, X: Any, domain: Domain) -> Columns:
-    """Read the argument of ``predict``: the records in the domain of the fit."""
+def read_records(estimator: Any, X: Any, domain: Domain, *, apart: bool = False) -> Columns:
+    """Read the argument of ``predict``: the records in the domain of the fit; ``apart`` as for :func:`take_in`."""
     if isinstance(X, CountTable):
         return X.columns
     _, records = _named(estimator, X, reset=False, domain=domain)
-    return conform(records, domain)
+    return conform(records, domain, apart=apart)
 
 
-def _warn(caveats: Sequence[str]) -> None:
+def _warn(caveats: Sequence[str], deeper: int = 0) -> None:
     remedy = {
         DOMAIN_FROM_DATA: "pass domain=, read from public knowledge",
         CLASSES_FROM_DATA: "pass classes=, or declare the target in the domain",
     }
     for caveat in caveats:
-        warnings.warn(f"{caveat}; {remedy[caveat]}.", PrivacyLeakWarning, stacklevel=4)
+        warnings.warn(f"{caveat}; {remedy[caveat]}.", PrivacyLeakWarning, stacklevel=4 + deeper)
 
 
 def _open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64], Domain]:
@@ -201,7 +300,7 @@ def pop_target(X: Any, target: str) -> tuple[Any, npt.NDArray[Any]]:
         frame = nw.from_native(X)
     except TypeError:
         raise InvalidDataError("y names a column, so X must be a data frame. Pass the classes as an array.") from None
-    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    eager = held(frame)
     if target not in eager.columns:
         raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
     return eager.drop(target).to_native(), eager[target].to_numpy()
@@ -228,8 +327,7 @@ def _named(
         array = _array(estimator, X, reset=reset, texts=isinstance(declared, Domain))
         names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
         return names, {name: array[:, i] for i, name in enumerate(names)}
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
+    frame = held(frame)
     if any(not isinstance(name, str) for name in frame.columns):
         raise InvalidDataError("columns must be named by strings. Rename them.")
     names = tuple(frame.columns)
@@ -343,64 +441,6 @@ def without_target(domain: Domain, names: Sequence[str], target: object) -> Doma
         if name not in names and name != target:
             raise InvalidDataError(f"data lack the column {name!r} of the domain. Add it, or drop the attribute.")
     return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
-
-
-def _declared_classes(
-    domain: Domain | None, target: object, classes: Sequence[Scalar] | None, labels: npt.NDArray[Any]
-) -> tuple[Scalar, ...] | None:
-    if isinstance(classes, str):
-        raise InvalidParameterError(f"classes must be a sequence of classes, got the string {classes!r}. List them.")
-    if classes is not None:
-        known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
-        if not known or len(set(known)) < len(known) or not all(is_scalar(value) for value in known):
-            raise InvalidParameterError(f"classes must be different scalars, at least one, got {classes!r}.")
-        return known
-    if domain is not None and isinstance(target, str) and target in domain:
-        attribute = domain[target]
-        if isinstance(attribute, Category):
-            return attribute.values
-        if isinstance(attribute, Binary):
-            return (0, 1)
-        if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
-            return tuple(range(attribute.lo, attribute.hi + 1))
-        raise InvalidDataError(f"the target {target!r} is a number in the domain. Declare it as a Category.")
-    if labels.dtype.kind == "b":
-        return (False, True)
-    return None
-
-
-def _one_type(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return labels of Python objects as an array of their type, if they have one and the same."""
-    if labels.dtype.kind != "O":
-        return labels
-    kinds = {type(value) for value in labels.tolist()}
-    return np.array(labels.tolist()) if len(kinds) == 1 and kinds <= {bool, int, str, float} else labels
-
-
-def _classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
-    """Return the classes that occur, in order."""
-    try:
-        check_classification_targets(labels)
-        return tuple(np.unique(labels).tolist())
-    except (ValueError, TypeError) as error:
-        raise InvalidDataError(f"{error} Give one class per record, all of one type, or declare the classes.") from None
-
-
-def _index(labels: npt.NDArray[Any], classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
-    at = {value: i for i, value in enumerate(classes)}
-    if labels.dtype.kind == "O":
-        values, inverse = labels, np.arange(len(labels))
-    else:
-        values, inverse = np.unique(labels, return_inverse=True)
-    try:
-        codes = np.array([at.get(value, -1) for value in values.tolist()])
-    except TypeError:
-        raise InvalidDataError("the classes must be numbers, Booleans or strings. Convert them.") from None
-    if (codes < 0).any():
-        raise InvalidDataError(
-            f"the target holds a value that is not one of the declared classes {list(classes)}. Declare or drop it."
-        )
-    return codes[inverse].astype(np.int64)
 
 
 def _multiplicities(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:

@@ -59,18 +59,12 @@ def private_quantile_cuts(
     list of Event
         What was spent.
     """
-    columns = {name: _present(intake, name) for name in names}
     points = {name: candidates(intake.domain, name) for name in names}
-    cuts, events = private_quantiles_of_attributes(columns, points, number, epsilon, randomness)
+    present = {name: intake.numbers(name, points[name]) for name in names}
+    columns = {name: values for name, (values, _) in present.items()}
+    counts = {name: times for name, (_, times) in present.items() if times is not None}
+    cuts, events = private_quantiles_of_attributes(columns, points, number, epsilon, randomness, multiplicities=counts)
     return cuts, list(events)
-
-
-def _present(intake: Intake, name: str) -> npt.NDArray[np.float64]:
-    """Return the values of a number that are not missing, one per record."""
-    values = intake.columns.numbers[name]
-    if intake.multiplicities is not None:
-        values = np.repeat(values, intake.multiplicities)
-    return np.asarray(values[~np.isnan(values)])
 
 
 def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[str, tuple[float, ...]]:
@@ -80,11 +74,33 @@ def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[st
     """
     cuts: dict[str, tuple[float, ...]] = {}
     for name in names:
-        values = np.sort(_present(intake, name))
-        distinct = np.unique(values)
+        values, times = intake.numbers(name)
+        distinct, place = np.unique(values, return_inverse=True)
+        counts = np.bincount(place, minlength=len(distinct)) if times is None else _added(place, times, len(distinct))
+        distinct, counts = distinct[counts > 0], counts[counts > 0]
         middles = (distinct[:-1] + distinct[1:]) / 2
         if len(middles) > number:
-            at = np.quantile(values, np.arange(1, number + 1) / (number + 1))
+            at = _quantiles(distinct, counts, np.arange(1, number + 1) / (number + 1))
             middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
         cuts[name] = tuple(float(value) for value in middles)
     return cuts
+
+
+def _added(place: npt.NDArray[np.intp], times: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    out = np.zeros(size, dtype=np.int64)
+    np.add.at(out, place, times)
+    return out
+
+
+def _quantiles(
+    values: npt.NDArray[np.float64], counts: npt.NDArray[np.integer], shares: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return quantiles of increasing values that occur often, as ``np.quantile`` does of one entry per record."""
+    ends = np.cumsum(counts)
+    at = shares * (ends[-1] - 1)
+    below = np.floor(at)
+    part = at - below
+    low = values[np.searchsorted(ends, below, side="right")]
+    high = values[np.searchsorted(ends, np.minimum(below + 1, ends[-1] - 1), side="right")]
+    # From the nearer end, so that rounding is the same.
+    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))

@@ -32,6 +32,9 @@ PROBLEM = "application/problem+json"
 
 LARGEST = sys.float_info.max
 
+PART = 65_536
+"""Bytes of the released file that are sent at a time."""
+
 REFUSED = {
     400: "The body is not JSON.",
     408: "The body did not arrive in time.",
@@ -153,6 +156,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service, file: ReleaseFile, ti
     decides = service.black_box is not None
     page, policy = render_page(file.release, decides=decides, title=title)
     response, request = fastapi.Response, fastapi.Request
+    streaming = importlib.import_module("starlette.responses").StreamingResponse
 
     def fixed(content: bytes, kind: str, **headers: str) -> Any:
         async def get() -> Any:
@@ -160,10 +164,15 @@ def _add_routes(app: Any, fastapi: Any, service: _Service, file: ReleaseFile, ti
 
         return get
 
-    named = 'attachment; filename="release.json"'
+    named = {"content-disposition": 'attachment; filename="release.json"', "content-length": str(len(file.content))}
+    async def released() -> Any:
+        # In parts, so that whoever reads slowly does not make the process hold the whole.
+        parts = (file.content[at : at + PART] for at in range(0, len(file.content), PART))
+        return streaming(parts, media_type=JSON, headers=named)
+
     for path, handler in {
         "/": fixed(page.encode(), "text/html; charset=utf-8", **{"content-security-policy": policy}),
-        "/release": fixed(file.content, JSON, **{"content-disposition": named}),
+        "/release": released,
         "/health": fixed(b'{"status":"ok"}', JSON),
     }.items():
         app.add_api_route(path, handler, methods=["GET", "HEAD"])
@@ -202,8 +211,8 @@ async def _posted(service: _Service, asking: Any, response: Any, *, explained: b
             answer = await loop.run_in_executor(None, functools.partial(service.explain, asked))
         else:
             answer = service.explain(asked)
-    except BlackBoxError:
-        # What it says may quote what it knows.
+    except GlassineError:
+        # What it says may quote what it knows, whatever kind of error it raises.
         return _answer(503, "No decision", "The black box did not decide on this record.")
     return response(json.dumps(_finite(answer), ensure_ascii=False, allow_nan=False).encode(), media_type=JSON)
 

@@ -72,7 +72,7 @@ def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decide
     guided, n_closest = value.get("guided", True), value.get("n_closest")
     if not isinstance(guided, bool):
         raise InvalidDataError("'guided' must be true or false.")
-    if "n_closest" in value and not (_whole(n_closest) and 1 <= n_closest <= MAX_CLOSEST):
+    if "n_closest" in value and not (_whole(n_closest) and 1 <= value["n_closest"] <= MAX_CLOSEST):
         raise InvalidDataError(f"'n_closest' must be a whole number from 1 to {MAX_CLOSEST}.")
     decision = None
     if explained and not decides:

@@ -24,6 +24,9 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_CLIENTS = 10_000
 """Most clients whose rates are remembered; the ones longest silent are forgotten first."""
 
+LONGEST_WAIT = 86_400.0
+"""Most seconds that a client is told to wait."""
+
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -53,7 +56,7 @@ class Limits:
     Raises
     ------
     InvalidParameterError
-        If a limit is not above zero.
+        If a limit is not above zero, or the burst is below one.
     """
 
     rate: float = 10.0
@@ -66,6 +69,8 @@ class Limits:
         for name in ("rate", "burst", "total_rate", "max_bytes", "seconds"):
             if not getattr(self, name) > 0:
                 raise InvalidParameterError(f"{name} must be above 0, got {getattr(self, name)!r}.")
+        if not self.burst >= 1:
+            raise InvalidParameterError(f"burst must be at least 1, got {self.burst!r}: a request takes a whole one.")
 
 
 class Rates:
@@ -108,6 +113,10 @@ def client_of(scope: Scope) -> str:
         address = ipaddress.ip_address(host)
     except ValueError:
         return str(host)
+    mapped = getattr(address, "ipv4_mapped", None)
+    if mapped is not None:
+        # So a socket of IPv6 shows all clients of IPv4: they are no network of one client.
+        return str(mapped)
     if address.version == 6:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)
@@ -137,7 +146,7 @@ class Gate:
             return
         waiting = self._clients.wait(client_of(scope)) or self._all.wait("")
         if waiting:
-            after = (b"retry-after", str(math.ceil(waiting)).encode())
+            after = (b"retry-after", str(math.ceil(min(waiting, LONGEST_WAIT))).encode())
             await _refuse(send, 429, "Too many requests", "Ask again later.", after)
             return
         body = await self._body(scope, receive, send)

@@ -69,8 +69,12 @@ def run(app: Any, listening: socket.socket) -> None:
         raise GlassineError(
             "serving needs the package uvicorn. Install it with pip install 'glassine[server]'."
         ) from None
+    from glassine.server.patience import PatientProtocol
+
     config = uvicorn.Config(
         app,
+        # It bounds the size of a request's head, too.
+        http=PatientProtocol,
         # What is asked is nobody's business, and clients are not to be believed about who they are.
         access_log=False,
         proxy_headers=False,

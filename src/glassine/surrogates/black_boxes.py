@@ -91,7 +91,8 @@ class BlackBox:
         self.n_queries += n_records
         self.n_calls += 1
         # A black box that writes into its argument must not write into the caller's records.
-        given = records.copy() if isinstance(records, np.ndarray) else records
+        copy = getattr(records, "copy", None)
+        given = copy() if callable(copy) else records
         try:
             answer = self._call(given)
         except GlassineError:

@@ -40,9 +40,10 @@ ATTRIBUTES_OPEN = "no noise protects the attributes: the groups and representati
 QUERIED = (
     "no person's record was used, and what the black box's answers tell of its own training records is not covered"
 )
-ROUNDED = "representatives and scales are rounded, thresholds are public cut points"
+ROUNDED = "representatives and scales are rounded, thresholds follow from the bounds of the attributes alone"
 COUNTED = "class counts of nodes are published"
-EXACT = "representatives, scales, thresholds and counts are exact, as published in the paper"
+EXACT = "representatives, scales and thresholds are exact, as published in the paper"
+GIVEN = "the records were brought by who made the release, and may be people's"
 INFERRED = "bounds were taken from the records and moved outward to round numbers, names of categories as they are"
 
 
@@ -222,6 +223,8 @@ def _release(
     k: int | None,
 ) -> SurrogateRelease:
     notes = [ROUNDED if plan.rounded else EXACT] if k is not None else []
+    if plan.records == "given":
+        notes.append(GIVEN)
     if plan.growth.counts:
         notes.append(COUNTED)
     if material.domain.inferred:

@@ -20,7 +20,7 @@ __all__ = ["check_release"]
 CHOICES = {
     "form": ("safe", "paper"),
     "labels": ("black-box", "true"),
-    "records": ("training", "queries"),
+    "records": ("training", "queries", "given"),
     "partition": ("microaggregation", "public"),
 }
 

@@ -67,8 +67,8 @@ class SurrogateExplainer(MeasuredExplainer):
         Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
         taxonomies of categories, which the release publishes.
     max_depth : int, None or "auto", default="auto"
-        Largest number of splits on a path, None for no limit. "auto": 3 in the safe form, 2 for private trees, None in
-        the paper's form.
+        Largest number of splits on a path, None for no limit. "auto": in the safe form 3, from k = 1000 on 5 and
+        from k = 5000 on 6; 2 for private trees, None in the paper's form.
     min_samples_leaf : int or "auto", default="auto"
         Fewest records of a leaf. "auto": 5 in the safe form, 1 in the paper's. Private trees have no such bound.
     leaf_counts : bool, optional
@@ -201,8 +201,8 @@ class SurrogateExplainer(MeasuredExplainer):
         """Return an explainer for a third party, who has query access and a public domain but no training records.
 
         Queries are drawn uniformly from the domain, or are those that the third party already has; groups,
-        representatives and trees are of these. A release of it tells nothing of anybody's record beyond what the black
-        box answers.
+        representatives and trees are of these. If they were drawn, a release tells nothing of anybody's record beyond
+        what the black box answers; of queries that are people's records it tells what any release tells of its records.
 
         Parameters
         ----------
@@ -215,7 +215,8 @@ class SurrogateExplainer(MeasuredExplainer):
         n_queries : int, default=10000
             Queries to draw, each asked once: the budget of calls of ``fit``.
         queries : data frame or array, optional
-            Queries to ask instead of drawn ones.
+            Records to ask on instead of drawn ones. They count as people's: the release is audited, and speaks, as one
+            of training records.
         takes : {"array", "pandas", "polars"}, default="array"
             The form in which the black box takes drawn records.
         random_state : int, Generator or None
@@ -246,11 +247,12 @@ class SurrogateExplainer(MeasuredExplainer):
             raise InvalidParameterError(
                 'a third party knows no true labels. Pass labels="black-box" with the paper\'s form.'
             )
+        source = "queries" if queries is None else "given"
         if queries is None:
             number = check_whole(n_queries, "n_queries", 2, 10_000_000)
             drawn = draw_queries(domain, number, settings.generator(random_state))
             queries = Layout(names=domain.names, backend=None if takes == "array" else takes).build(domain, drawn)
-        explainer._fit(queries, None, records="queries")
+        explainer._fit(queries, None, records=source)
         return explainer
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -417,7 +419,7 @@ class SurrogateExplainer(MeasuredExplainer):
 
         Parameters
         ----------
-        X : data frame, array-like of shape (n, d), or iterable of queries
+        X : data frame, array-like of shape (n, d), or list of mappings
             The queries.
         guided, n_closest, n_contrasts
             As in :meth:`explain`.

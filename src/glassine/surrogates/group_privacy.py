@@ -152,7 +152,7 @@ def leaves_of(known: Evidence, leaves: Leaves | None, limit: int | None, shown: 
         LeavesFinding(
             n_held=len(held),
             smallest=shown.count(int(held.min())),
-            n_small=None if limit is None else shown.count(int((held < limit).sum())),
+            n_small=None if limit is None else int((held < limit).sum()),
             n_alone=shown.count(alone),
             share_alone=shown.proportion(alone / n, n),
             rows_alone=tuple(rows),

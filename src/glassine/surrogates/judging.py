@@ -44,7 +44,8 @@ def claimed(known: Evidence) -> str:
     if certificate is None:
         return "No differential privacy is claimed."
     if not certificate.holds:
-        return f"No differential privacy is claimed for the release: {'; '.join(certificate.caveats)}."
+        why = "; ".join(caveat.removeprefix("not private: ") for caveat in certificate.caveats)
+        return f"No differential privacy is claimed for the release: {why}."
     return (
         f"Differential privacy with epsilon {certificate.epsilon:g}"
         + (f" and delta {certificate.delta:g}" if certificate.delta else "")
@@ -132,7 +133,7 @@ def _size_check(
     if small:
         plural = "leaves" if noun == "leaf" else f"{noun}s"
         people = "" if own else " people"
-        meaning = f"{shown.count(small)} of {n:,} {plural} stand for fewer than {asked}{people}."
+        meaning = f"{small:,} of {n:,} {plural} stand for fewer than {asked}{people}."
     smallest = shown.count(int(sizes.min()))
     return Check(rule=rule, limit=limit, measured=smallest, status="broken" if small else "kept", meaning=meaning)
 
@@ -151,7 +152,7 @@ def _purity(known: Evidence, leaves: Leaves | None, policy: Policy, shown: Suppr
     pure, most = int((shares > limit).sum()), float(shares.max())
     meaning = f"In no leaf more than {limit:.0%} have one true label."
     if pure:
-        meaning = f"In {shown.count(pure)} of {int(held.sum()):,} leaves more than {limit:.0%} have one true label."
+        meaning = f"In {pure:,} of {int(held.sum()):,} leaves more than {limit:.0%} have one true label."
     measured = shown.share(most)
     return [Check(rule=rule, limit=limit, measured=measured, status="broken" if pure else "kept", meaning=meaning)]
 

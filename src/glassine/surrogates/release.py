@@ -40,8 +40,9 @@ class Provenance:
         Trees on the public grid without counts, or as published.
     labels : {"black-box", "true"}
         What the trees were trained on.
-    records : {"training", "queries"}
-        Whether the groups are of training records, or of queries drawn from the public domain.
+    records : {"training", "queries", "given"}
+        Whether the groups are of training records, of queries drawn from the public domain, or of records that a third
+        party brought, which may be people's.
     partition : {"microaggregation", "public"}
         Whether groups follow from the records, or cells from public points.
     method, scaling : str
@@ -224,7 +225,7 @@ class SurrogateRelease:
             group=chosen,
             rank=rank,
             guided=bool(guided),
-            n_closest=wanted if guided else 1,
+            n_closest=min(wanted, self.n_groups) if guided else 1,
             distance=float(apart[chosen]),
             representative=self.representative(chosen),
             tree=tree,

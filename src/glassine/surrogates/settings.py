@@ -16,7 +16,10 @@ from glassine.surrogates.group_trees import Growth
 
 __all__ = ["Plan", "generator", "plan_of"]
 
-SAFE_DEPTH = 3
+SAFE_DEPTHS = ((1000, 3), (5000, 5))
+"""Below which k the safe form's trees have which depth: larger groups are more varied."""
+
+DEEPEST_SAFE = 6
 SAFE_LEAF = 5
 PRIVATE_DEPTH = 2
 
@@ -92,8 +95,9 @@ def plan_of(explainer: Any, records: str) -> Plan:
             raise InvalidParameterError('epsilon goes with form="safe": the paper publishes exact counts. Drop either.')
     if not isinstance(explainer.fixed_black_box, bool | np.bool_):
         raise InvalidParameterError(f"fixed_black_box must be true or false, got {explainer.fixed_black_box!r}.")
+    k = check_whole(explainer.k, "k", 2, 10**9)
     return Plan(
-        k=check_whole(explainer.k, "k", 2, 10**9),
+        k=k,
         n_cells=check_whole(explainer.n_cells, "n_cells", 1, 100_000),
         n_closest=check_whole(explainer.n_closest, "n_closest", 1, 1000),
         form=form,
@@ -105,12 +109,17 @@ def plan_of(explainer: Any, records: str) -> Plan:
         private_partition=partition == "public",
         epsilon=epsilon,
         fixed_black_box=bool(explainer.fixed_black_box),
-        growth=_growth(explainer, form, private=epsilon is not None),
+        growth=_growth(explainer, form, k=k, private=epsilon is not None),
         random_state=explainer.random_state,
     )
 
 
-def _growth(explainer: Any, form: str, *, private: bool) -> Growth:
+def _safe_depth(k: int) -> int:
+    """Return the depth of the safe form's trees, which follows from the public k alone."""
+    return next((depth for most, depth in SAFE_DEPTHS if k < most), DEEPEST_SAFE)
+
+
+def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     safe = form == "safe"
     depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
     if counts is not None and not isinstance(counts, bool):
@@ -118,7 +127,7 @@ def _growth(explainer: Any, form: str, *, private: bool) -> Growth:
     if private and counts:
         raise InvalidParameterError("private trees publish no counts. Leave leaf_counts out.")
     if isinstance(depth, str) and depth == "auto":
-        depth = PRIVATE_DEPTH if private else SAFE_DEPTH if safe else None
+        depth = PRIVATE_DEPTH if private else _safe_depth(k) if safe else None
     if private and depth is None:
         raise InvalidParameterError("private trees need a max_depth, got None. Use 1 to 4.")
     if depth is not None:

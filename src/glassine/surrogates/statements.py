@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
+from glassine.privacy.certificate import Certificate
+from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import Explanation
 
 __all__ = ["reveals", "reveals_of"]
+
+ONE_RECORD = "add-or-remove-one"
+
+SHOWN = 100.0
+"""Largest epsilon whose factor is written as a number."""
 
 
 def reveals(release: SurrogateRelease) -> tuple[str, ...]:
@@ -26,47 +35,86 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
             "decisions tell.",
         )
     out = []
+    if made.records == "given":
+        out.append(
+            "The representatives and the trees were made of records that the publisher put to the black box. They may "
+            "be those of real people, and are spoken of as such."
+        )
     if made.partition == "public":
-        out.append("The representatives are points of a public grid: they tell of nobody.")
+        out.append("The representatives are points that follow from the declared domain: they tell of nobody.")
     else:
-        rounded = ", rounded" if made.form == "safe" else ""
+        rounded = ", its numbers rounded" if made.form == "safe" else ""
         out.append(
             f"The representative is the middle of the records of at least {release.k} people{rounded}. That many share "
             "it; this says nothing of the tree, nor of values that all of them share."
         )
     out.append(_of_trees(release))
-    out.append(_of_certificate(release))
+    if release.domain.inferred:
+        out.append(
+            "The bounds of the attributes, moved outward to round numbers, and the names of the categories were taken "
+            "from the records: the outermost value, and a rare name, may be one person's."
+        )
+    out.append(_of_certificate(release.certificate))
     return tuple(out)
 
 
 def _of_trees(release: SurrogateRelease) -> str:
     made = release.provenance
-    taught = "the black box's decisions on these people" if made.labels == "black-box" else "these people's true labels"
-    certified = release.certificate is not None and release.certificate.holds
-    if certified:
-        return f"The tree was learnt from {taught} with noise; its splits are on public points."
+    near = "the people closest to its representative" if made.partition == "public" else "these people"
+    taught = f"the black box's decisions on {near}" if made.labels == "black-box" else f"the true labels of {near}"
+    follow = "the declared domain alone"
+    if release.domain.inferred:
+        follow = "the bounds and names of the attributes alone"
+    if all(tree.guarantee is not None for tree in release.trees):
+        return f"The tree was drawn with noise from {taught}; where it can split follows from {follow}."
+    leaf = _of_leaves(release)
+    counted = any(node.evidence.counts is not None for tree in release.trees for node in tree.nodes)
     if made.form == "paper":
+        told = ", and it tells how many people of each class are in each part" if counted else ""
         return (
             f"The tree was learnt from {taught}, and shows where single people's values lie: its thresholds are "
-            "middles of two of them, and its leaves may hold one person alone."
+            f"middles of two of them, {leaf}{told}."
         )
-    return (
-        f"The tree was learnt from {taught}. Its thresholds are public points, no leaf was made for fewer than "
-        f"{made.min_samples_leaf} people, and no counts are told."
-    )
+    told = "it tells how many people of each class are in each part" if counted else "no counts are told"
+    return f"The tree was learnt from {taught}. Where it can split follows from {follow}, {leaf}, and {told}."
 
 
-def _of_certificate(release: SurrogateRelease) -> str:
-    certificate = release.certificate
+def _of_leaves(release: SurrogateRelease) -> str:
+    """Return how few people a leaf may hold; groups smaller than that bound are one leaf."""
+    made = release.provenance
+    if made.partition == "public" or release.k is None:
+        return "a leaf may hold one person alone or nobody"
+    fewest = min(release.k, made.min_samples_leaf)
+    return f"no leaf was made for fewer than {fewest} people" if fewest > 1 else "a leaf may hold one person alone"
+
+
+def _of_certificate(certificate: Certificate | None) -> str:
     if certificate is None or not certificate.holds:
         return (
             "No differential privacy is claimed. Everyone can ask for every group, so what the whole release tells is "
             "what counts: have it audited."
         )
-    delta = f" and delta {certificate.delta:g}" if certificate.delta else ""
+    budget = f"epsilon {certificate.epsilon:g}" + (f" and delta {certificate.delta:g}" if certificate.delta else "")
+    factor = f"a factor of at most e^{certificate.epsilon:g}"
+    if certificate.epsilon <= SHOWN:
+        factor += f", about {math.exp(certificate.epsilon):.3g}"
+    factor += f", but for a chance of {certificate.delta:g}" if certificate.delta else ""
+    if certificate.neighboring == LABELS_ONLY:
+        return (
+            f"The true labels, and nothing else, are claimed to be differentially private with {budget}: another label "
+            f"of yours would change the chance of any release by {factor}. Your other values are not protected."
+        )
+    supposed = ""
+    if FIXED in certificate.assumptions:
+        supposed = " This supposes that the black box was not trained on these records."
+    if certificate.neighboring == ONE_RECORD:
+        return (
+            f"The whole release is claimed to be differentially private with {budget}: with or without your record, "
+            f"the chance of any release differs by {factor}.{supposed}"
+        )
     return (
-        f"The whole release is claimed to be differentially private with epsilon {certificate.epsilon:g}{delta}: "
-        "whether your record was among those it was made of changes the chance of any release by little."
+        f"The whole release is claimed to be differentially private with {budget}, for data sets that differ thus: "
+        f"{certificate.neighboring}. The chance of any release differs by {factor}.{supposed}"
     )
 
 

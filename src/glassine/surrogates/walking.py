@@ -19,6 +19,9 @@ __all__ = ["conditions_of", "contrasts_of", "leaf_of", "satisfies", "way_of"]
 FINENESS = 1000
 """Into how many steps a range is divided where a value just above a threshold is named."""
 
+SMALLEST = 1e-300
+"""Steps below it are not powers of ten that a double holds in full."""
+
 
 def satisfies(literal: Literal, value: Scalar | None) -> bool:
     """Return whether one value satisfies a literal, as ``literal.holds`` says of a column."""
@@ -157,6 +160,9 @@ def _above(attribute: Integer | Real, lo: float, top: float) -> float:
     if attribute.resolution is not None:
         step = exact(attribute.resolution)
         return float(exact(attribute.lo) + (math.floor((exact(lo) - exact(attribute.lo)) / step) + 1) * step)
-    size = exact(10.0 ** math.floor(math.log10((attribute.hi - attribute.lo) / FINENESS)))
+    width = (attribute.hi - attribute.lo) / FINENESS
+    if not width > SMALLEST:
+        return lo + (top - lo) / 2 if top < math.inf else math.nextafter(lo, math.inf)
+    size = exact(10.0 ** math.floor(math.log10(width)))
     after = float((math.floor(exact(lo) / size) + 1) * size)
     return after if after <= top else lo + (top - lo) / 2

@@ -1,0 +1,107 @@
+"""One fit, and what is measured of it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from glassine.attacks.membership.gap import gap_attack
+from glassine.attacks.outcome import Measured
+from glassine.attacks.overfitting import vulnerability
+from glassine.attacks.reconstruction import reconstruct
+from glassine.comparing.candidates import CANDIDATES, CONSTANT, Shape
+from glassine.comparing.scores import auroc, full_probabilities, log_loss
+from glassine.comparing.values import Figures, Result
+from glassine.domain import Domain
+from glassine.errors import GlassineError, UnsupportedModelError
+
+__all__ = ["Sides", "measure", "seed_of"]
+
+PERMUTATIONS = 99
+NO_PARTS = "bits are defined for trees and rule lists."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Training and test records of one split, with their classes as 0, 1, ..."""
+
+    number: int
+    train: Any
+    train_labels: npt.NDArray[np.int64]
+    test: Any
+    test_labels: npt.NDArray[np.int64]
+
+
+def seed_of(seed: int, model: str, epsilon: float | None, split: int) -> int:
+    """Return the seed of one fit, which does not depend on what else is compared."""
+    told = f"{seed} {model} {epsilon!r} {split}".encode()
+    return int.from_bytes(hashlib.sha256(told).digest()[:4], "big")
+
+
+def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: int) -> Result:
+    """Fit a learner on the training records and measure it; what refuses to fit is not applicable."""
+    drawn = seed_of(seed, name, epsilon, sides.number)
+    key: dict[str, Any] = {"model": name, "epsilon": epsilon, "split": sides.number}
+    try:
+        # One thread: many small fits are faster so, and sums do not depend on the machine's cores.
+        with warnings.catch_warnings(), threadpool_limits(limits=1):
+            warnings.simplefilter("ignore")
+            model = CANDIDATES[name].make(shape, math.nan if epsilon is None else epsilon, drawn)
+            model.fit(sides.train, sides.train_labels)
+            figures = _figures(name, model, sides, shape, drawn)
+    except GlassineError as error:
+        return Result(status="not applicable", reason=str(error), **key)
+    except Exception as error:
+        # A learner of another library may fail in its own ways; the others are compared all the same.
+        first = (str(error).strip().splitlines() or [""])[0]
+        return Result(status="failed", reason=f"{type(error).__name__}: {first}", **key)
+    return Result(status="measured", figures=figures, **key)
+
+
+def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Figures:
+    truth = sides.test_labels
+    foretold = full_probabilities(model, model.predict_proba(sides.test), shape.n_classes)
+    attacked = (model, sides.train, sides.train_labels, sides.test, sides.test_labels)
+    apart = vulnerability(*attacked, n_permutations=PERMUTATIONS, random_state=seed)
+    gap = gap_attack(*attacked)
+    bits, unknown, n_parts = _bits(name, model, shape.domain)
+    seen = apart.value if isinstance(apart, Measured) else None
+    return Figures(
+        accuracy=float((np.asarray(model.predict(sides.test)) == truth).mean()),
+        auroc=auroc(truth, foretold),
+        log_loss=log_loss(truth, foretold),
+        bits=bits,
+        bits_unknown=unknown,
+        vulnerability=None if seen is None else float(seen.vulnerability.value),
+        control=None if seen is None else float(seen.control),
+        over="" if seen is None else seen.over,
+        gap=float(gap.value.advantage.value) if isinstance(gap, Measured) else None,
+        n_parts=n_parts,
+    )
+
+
+def _bits(name: str, model: Any, domain: Domain) -> tuple[float | None, str, int | None]:
+    """Return the bits learned about a training record, else why there are none, and the number of leaves or rules."""
+    if name == CONSTANT:
+        return 0.0, "", 1
+    try:
+        known = reconstruct(getattr(model, "model_", model), domain)
+        n_parts = len(known.model.cells)
+    except UnsupportedModelError:
+        return None, NO_PARTS, None
+    except GlassineError as error:
+        return None, str(error), None
+    try:
+        if not known.n_records:
+            return None, "the counts that the model publishes add up to no record.", n_parts
+        bits = known.bits_per_record(domain_aware=True)
+    except GlassineError as error:
+        return None, str(error), n_parts
+    return (bits, "", n_parts) if math.isfinite(bits) else (None, "a part of the model allows no record.", n_parts)

@@ -1,0 +1,266 @@
+"""Counting where the data lie: a lazy frame's own engine groups coded records, and only the groups come into memory.
+
+Categories and cells of numbers are small whole numbers, several of which share one 64-bit key: engines group by few
+whole numbers much faster than by many columns, and each distinct record takes few bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.cells import Cuts, cell_cuts
+from glassine.counting.weights import WEIGHT, check_weights, valid
+from glassine.domain import Category, Integer, Real
+from glassine.domain.attributes import Attribute
+from glassine.domain.conforming import GAP, Columns, checked_columns, collect, expressions, open_frame
+from glassine.errors import InvalidDataError
+
+__all__ = ["Groups", "group", "held", "is_distributed", "is_lazy", "totals"]
+
+LARGEST_KEY = 2**62
+"""The codes that share a key have numbers of values whose product is at most this."""
+
+ROOM = -GAP
+"""Codes begin at :data:`GAP`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Groups:
+    """Distinct coded records, in no order.
+
+    Attributes
+    ----------
+    columns : Columns or None
+        The records, m rows; None where they were told apart by no attribute.
+    counts : ndarray of int64, shape (m,)
+        Number of records of each; a weight may be 0.
+    kept : ndarray, shape (m,), or None
+        The column that was kept as it is.
+    """
+
+    columns: Columns | None
+    counts: npt.NDArray[np.int64]
+    kept: npt.NDArray[Any] | None
+
+
+def is_lazy(data: Any) -> bool:
+    """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
+    return isinstance(_opened(data), nw.LazyFrame)
+
+
+def _opened(data: Any) -> Any:
+    try:
+        return nw.from_native(data, pass_through=True)
+    except nw.exceptions.NarwhalsError:
+        return None
+
+
+def is_distributed(data: Any) -> bool:
+    """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
+    frame = _opened(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return False
+    return frame.implementation.is_dask() or frame.implementation.is_spark_like()
+
+
+def held(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
+    if is_distributed(frame):
+        raise InvalidDataError(
+            "a frame of a distributed engine is not collected, because it may be larger than memory. Pass a domain "
+            "and the name of the target's column, so that it is counted where it lies, or collect it before."
+        )
+    return collect(frame)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Keys:
+    """How coded attributes share keys, mixed-radix, and which numbers are keys of their own.
+
+    Attributes
+    ----------
+    attributes : mapping of str to Attribute
+        The attributes by which records are told apart; that of place i is the column ``k{i}``.
+    cells : mapping of int to ndarray
+        The largest number of each cell, of the numbers that are known by their cell.
+    words : tuple of tuple of (int, int)
+        For each key the places of its attributes, and how many codes each can have.
+    loose : tuple of int
+        Places of the numbers that are keys of their own.
+    """
+
+    attributes: Mapping[str, Attribute]
+    cells: Mapping[int, npt.NDArray[np.float64]]
+    words: tuple[tuple[tuple[int, int], ...], ...]
+    loose: tuple[int, ...]
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Attribute], cuts: Cuts) -> _Keys:
+        cells: dict[int, npt.NDArray[np.float64]] = {}
+        loose: list[int] = []
+        words: list[list[tuple[int, int]]] = []
+        product = LARGEST_KEY
+        for place, (name, attribute) in enumerate(attributes.items()):
+            if isinstance(attribute, Integer | Real):
+                if name not in cuts:
+                    loose.append(place)
+                    continue
+                cells[place] = cell_cuts(attribute, cuts[name])
+                n_codes = len(cells[place]) + ROOM
+            else:
+                n_codes = (len(attribute.values) if isinstance(attribute, Category) else 2) + ROOM
+            if product * n_codes > LARGEST_KEY:
+                words.append([])
+                product = 1
+            words[-1].append((place, n_codes))
+            product *= n_codes
+        return cls(attributes=attributes, cells=cells, words=tuple(map(tuple, words)), loose=tuple(loose))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns by which an engine groups."""
+        return [f"w{i}" for i in range(len(self.words))] + [f"k{i}" for i in self.loose]
+
+    def codes(self) -> list[nw.Expr]:
+        """Return the cells of numbers, as expressions over conformed columns that replace them."""
+        out = []
+        for place, ends in self.cells.items():
+            number, missing = nw.col(f"k{place}"), list(self.attributes.values())[place].missing
+            above = [(number > float(end)).cast(nw.Int64) for end in ends[:-1]]
+            cell = _sum(above) if above else nw.lit(0)
+            gap = nw.lit(-1 if missing else GAP)
+            out.append(nw.when(~number.is_null()).then(cell).otherwise(gap).cast(nw.Int64).alias(f"k{place}"))
+        return out
+
+    def keys(self) -> list[nw.Expr]:
+        """Return the shared keys, as expressions over codes."""
+        out = []
+        for i, word in enumerate(self.words):
+            stride, terms = 1, []
+            for place, n_codes in word:
+                terms.append((nw.col(f"k{place}").cast(nw.Int64) + ROOM) * stride)
+                stride *= n_codes
+            out.append(_sum(terms).alias(f"w{i}"))
+        return out
+
+    def arrays(self, grouped: nw.DataFrame[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Return the conformed columns that keys stand for."""
+        found: dict[int, npt.NDArray[Any]] = {place: grouped[f"k{place}"].to_numpy() for place in self.loose}
+        for i, word in enumerate(self.words):
+            rest = grouped[f"w{i}"].to_numpy().astype(np.int64)
+            for place, n_codes in word:
+                code = rest % n_codes - ROOM
+                rest //= n_codes
+                # The entry after the last is that of code -1; a gap that is not allowed is a missing value, too.
+                found[place] = np.append(self.cells[place], np.nan)[np.maximum(code, -1)] if place in self.cells else code
+        return {name: found[place] for place, name in enumerate(self.attributes)}
+
+
+def _sum(terms: Sequence[nw.Expr]) -> nw.Expr:
+    """Return a sum as a balanced tree, which engines walk without running out of stack."""
+    half = len(terms) // 2
+    return terms[0] if len(terms) == 1 else _sum(terms[:half]) + _sum(terms[half:])
+
+
+def group(
+    frame: Any,
+    attributes: Mapping[str, Attribute],
+    *,
+    cuts: Cuts | None = None,
+    keep: str | None = None,
+    weights: str | None = None,
+    apart: bool = False,
+) -> Groups:
+    """Count the distinct conformed records of a lazy frame; its own engine groups them.
+
+    Parameters
+    ----------
+    frame : lazy frame
+        The records.
+    attributes : mapping of str to Attribute
+        The attributes by which they are told apart; there may be none.
+    cuts : mapping of str to sequence of float, optional
+        Numbers that are told apart by their cell alone: each becomes the largest number of its cell. Other numbers are
+        told apart as they are.
+    keep : str, optional
+        A further column that tells records apart, as it is.
+    weights : str, optional
+        A column that says how many records each row stands for.
+    apart : bool, default=False
+        As for :func:`glassine.domain.conforming.conform`.
+
+    Raises
+    ------
+    InvalidDataError
+        As for :func:`glassine.domain.conforming.conform`, and if a weight is missing, negative or not whole.
+    """
+    plan = _Keys.of(attributes, cuts or {})
+    read = dict(attributes) if weights is None else {**attributes, weights: WEIGHT}
+    lazy, _ = open_frame(frame, read)
+    conformed = lazy.select(*_read(lazy, read, keep, apart=apart))
+    by = [*plan.names, *(["kept"] if keep is not None else [])] or ["one"]
+    sums = [nw.len().alias("n")]
+    if weights is not None:
+        weight = nw.col(f"k{len(attributes)}")
+        conformed = conformed.with_columns(
+            nw.when(valid(weight)).then(weight).otherwise(nw.lit(0.0)).cast(nw.Int64).alias("n"),
+            nw.when(valid(weight)).then(nw.lit(0)).otherwise(nw.lit(1)).alias("invalid"),
+        )
+        sums = [nw.col("n").sum(), nw.col("invalid").sum()]
+    for step in (plan.codes(), plan.keys(), [nw.lit(0).alias("one")] if by == ["one"] else []):
+        conformed = conformed.with_columns(*step) if step else conformed
+    wanted = [*by, *(["n", "invalid"] if weights is not None else [])]
+    grouped = collect(conformed.select(*wanted).group_by(by).agg(*sums))
+    if weights is not None:
+        check_weights(int(grouped["invalid"].sum() or 0), weights)
+    return Groups(
+        columns=checked_columns(attributes, plan.arrays(grouped)) if attributes else None,
+        counts=grouped["n"].to_numpy().astype(np.int64),
+        kept=None if keep is None else grouped["kept"].to_numpy(),
+    )
+
+
+def _read(
+    lazy: nw.DataFrame[Any] | nw.LazyFrame[Any], read: Mapping[str, Attribute], keep: str | None, *, apart: bool
+) -> Iterator[nw.Expr]:
+    yield from expressions(lazy, read, apart=apart)
+    if keep is not None:
+        yield nw.col(keep).alias("kept")
+    elif not read:
+        # A frame without columns would have no rows.
+        yield nw.col(lazy.collect_schema().names()[0]).alias("any")
+
+
+def totals(
+    frame: Any, attributes: Mapping[str, Attribute], by: str, *, apart: bool = False
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return the different values of a column of a lazy frame and how often each occurs, after a look at all others.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute holds what :func:`glassine.domain.conforming.conform` refuses.
+    """
+    lazy, _ = open_frame(frame, attributes)
+    conformed = lazy.select(*_read(lazy, attributes, by, apart=apart))
+    strict = {i: name for i, name in enumerate(attributes) if not attributes[name].missing}
+    flags = []
+    for i, name in strict.items():
+        column = nw.col(f"k{i}")
+        gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
+        flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
+    flagged = conformed.select(nw.col("kept"), *flags).group_by("kept")
+    found = collect(flagged.agg(nw.len().alias("n"), *(nw.col(f"k{i}").sum() for i in strict)))
+    # One conformed record with a gap is refused with the same words as a column of them.
+    gaps = {name: int(found[f"k{i}"].sum() or 0) > 0 for i, name in strict.items()}
+    for name, gap in gaps.items():
+        if gap:
+            number = isinstance(attributes[name], Integer | Real)
+            checked_columns({name: attributes[name]}, {name: np.array([np.nan if number else GAP])})
+    return found["kept"].to_numpy(), found["n"].to_numpy().astype(np.int64)

@@ -1,0 +1,110 @@
+"""Records that stay in an engine during a fit: each question is a query, and only counts come into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.bitsets import BitSets
+from glassine.counting.cells import Cuts, cuts_of
+from glassine.counting.engines import Groups, group
+from glassine.counting.frames import truths
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.domain.conforming import Columns
+from glassine.errors import InvalidDataError
+from glassine.learners.class_labels import index_of, one_type, refuse_gaps
+
+__all__ = ["EngineIntake", "Weighed"]
+
+Weighed: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64] | None]
+"""Values, and how many records have each; None for one each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class EngineIntake:
+    """Records and classes of a lazy frame, counted by its engine.
+
+    A fit asks for what its literals can tell, so that what comes into memory does not grow with the records. A learner
+    that asks for :attr:`columns` gets all distinct records.
+
+    Attributes
+    ----------
+    frame : lazy frame
+        The records.
+    target : str
+        The column of the classes.
+    apart : bool
+        As for :func:`glassine.domain.conforming.conform`.
+    n_records : int
+        Number of records.
+    domain, classes, caveats
+        As of :class:`~glassine.learners.intake.Intake`.
+    distinct : list of Groups
+        The distinct records once they were asked for.
+    """
+
+    frame: Any
+    target: str
+    apart: bool
+    n_records: int
+    domain: Domain
+    classes: tuple[Scalar, ...]
+    caveats: tuple[str, ...]
+    distinct: list[Groups] = field(default_factory=list)
+
+    @property
+    def columns(self) -> Columns:
+        """The distinct records, in no order."""
+        columns = self._records().columns
+        assert columns is not None
+        return columns
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """Index of each distinct record's class."""
+        return self._labels(self._records())
+
+    @property
+    def multiplicities(self) -> npt.NDArray[np.int64]:
+        """How many records each distinct one stands for."""
+        return self._records().counts
+
+    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
+        """Return the distinct values of a number, or of its cells, that are not missing, and how many records each."""
+        groups = group(self.frame, {name: self.domain[name]}, cuts=None if cuts is None else {name: cuts})
+        assert groups.columns is not None
+        values = groups.columns.numbers[name]
+        present = ~np.isnan(values)
+        return values[present], groups.counts[present]
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the records as bit sets of conjunctions; those that no literal tells apart are one."""
+        cuts = cuts_of([literal for antecedent in antecedents for literal in antecedent], self.domain)
+        groups = self._group([name for name in self.domain if name in cuts], cuts)
+        found = truths(groups.columns, antecedents)
+        return BitSets.pack(found, self._labels(groups), len(self.classes), groups.counts)
+
+    def _records(self) -> Groups:
+        if not self.distinct:
+            self.distinct.append(self._group(self.domain.names, None))
+        return self.distinct[0]
+
+    def _group(self, names: Sequence[str], cuts: Cuts | None) -> Groups:
+        attributes = {name: self.domain[name] for name in names}
+        groups = group(self.frame, attributes, cuts=cuts, keep=self.target, apart=self.apart)
+        if int(groups.counts.sum()) != self.n_records:
+            raise InvalidDataError(
+                "the lazy frame gave another number of records when it was read again. Persist or collect it before."
+            )
+        return groups
+
+    def _labels(self, groups: Groups) -> npt.NDArray[np.int64]:
+        assert groups.kept is not None
+        labels = one_type(groups.kept)
+        refuse_gaps(labels)
+        return index_of(labels, self.classes)

@@ -1,0 +1,150 @@
+"""One model whatever holds the records: libraries in memory, lazy frames, engines of this process and of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier
+from glassine.counting import CountTable, engines
+from glassine.domain import Binary, Category, Integer
+from glassine.errors import InvalidDataError
+from tests.learners.fitting_everywhere import DOMAIN, HERE, arrays, fitted, learners, model_text, sample
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    """Return what each learner makes of a Polars frame in memory."""
+    frame = sample()
+    return {name: fitted(make, frame) for name, make in learners().items()}
+
+
+@pytest.mark.parametrize("learner", learners())
+def test_every_library_of_this_process_gives_the_same_model(learner: str, expected: dict[str, Any]) -> None:
+    frame, make = sample(), learners()[learner]
+    for place in HERE:
+        assert fitted(make, HERE[place](frame)) == expected[learner], place
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=2).lazy()
+    assert fitted(make, shuffled) == expected[learner]
+    table = CountTable.from_frame(frame.lazy(), DOMAIN)
+    assert fitted(make, table)["model"] == expected[learner]["model"]
+
+
+def test_arrays_give_the_same_model(expected: dict[str, Any]) -> None:
+    for learner, make in learners().items():
+        X, y = arrays(sample())
+        rest = DOMAIN.restrict([name for name in DOMAIN if name != "sick"])
+        given = make().set_params(domain=rest, classes=("yes", "no"))
+        assert fitted(lambda given=given: given, X, y) == expected[learner], learner
+
+
+def test_the_fits_tell_learners_and_seeds_apart(expected: dict[str, Any]) -> None:
+    models = [found["model"] for found in expected.values()]
+    assert len(set(models)) == len(models)
+    other = fitted(lambda: learners()["private tree"]().set_params(random_state=8), sample().lazy())
+    assert other["model"] != expected["private tree"]["model"]
+
+
+def test_what_comes_into_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+    collect = engines.collect
+
+    def spy(frame: Any) -> Any:
+        lengths.append(len(found := collect(frame)))
+        return found
+
+    monkeypatch.setattr(engines, "collect", spy)
+    make = learners()["private rule list"]
+    seen = []
+    for n in (3000, 30000):
+        estimator = make().set_params(domain=DOMAIN.restrict(["age", "dose", "weight", "sick"]))
+        estimator.fit(sample(n).select("age", "dose", "weight", "sick").lazy(), "sick")
+        seen.append(max(lengths))
+        lengths.clear()
+    # Cells: 3 of age and a gap, 4 of dose less one that is below its bound, up to 257 candidates of weight; classes.
+    assert seen[0] <= seen[1] <= 260
+
+
+def plain(n: int = 40) -> tuple[Domain, pl.DataFrame]:
+    domain = Domain({"a": Binary(), "n": Integer(0, 9), "t": Category(("u", "v"))})
+    frame = pl.DataFrame({"a": [0, 1] * (n // 2), "n": [1, 2, 3, 4] * (n // 4), "t": ["u", "v"] * (n // 2)})
+    return domain, frame
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (pl.lit(None).cast(pl.Float64).alias("n"), "column 'n' holds a missing value"),
+        (pl.when(pl.col("n") == 3).then(None).otherwise(pl.col("n")).alias("n"), "column 'n' holds a missing value"),
+        (pl.when(pl.col("n") == 3).then(math.inf).otherwise(1.0).alias("n"), "column 'n' holds"),
+        (pl.when(pl.col("n") == 3).then(None).otherwise(pl.col("a")).alias("a"), "column 'a' holds a missing value"),
+        (pl.lit("text").alias("n"), "must hold numbers"),
+        (pl.when(pl.col("n") == 3).then(None).otherwise(pl.col("t")).alias("t"), "Input y contains NaN"),
+        (pl.when(pl.col("n") == 3).then(pl.lit("w")).otherwise(pl.col("t")).alias("t"), "not one of the declared"),
+        (pl.lit(1).alias("more"), "'more' is not an attribute"),
+    ],
+)
+@pytest.mark.parametrize("place", ["polars", "polars lazy", "duckdb"])
+def test_what_is_refused_in_memory_is_refused_everywhere_and_costs_nothing(
+    place: str, change: pl.Expr, said: str, tmp_path: Any
+) -> None:
+    from glassine import Ledger
+
+    domain, frame = plain()
+    ledger = Ledger(tmp_path / "budget.sqlite")
+    ledger.budget("d", 1.0)
+    tree = PrivateTreeClassifier(1, domain=domain, ledger=ledger, dataset="d", random_state=0)
+    with pytest.raises(InvalidDataError, match=said):
+        tree.fit(HERE[place](frame.with_columns(change)), "t")
+    assert not ledger.entries("d")
+
+
+@pytest.mark.parametrize("place", ["polars lazy", "duckdb"])
+def test_lazy_frames_that_are_empty_or_lack_columns_are_refused(place: str) -> None:
+    domain, frame = plain()
+    tree = OptimalTreeClassifier(1, domain=domain)
+    for given, said in ((frame.head(0), "0 sample"), (frame.drop("t"), "target column 't'"), (frame.drop("n"), "'n'")):
+        with pytest.raises(InvalidDataError, match=said):
+            tree.fit(HERE[place](given), "t")
+    with pytest.raises(InvalidDataError, match="0 feature"):
+        tree.fit(HERE[place](frame.select("t")), "t")
+
+
+def test_a_frame_that_changes_between_two_queries_is_refused() -> None:
+    domain, frame = plain()
+    sizes: Iterator[int] = chain([40], repeat(36))
+
+    def some(part: pl.DataFrame) -> pl.DataFrame:
+        return part.head(next(sizes))
+
+    lazy = frame.lazy().map_batches(some, schema=frame.schema)
+    with pytest.raises(InvalidDataError, match="another number of records"):
+        OptimalTreeClassifier(1, domain=domain).fit(lazy, "t")
+
+
+@pytest.mark.parametrize("place", ["polars lazy", "duckdb"])
+def test_classes_of_every_type_are_read_as_in_memory(place: str) -> None:
+    domain, frame = plain()
+    attributes = domain.restrict(["a", "n"])
+    targets = (pl.col("n") > 2, pl.col("n") + 0, pl.col("n") * 2.0, pl.col("t"), pl.col("t").cast(pl.Categorical))
+    for target in targets:
+        given = frame.select("a", "n", t=target)
+        make = lambda: OptimalTreeClassifier(1, domain=attributes)  # noqa: E731
+        assert fitted(make, HERE[place](given), "t") == fitted(make, given, "t")
+
+
+def test_without_a_domain_or_a_name_a_lazy_frame_is_collected() -> None:
+    _, frame = plain()
+    whole = fitted(OptimalTreeClassifier, frame, "t")
+    assert fitted(OptimalTreeClassifier, frame.lazy(), "t") == whole
+    labels = frame["t"].to_numpy()
+    assert fitted(OptimalTreeClassifier, frame.drop("t").lazy(), labels)["model"] == whole["model"]
+    make = lambda: OptimalTreeClassifier(domain=plain()[0])  # noqa: E731
+    tree = make().fit(frame.lazy(), "t", sample_weight=np.ones(40))
+    assert model_text(tree.model_) == fitted(make, frame, "t")["model"]
