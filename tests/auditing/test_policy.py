@@ -85,3 +85,11 @@ def test_rules_on_guarantees_go_through_toml(tmp_path: Path, accept: bool) -> No
     assert Policy.from_toml(path) == policy
     path.write_text("max_delta = 0\nmax_epsilon = 0.5\n")
     assert Policy.from_toml(path) == Policy(max_delta=0, max_epsilon=0.5)
+
+
+def test_numbers_of_very_many_digits(tmp_path: Path) -> None:
+    for key in ("smallest_leaf", "max_epsilon", "max_delta", "accept_guarantee"):
+        path = tmp_path / "policy.toml"
+        path.write_text(f"{key} = 0x{'f' * 5000}\n")
+        with pytest.raises(InvalidPolicyError, match="a number beyond 1e300"):
+            Policy.from_toml(path)
