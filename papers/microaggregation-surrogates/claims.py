@@ -74,7 +74,7 @@ def _percent(values: Sequence[float], places: int = 1) -> str:
 
 def _ends(values: Sequence[float], found: Sequence[Row], places: int = 3) -> str:
     ks = sizes(found)
-    return f"{values[0]:.{places}f} at k = {ks[0]:,}, {values[-1]:.{places}f} at k = {ks[-1]:,}"
+    return f"{values[0]:,.{places}f} at k = {ks[0]:,}, {values[-1]:,.{places}f} at k = {ks[-1]:,}"
 
 
 def _less(a: Sequence[float], b: Sequence[float]) -> list[float]:
@@ -96,9 +96,16 @@ def example_tree(found: Evidence) -> Judgement:
 
 def stable(found: Evidence) -> Judgement:
     """Judge whether nearest neighbours get the same tree."""
-    tree = found.get("stability tree")
-    told = "the nearest other record gets an equal tree in a share of " + _ends(tree, found.rows())
-    return _verdict(tree[-1] > 0.9, but=min(tree) < 0.9), told
+    tree, path, rows = found.get("stability tree"), found.get("stability path"), found.rows()
+    told = f"the nearest other record gets an equal tree in a share of {_ends(tree, rows)}; with the same conditions, "
+    return _verdict(tree[-1] > 0.9, but=min(path) < 0.9), told + _ends(path, rows)
+
+
+def alike(found: Evidence) -> Judgement:
+    """Judge how much of the spread of the records lies within groups."""
+    loss = numbers(found.partitions, "information loss")
+    told = f"the share of the sum of squares that lies within groups is {_ends(loss, found.partitions)}"
+    return _verdict(loss[0] < 0.1, but=loss[-1] > 0.5), told
 
 
 def guiding(found: Evidence) -> Judgement:
@@ -320,8 +327,8 @@ def distances(found: Evidence) -> Judgement:
 
 
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
-    related, example_tree, stable, guiding, algorithm_2, representative, more_privacy, representative_of_more, simpler,
-    black_box, global_tree, similar, single_class, below_unguided, below_guided, as_global, guided_above, by_k,
+    related, example_tree, alike, stable, guiding, algorithm_2, representative, more_privacy, representative_of_more,
+    simpler, black_box, global_tree, similar, single_class, below_unguided, below_guided, as_global, guided_above, by_k,
     data_sets, outperform, trivial, zero_nodes, fidelity, fidelity_guided, demonstrates, below_100, best_size,
     smallest_k, labels, distances,
 )  # fmt: skip

@@ -32,10 +32,12 @@ def sizes(rows: Sequence[Row]) -> list[int]:
     return [int(row["k"]) for row in rows]
 
 
-def level(axes: Axes, y: float, text: str) -> None:
-    """Draw a dashed level with its name."""
+def level(axes: Axes, y: float, text: str, side: str) -> None:
+    """Draw a dashed level with its name at the left below it, or at the right above."""
     axes.axhline(y, color=GREY, linewidth=1, linestyle="--")
-    axes.annotate(text, (0.99, y), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY, fontsize=8)
+    place = {"left": (0.01, "top"), "right": (0.99, "bottom")}[side]
+    at = (place[0], y)
+    axes.annotate(text, at, xycoords=("axes fraction", "data"), ha=side, va=place[1], color=GREY, fontsize=8)
 
 
 def figure_4(rows: Sequence[Row], folder: Path) -> None:
@@ -55,8 +57,8 @@ def figure_4(rows: Sequence[Row], folder: Path) -> None:
                 panel.plot(sizes(some), numbers(some, "fidelity null"), ":", color=colour,
                            label=f"{NAMES[form]}, three random groups")  # fmt: skip
         if name == "accuracy":
-            level(panel, numbers(of(rows, "paper"), "black box")[0], "black box")
-            level(panel, numbers(of(rows, "paper"), "global tree")[0], "global tree")
+            level(panel, numbers(of(rows, "paper"), "black box")[0], "black box", "right")
+            level(panel, numbers(of(rows, "paper"), "global tree")[0], "global tree", "left")
     figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     save(figure, folder / "figure-4.svg")
 

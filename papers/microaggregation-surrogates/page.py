@@ -20,7 +20,7 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def digits(value: str, places: int = 3) -> str:
     """Return a number with some decimals, or nothing."""
-    return f"{float(value) + 0.0:.{places}f}" if value else ""
+    return f"{round(float(value), places) + 0.0:,.{places}f}" if value else ""
 
 
 def whole(value: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from glassine.additive_audit.regions import RegionBits, bits_of_bins
 from glassine.attacks.bins import leak_bins
-from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, Real
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 
 
@@ -140,3 +140,45 @@ def test_the_bounds_hold_the_truth(seed: int, n_terms: int) -> None:
     assert truth <= found.most + 1e-9
     # A side is taken or not: the price leaves open what one attribute tells, log2 40 at most.
     assert found.most - found.least < 5.5
+
+
+def one_of_ten(*names: str, sizes: Any = None) -> tuple[AdditiveModel, Domain]:
+    """Return a model of some of ten attributes of which exactly one is 1, and their domain."""
+    every = [f"a{i}" for i in range(10)]
+    domain = Domain.binary(every, groups=ExactlyOne(tuple(every)))
+    return model_of(*(CategoryBins(name, ((0,), (1,))) for name in names), sizes=sizes), domain
+
+
+def test_what_groups_rule_out_is_no_possible_value() -> None:
+    """To be the one in ten tells 3.3 bits, though the attribute by itself has two values."""
+    model, domain = one_of_ten("a0", sizes=[(20, 5, 0)])
+    found = told(model, domain)
+    assert found.least == pytest.approx(math.log2(10))
+    assert found.most is not None
+    assert found.most >= found.least
+    assert told(model_of(CategoryBins("a0", ((0,), (1,)))), domain).most == pytest.approx(math.log2(10))
+    zeros = told(one_of_ten("a0", sizes=[(20, 0, 0)])[0], domain)
+    assert zeros.least == pytest.approx(math.log2(10 / 9))
+    pair = CategoryBins("a0", ((0,), (1,))), CategoryBins("a1", ((0,), (1,)))
+    cells = [[8, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert told(model_of(pair, sizes=[cells]), domain).least == pytest.approx(math.log2(10))
+    cells[1][1] = 1
+    assert told(model_of(pair, sizes=[cells]), domain).least == math.inf
+
+
+def test_of_two_attributes_of_a_group_nothing_is_added_up() -> None:
+    model, domain = one_of_ten("a0", "a1", sizes=[(20, 0, 0), (20, 0, 0)])
+    found = told(model, domain)
+    assert found.least == pytest.approx(math.log2(10 / 9))
+    assert found.most is None
+
+
+def test_a_range_of_the_data_tells_of_all_records_at_once() -> None:
+    """Twenty ranges of half the domain each tell a bit apiece of everybody, however wide the bins are."""
+    domain = Domain({f"x{k}": Integer(0, 99) for k in range(20)})
+
+    def ranged(bounds: tuple[float, float]) -> RegionBits:
+        return told(model_of(*(NumericBins(name, (24.5,), "right", bounds) for name in domain)), domain)
+
+    assert ranged((0, 99)).most == pytest.approx(2.0)
+    assert ranged((0, 49)).most is None

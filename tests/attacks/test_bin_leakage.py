@@ -180,3 +180,16 @@ def test_cuts_that_are_values_or_off_a_midpoint() -> None:
     bins = NumericBins("age", (1.5, 2.0, 3.0, 3.5, 9.0))
     # 1.5 and 3 are midpoints, 2 is a value; 3.5 and 9 are neither.
     assert leak_bins(model_of(flat(bins)), data=data).attributes[0].n_midpoints == 3
+
+
+def test_a_private_range_beside_a_public_one_is_found() -> None:
+    """A pair may publish another range of an attribute than its own term does."""
+    domain = Domain({"x": Integer(0, 99), "y": Integer(0, 99)})
+    public, private, other = (NumericBins("x", (49.5,), "right", ends) for ends in ((0, 99), (40, 60), None))
+    y = NumericBins("y", (49.5,))
+    for bins in (((public,), (private, y)), ((private,), (public, y)), ((other,), (private, y))):
+        terms = tuple(Term(bins=entry, scores=np.zeros([one.n_bins for one in entry])) for entry in bins)
+        model = AdditiveModel(attributes=("x", "y"), terms=terms, intercept=(0.0,), link="identity")
+        assert leak_bins(model, domain).attributes[0].n_private_bounds == 2
+        data = {"x": np.array([40, 60]), "y": np.array([1, 2])}
+        assert leak_bins(model, data=data).attributes[0].exact_bounds == ("smallest", "largest")

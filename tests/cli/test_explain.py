@@ -33,6 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     frame.assign(label=decide(frame)).to_csv(tmp_path / "records.csv", index=False)
     DOMAIN.to_json(tmp_path / "domain.json")
     (tmp_path / "box.py").write_text(textwrap.dedent(BOX))
+    (tmp_path / "quits.py").write_text("raise SystemExit(0)\n")
     # Modules are imported once a process: each folder's black box is to be its own.
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "box", raising=False)
@@ -66,6 +67,13 @@ def test_a_release_from_queries(folder: Path, run: Run) -> None:
     assert SurrogateRelease.from_json(folder / "release.json").provenance.records == "queries"
 
 
+def test_the_papers_form_from_queries(folder: Path, run: Run) -> None:
+    make = ["explain", "--queries", "600", "--black-box", "box:rows", "--takes", "array", "--domain", "domain.json"]
+    make += ["-k", "50", "--form", "paper", "-o", "release.json"]
+    assert "knows no true labels" in run(*make, cwd=folder).err
+    assert run(*make, "--labels", "black-box", cwd=folder).status == 0
+
+
 def test_signed_and_checked(folder: Path, run: Run) -> None:
     run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", cwd=folder)
     key = json.loads(run("release", "keys", "private.pem", "public.pem", "--json", cwd=folder).out)["public_key"]
@@ -93,6 +101,8 @@ def test_signed_and_checked(folder: Path, run: Run) -> None:
         ([*MAKE, "--form", "loud", "-o", "x.json"], "form must be"),
         (["explain", "--queries", "100", "--black-box", "box:rows", "-o", "x.json"], "Give --domain"),
         (["explain", "records.csv", "--black-box", "absent:f", "-o", "x.json"], "cannot be imported"),
+        (["explain", "records.csv", "--black-box", "quits:f", "-o", "x.json"], "cannot be imported (SystemExit)"),
+        (["explain", "records.csv", "--black-box", "m" * 5000 + ":f", "-o", "x.json"], "cannot be imported"),
         (["explain", "records.csv", "--black-box", "records.csv", "-o", "x.json"], "neither an ONNX model"),
         (["explain", "--release", "records.csv", "--query", "{}", "--decision", "yes"], "not valid JSON"),
         (["explain", "--release", "records.csv", "--decision", "yes"], "Give --query"),

@@ -16,6 +16,7 @@ from glassine import (
     MultiwayTreeClassifier,
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
+    PrivateEBMClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
@@ -64,7 +65,7 @@ def sample(n: int = 1500) -> pl.DataFrame:
 
 
 def learners() -> dict[str, Callable[[], Any]]:
-    """Return every learner that needs counts alone, with literals of each origin."""
+    """Return every classifier that takes lazy frames, with literals of each origin."""
     small: dict[str, Any] = {"domain": DOMAIN, "n_quantiles": 3}
     private: dict[str, Any] = {**small, "epsilon": 1.0, "random_state": 7}
     return {
@@ -78,6 +79,10 @@ def learners() -> dict[str, Callable[[], Any]]:
         "private greedy rule list": lambda: GreedyRuleListClassifier(
             3, mechanism="global-laplace", min_support=0.05, **private
         ),
+        "additive model": lambda: PrivateEBMClassifier(domain=DOMAIN, epsilon=1.0, random_state=7),
+        "additive model from marginals": lambda: PrivateEBMClassifier(
+            domain=DOMAIN, epsilon=1.0, random_state=7, algorithm="marginals"
+        ),
         "multiway tree": lambda: MultiwayTreeClassifier(max_depth=3, domain=DOMAIN),
     }
 
@@ -90,7 +95,11 @@ def model_text(model: Any) -> str:
 def fitted(make: Callable[[], Any], X: Any, y: Any = "sick") -> dict[str, Any]:
     """Return everything that a fit releases, as text."""
     estimator = make().fit(X, y)
-    out = {"model": model_text(estimator.model_), "classes": estimator.classes_.tolist(), "domain": repr(estimator.domain_)}
+    out = {
+        "model": model_text(estimator.model_),
+        "classes": estimator.classes_.tolist(),
+        "domain": repr(estimator.domain_),
+    }
     out["certificate"] = estimator.certificate_.to_json()
     return out
 

@@ -12,6 +12,7 @@ from glassine import Binary, Category, Domain, Integer, Real
 from glassine.domain.conforming import conform
 from glassine.errors import InvalidParameterError
 from glassine.learners.binning import MERGE, Axis, bin_axes, public_grids, read_cells
+from glassine.learners.ebm import PrivateEBMClassifier
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.randomness import Randomness
 
@@ -146,3 +147,19 @@ def test_a_category_nobody_has_stands_alone_by_chance_only() -> None:
         counts = axes[0].counts
         alone += int(axes[0].bin_of[3] < 3 or counts[axes[0].bin_of[3]] > np.sqrt(axes[0].variances[0]))
     assert 25 <= alone <= 75
+
+
+def test_a_count_is_published_once() -> None:
+    """Where undeclared values share the bin of others, their count stands in that of the others alone."""
+    rng = np.random.default_rng(0)
+    domain = Domain({"job": Category(("a", "b"), missing=True), "x": Real(0.0, 1.0, missing=True)})
+    frame = pl.DataFrame(
+        {"job": rng.choice(np.array(["a", "b", None], dtype=object), 900).tolist(), "x": rng.random(900)}
+    )
+    for algorithm, wish in (("boosting", 0), ("marginals", 1)):
+        model = PrivateEBMClassifier(
+            100.0, 1e-6, domain, algorithm, classes=(0, 1), interactions=wish, random_state=0
+        ).fit(frame, rng.integers(0, 2, 900))
+        for term in model.model_.terms:
+            assert term.weights is not None
+            assert term.weights.sum() == pytest.approx(900, abs=90)

@@ -32,13 +32,17 @@ def test_every_library_of_this_process_gives_the_same_model(learner: str, expect
         assert fitted(make, HERE[place](frame)) == expected[learner], place
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=2).lazy()
     assert fitted(make, shuffled) == expected[learner]
-    table = CountTable.from_frame(frame.lazy(), DOMAIN)
-    assert fitted(make, table)["model"] == expected[learner]["model"]
+    if not learner.startswith("additive"):
+        # Additive models tell undeclared categories from missing ones, which a table does not.
+        table = CountTable.from_frame(frame.lazy(), DOMAIN)
+        assert fitted(make, table)["model"] == expected[learner]["model"]
 
 
 def test_arrays_give_the_same_model(expected: dict[str, Any]) -> None:
+    X, labels = arrays(sample())
+    # An additive model keeps the name of its target.
+    y = pl.Series("sick", labels.tolist()).to_pandas()
     for learner, make in learners().items():
-        X, y = arrays(sample())
         rest = DOMAIN.restrict([name for name in DOMAIN if name != "sick"])
         given = make().set_params(domain=rest, classes=("yes", "no"))
         assert fitted(lambda given=given: given, X, y) == expected[learner], learner

@@ -16,6 +16,7 @@ ROOMS = [
     ["server"],
     ["demo"],
     ["report"],
+    ["comparing"],
     ["surrogates"],
     ["auditing", "scrubbing"],
     ["additive_audit"],

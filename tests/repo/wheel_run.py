@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,15 +29,12 @@ def main() -> None:
             "children": glassine.Integer(0, 15, thresholds=(0, 2)),
         }
     )
-    private = {
+    private: dict[str, Any] = {
         "additive": glassine.PrivateEBMClassifier(1.0, domain=domain, classes=("no", "yes"), random_state=0),
         "rule-list": glassine.PrivateRuleListClassifier(2, 1.0, domain, classes=("no", "yes"), random_state=0),
         "tree": glassine.PrivateTreeClassifier(2, 1.0, domain, classes=("no", "yes"), random_state=0),
     }
-    learnt = []
-    for name, learner in private.items():
-        if learner.fit(people, ill).score(people, ill) > 0.9:
-            learnt.append(name)
+    learnt = [name for name, learner in private.items() if learner.fit(people, ill).score(people, ill) > 0.9]
     sys.stdout.write(" ".join([".".join(map(str, sys.version_info[:2])), *learnt]) + "\n")
 
 

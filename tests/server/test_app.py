@@ -11,8 +11,10 @@ import jsonschema
 import numpy as np
 import pytest
 
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.server import Limits, ReleaseFile, create_app, read_release
-from tests.server.releases import QUERY, decide, records, small_release
+from glassine.server.page import render_page
+from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
 
 NO_LIMIT = Limits(rate=math.inf, total_rate=math.inf)
 
@@ -168,6 +170,46 @@ def test_a_black_box_that_fails_tells_nothing() -> None:
     assert "secret" not in reply.text
     reply = post(client(black_box=lambda frame: np.zeros((len(frame), 2))), "/explanation", {"query": QUERY})
     assert reply.status_code == 503
+
+
+@pytest.mark.parametrize("kind", [InvalidDataError, InvalidParameterError, BlackBoxError])
+def test_a_black_box_that_raises_our_own_errors_tells_nothing_either(kind: type[Exception]) -> None:
+    def broken(frame: Any) -> Any:
+        raise kind(f"secret {frame.iloc[0, 0]}")
+
+    for path in ("/decision", "/explanation"):
+        reply = post(client(black_box=broken), path, {"query": QUERY})
+        assert reply.status_code == 503
+        assert "secret" not in reply.text
+
+
+def test_a_missing_number_is_a_gap_of_numbers_for_the_black_box() -> None:
+    def box(frame: Any) -> Any:
+        assert str(frame["hours"].dtype) == "float64"
+        return np.where(frame["hours"] > 40, "yes", "no")
+
+    assert post(client(black_box=box), "/decision", {"query": {**QUERY, "hours": None}}).json() == {"decision": "no"}
+
+
+def test_a_large_release_is_sent_in_parts() -> None:
+    from starlette.testclient import TestClient
+
+    content = bytes(range(256)) * 1000
+    file = ReleaseFile(release=small_release(), content=content, public_key=None)
+    reply = TestClient(create_app(file, limits=NO_LIMIT)).get("/release")
+    assert reply.content == content
+    assert reply.headers["content-length"] == str(len(content))
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_says_whom_representatives_stand_for() -> None:
+    from glassine.surrogates import SurrogateExplainer
+
+    cells = SurrogateExplainer(decide, domain=DOMAIN, partition="public", n_cells=2, distance="gower").fit(records())
+    page, _ = render_page(cells.release(), decides=True, title="x")
+    assert "You get the decision, the point of a published release" in page
+    assert "among the 2 closest" in page
+    assert "the people most like it" not in page
 
 
 def test_a_decision_that_the_release_does_not_know() -> None:

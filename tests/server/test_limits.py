@@ -54,6 +54,8 @@ def test_who_asks() -> None:
     # A network of 64 bits is one client: it has no end of addresses.
     assert client_of({"client": ("2001:db8::1", 5)}) == client_of({"client": ("2001:db8::2", 9)})
     assert client_of({"client": ("2001:db8:0:1::1", 5)}) != client_of({"client": ("2001:db8::2", 9)})
+    # A socket of IPv6 shows clients of IPv4 in one network; they are not one client.
+    assert client_of({"client": ("::ffff:10.0.0.1", 5)}) == "10.0.0.1"
     assert client_of({"client": None}) == ""
     assert client_of({"client": ("unix", 0)}) == "unix"
 
@@ -141,3 +143,13 @@ def test_too_often() -> None:
 
 def test_all_clients_together() -> None:
     assert ask([part(b"x")], Limits(rate=1000.0, burst=2, total_rate=0.5), times=3)[0] == 429
+
+
+def test_a_burst_lets_one_request_through() -> None:
+    with pytest.raises(InvalidParameterError, match="burst must be at least 1"):
+        Limits(burst=0.5)  # type: ignore[arg-type]
+
+
+def test_a_wait_that_is_no_number_of_json_is_told_as_a_day() -> None:
+    status, headers, _, _ = ask([part(b"x")], Limits(rate=5e-324, burst=1), times=2)
+    assert (status, headers[b"retry-after"]) == (429, b"86400")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 
 from glassine.errors import GlassineError, InvalidParameterError
-from glassine.server import listen, make_keys, sign_release
+from glassine.server import listen, make_keys, patience, run, sign_release
 from tests.server.releases import QUERY, small_release
 
 BOX = """
@@ -133,3 +134,115 @@ def test_listening() -> None:
         listen("no.such.host.invalid", 0)
     with pytest.raises(InvalidParameterError, match="port"):
         listen("127.0.0.1", 65_536)
+
+
+class Wire:
+    """What a protocol writes to, instead of a socket."""
+
+    def __init__(self) -> None:
+        self.closed = self.aborted = False
+        self.sent = b""
+
+    def get_extra_info(self, name: str) -> Any:
+        return {"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)}.get(name)
+
+    def is_closing(self) -> bool:
+        return self.closed or self.aborted
+
+    def write(self, data: bytes) -> None:
+        self.sent += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+def on_wire(monkeypatch: pytest.MonkeyPatch, talk: Callable[[Any, Wire], Awaitable[None]]) -> Wire:
+    """Let a client talk to the protocol of the service, whose times are short."""
+    import uvicorn
+    from uvicorn.server import ServerState
+
+    monkeypatch.setattr(patience, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(patience, "SEND_SECONDS", 0.05)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body = await receive()
+        assert body["type"] == "http.request"
+        await asyncio.sleep(0.1)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    wire = Wire()
+
+    async def run() -> None:
+        config = uvicorn.Config(app, lifespan="off", ws="none", log_level="error", timeout_keep_alive=60)
+        protocol = patience.PatientProtocol(config=config, server_state=ServerState(), app_state={})
+        protocol.connection_made(wire)
+        await talk(protocol, wire)
+        protocol.connection_lost(None)
+
+    asyncio.run(run())
+    return wire
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("first", [b"", b"GET / HT"])
+def test_who_does_not_finish_asking_is_put_out(monkeypatch: pytest.MonkeyPatch, first: bytes) -> None:
+    async def talk(protocol: Any, wire: Wire) -> None:
+        for byte in first + b"TTTTTTTTTTTT":
+            protocol.data_received(bytes([byte]))
+            await asyncio.sleep(0.01)
+            if wire.closed:
+                return
+
+    assert on_wire(monkeypatch, talk).closed
+
+
+def test_who_asks_is_answered_and_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(protocol: Any, wire: Wire) -> None:
+        for count in (1, 2):
+            protocol.data_received(HEAD[:10])
+            protocol.data_received(HEAD[10:])
+            await asyncio.sleep(0.2)
+            assert wire.sent.count(b"ok") == count
+        # An answered connection is idle, which is the matter of another clock; a second head is not renewed by bytes.
+        assert not wire.closed
+        protocol.data_received(HEAD[:10])
+        await asyncio.sleep(0.1)
+        assert wire.closed
+
+    on_wire(monkeypatch, talk)
+
+
+def test_who_does_not_read_is_put_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(protocol: Any, wire: Wire) -> None:
+        protocol.pause_writing()
+        protocol.resume_writing()
+        await asyncio.sleep(0.03)
+        assert not wire.aborted
+        protocol.pause_writing()
+        await asyncio.sleep(0.1)
+        assert wire.aborted
+
+    on_wire(monkeypatch, talk)
+
+
+def test_the_service_speaks_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import uvicorn
+
+    seen: list[Any] = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: seen.append(self.config))
+    with listen("127.0.0.1", 0) as listening:
+        run(lambda: None, listening)
+    assert seen[0].http is patience.PatientProtocol
+    assert seen[0].access_log is False

@@ -118,6 +118,29 @@ def test_keys_are_private_and_never_replaced(folder: Path) -> None:
     assert not (folder / "new.pem").exists()
 
 
+def test_two_keys_need_two_files(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="both keys"):
+        make_keys(tmp_path / "a.pem", f"{tmp_path}/./a.pem")
+    with pytest.raises(UnreadableFileError, match="cannot write"):
+        make_keys(tmp_path / "a.pem", tmp_path / "absent" / "b.pem")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_of_an_unknown_algorithm_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+
+    def refuse(*arguments: object, **options: object) -> object:
+        raise UnsupportedAlgorithm("an odd curve")
+
+    monkeypatch.setattr(serialization, "load_pem_public_key", refuse)
+    monkeypatch.setattr(serialization, "load_pem_private_key", refuse)
+    with pytest.raises(SignatureError, match="no public key"):
+        read_public_key(folder / "public.pem")
+    with pytest.raises(SignatureError, match="no private key"):
+        sign_release(folder / "release.json", folder / "private.pem", folder / "out.json")
+
+
 def test_files_that_are_no_keys(folder: Path) -> None:
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat

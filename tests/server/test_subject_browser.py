@@ -9,9 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from glassine.domain import Binary, Domain, ExactlyOne, Integer, OneOf
+from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.server import Limits, ReleaseFile, create_app, listen
+from glassine.surrogates import SurrogateExplainer, SurrogateRelease
+from glassine.surrogates.distances import Metric
 from tests.report.test_browser import CONTRAST
 from tests.server.releases import QUERY, decide, small_release
 
@@ -23,15 +28,17 @@ NAMES = list(QUERY)
 class Served:
     """A service on a thread of this process."""
 
-    def __init__(self, black_box: Any = decide, *, limits: Limits | None = None, form: str = "safe") -> None:
+    def __init__(
+        self, black_box: Any = decide, *, limits: Limits | None = None, form: str = "safe", release: Any = None
+    ) -> None:
         import uvicorn
 
-        release = small_release(form)
+        release = release or small_release(form)
         file = ReleaseFile(release=release, content=json.dumps(release.to_dict()).encode(), public_key=None)
         app = create_app(
             file,
             black_box=black_box,
-            takes="pandas" if black_box is not None else None,
+            takes="pandas" if black_box is decide else None,
             limits=limits or Limits(rate=math.inf, total_rate=math.inf),
             title="Loans & <advances>",
         )
@@ -185,6 +192,55 @@ def test_without_a_black_box(serve: Any, show: Any) -> None:
     ask(page)
     assert page.text_content("#decided") == "yes"
     assert "decides so too" not in page.text_content("#contrasts")
+
+
+def test_numbers_are_shown_as_they_are(serve: Any, show: Any) -> None:
+    """Labels and incomes of seven digits are no measurements that may be rounded."""
+    domain = Domain({"income": Integer(1_000_000, 2_000_000, thresholds=(1_234_567.5,))})
+
+    def codes(X: Any) -> Any:
+        return np.where(np.asarray(X, dtype=float)[:, 0] > 1_234_567.5, 20_260_102, 20_260_101)
+
+    X = np.linspace(1_000_000, 2_000_000, 400).round()[:, None]
+    release = SurrogateExplainer(codes, 400, domain=domain).fit(X).release()
+    page = show(serve(codes, release=release))
+    page.fill("#f0", "1234567")
+    ask(page)
+    assert page.text_content("#decided") == "20260101"
+    assert page.locator("#tree .node").all_text_contents()[1:] == ["income <= 1234567.5", "income > 1234567.5"]
+    assert "20260102 if income > 1234567.5 (1234567 now, for example 1234568)" in page.text_content("#contrasts")
+    assert page.locator("#representative tbody td").all_text_contents()[0] == "1234567"
+
+
+def test_a_tree_of_two_decisions_is_not_said_to_have_one(serve: Any, show: Any) -> None:
+    """No possible record reaches the other leaf: the tie between the attributes forbids it."""
+    domain = Domain({"a": Binary(), "b": Binary()}, groups=ExactlyOne(("a", "b")))
+    classes = ("no", "yes")
+    nodes = (
+        Node(branches=(Branch(OneOf("a", (1,)), 1), Branch(OneOf("a", (1,), negated=True), 2))),
+        Node(branches=(Branch(OneOf("b", (1,)), 3), Branch(OneOf("b", (1,), negated=True), 4))),
+        Node(evidence=Evidence(label=0)),
+        Node(evidence=Evidence(label=1)),
+        Node(evidence=Evidence(label=0)),
+    )
+    safe = small_release()
+    release = SurrogateRelease(
+        domain=domain,
+        classes=classes,
+        metric=Metric(distance="gower", scales=(1.0, 1.0)),
+        representatives=((1, 0),),
+        trees=(DecisionTree(nodes, domain.names, classes),),
+        k=2,
+        n_closest=1,
+        provenance=safe.provenance,
+    )
+    page = show(serve(None, release=release))
+    for field, value in (("#f0", "1"), ("#f1", "0"), ("#decision", "no")):
+        page.select_option(field, label=value)
+    ask(page)
+    assert page.text_content("#contrasts") == (
+        "No change that the described values allow was found to lead the small tree to another decision."
+    )
 
 
 def test_large_trees_are_folded(serve: Any, show: Any) -> None:

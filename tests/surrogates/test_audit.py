@@ -126,7 +126,8 @@ def test_gap_attack_is_the_difference_of_accuracies(paper: SurrogateExplainer) -
         expected = np.mean(reader.predict(X) == inside) - np.mean(reader.predict(Z) == outside)
         assert gap.advantage == pytest.approx(expected, abs=1e-4)
         assert gap.low is not None
-        assert gap.low <= gap.advantage
+        assert gap.high is not None
+        assert gap.low <= expected <= gap.high
 
 
 def test_thresholds_of_the_paper_name_members_and_the_safe_form_names_nobody(

@@ -29,8 +29,10 @@ def paper() -> Split:
         random_state=42,
     )  # fmt: skip
     X_in, X_out, y_in, y_out = train_test_split(X, y, test_size=0.33, random_state=42)
-    # A network like the paper's that learns in seconds: 0.93 instead of 0.94.
-    network = MLPClassifier((100, 100), max_iter=40, early_stopping=True, random_state=21).fit(X_in, y_in)
+    # A small network, which learns in seconds what the paper's learns in minutes but for two points of accuracy.
+    network = MLPClassifier(
+        (50, 50), batch_size=500, max_iter=200, early_stopping=True, tol=1e-3, n_iter_no_change=3, random_state=21
+    ).fit(X_in, y_in)
     assert network.score(X_out, y_out) > 0.9
     return X_in, X_out, y_in, y_out, network
 

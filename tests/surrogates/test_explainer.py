@@ -22,7 +22,10 @@ from glassine.domain.grid import on_grid
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates.settings import plan_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
+
+SQUARE = Domain({f"x{i}": Real(-9.0, 9.0) for i in range(2)})
 
 
 def plain_paper(
@@ -316,6 +319,9 @@ def test_records_that_cannot_be_grouped_are_refused(X: Any, said: str) -> None:
         {"domain": {"a": 1}},
         {"classes": (0, 0)},
         {"classes": ()},
+        {"classes": 3},
+        {"classes": "ab"},
+        {"classes": [[0], [1]]},
         {"fixed_black_box": "yes"},
     ],
 )
@@ -386,6 +392,60 @@ def test_a_black_box_cannot_write_into_the_records() -> None:
     before = X.copy()
     SurrogateExplainer(box, 10).fit(X)
     assert np.array_equal(X, before)
+
+
+def test_a_black_box_cannot_write_into_a_frame() -> None:
+    def box(frame: Any) -> Any:
+        frame["x0"] = 0.0
+        return np.zeros(len(frame))
+
+    frame = pd.DataFrame(numbers(40, 2), columns=["x0", "x1"])
+    before = frame.copy()
+    groups = SurrogateExplainer(box, 10).fit(frame).training_.groups
+    pd.testing.assert_frame_equal(frame, before)
+    assert np.array_equal(groups, microaggregate(before, 10).labels)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
+def test_representatives_are_as_coarse_without_scaling(unit: float) -> None:
+    X = numbers(400, 2) * 0.9 * unit
+    for scaling in ("standard", "none"):
+        points = SurrogateExplainer(lambda X: X[:, 0] > 0, 20, scaling=scaling).fit(X).release_.representatives
+        steps = np.array(points, dtype=float) / (0.02 * unit)
+        np.testing.assert_allclose(steps, steps.round(), atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e299])
+def test_spreads_whose_squares_a_double_does_not_hold(unit: float) -> None:
+    X = numbers(60, 2) * unit / 10
+    release = SurrogateExplainer(lambda X: X[:, 0] > 0, 20).fit(X).release_
+    assert release.metric.scales[0] == pytest.approx(
+        float(f"{(X / unit).std(axis=0)[0] * unit:.1e}") if unit > 1 else 1.0
+    )
+    assert len(set(release.representatives)) == (release.n_groups if unit > 1 else 1)
+
+
+def test_numbers_beyond_single_precision_grow_no_exact_tree() -> None:
+    X = numbers(60, 2) * 1e100
+    SurrogateExplainer(lambda X: X[:, 0] > 0, 20).fit(X)
+    with pytest.raises(InvalidDataError, match="single precision"):
+        SurrogateExplainer(lambda X: X[:, 0] > 0, 20, form="paper").fit(X, X[:, 0] > 0)
+
+
+def test_larger_groups_get_deeper_trees() -> None:
+    depths = []
+    for k in (999, 1000, 4999, 5000):
+        explainer = SurrogateExplainer(ring, k, domain=SQUARE)
+        depths.append(plan_of(explainer, "training").growth.max_depth)
+    assert depths == [3, 5, 5, 6]
+    assert plan_of(SurrogateExplainer(ring, 9999, domain=SQUARE, epsilon=1.0), "training").growth.max_depth == 2
+
+
+def test_no_more_trees_are_asked_than_there_are() -> None:
+    X = numbers(60, 2)
+    explainer = SurrogateExplainer(lambda X: ["a"] * len(X), 60).fit(X)
+    told = explainer.release_.explain([0.0, 0.0], "b")
+    assert (told.agrees, told.n_closest) == (False, 1)
 
 
 def test_an_unfitted_explainer_says_so() -> None:

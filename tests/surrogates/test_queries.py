@@ -11,8 +11,9 @@ import pytest
 
 from glassine.domain import Binary, Domain, ExactlyOne, Integer, Real
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError
-from glassine.surrogates import BlackBox, SurrogateExplainer
+from glassine.surrogates import BlackBox, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.public_cells import draw_queries
+from glassine.surrogates.statements import reveals
 from tests.surrogates.scenes import PEOPLE, lender, people, ring
 
 SQUARE = Domain({"u": Real(-2.0, 2.0), "v": Real(-2.0, 2.0)})
@@ -52,6 +53,14 @@ def test_own_queries_are_asked_instead() -> None:
     mine = pd.DataFrame(people(80))
     explainer = SurrogateExplainer.from_queries(lender, PEOPLE, 20, queries=mine, distance="gower")
     assert explainer.black_box_.n_queries == 80
+    # Whose records they are is not known: they count as people's.
+    assert explainer.release_.provenance.records == "given"
+    assert SurrogateRelease.from_dict(explainer.release_.to_dict()) == explainer.release_
+    assert "may be" in explainer.release_.provenance.notes[1]
+    assert not any("no person's record" in caveat for caveat in explainer.certificate_.caveats)
+    assert not any("nobody" in text for text in reveals(explainer.release_))
+    leaf = next(check for check in explainer.audit().checks if check.rule == "smallest_leaf")
+    assert leaf.measured is not None
 
 
 def test_queries_are_records_of_the_domain() -> None:

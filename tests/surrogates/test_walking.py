@@ -138,6 +138,8 @@ def contrast_of(domain: Domain, literal: Literal, value: Any, metric: Metric | N
         (Real(0.0, 10.0), 11.0, 1.0, None),
         (Integer(0, 10), 10.5, 3, None),
         (Real(0.0, 10.0), -1.0, 3.0, None),
+        # Steps of ranges that tiny are no powers of ten.
+        (Real(0.0, 1e-321), 5e-322, 0.0, 7.46e-322),
     ],
 )
 def test_the_changed_value_lies_in_the_domain(attribute: Any, bound: float, value: Any, after: Any) -> None:
@@ -154,6 +156,14 @@ def test_a_value_may_have_to_be_missing_or_present() -> None:
         own = decides(tree, record)
         found = contrasts_of(tree, record, decision=own, domain=domain, metric=metric, n_contrasts=5)
         assert found[0].changes[0].after == after
+
+
+def test_the_category_that_a_taxonomy_puts_closest_is_named() -> None:
+    jobs = {"any": {"manual": ["mason", "joiner"], "office": ["clerk", "judge"]}}
+    domain = Domain({"job": Category(("clerk", "mason", "joiner", "judge"))})
+    metric = Metric(distance="semantic", scales=(1.0,), taxonomies={"job": jobs})
+    for value, after in (("mason", "joiner"), ("joiner", "mason"), ("judge", "clerk"), ("clerk", "judge")):
+        assert contrast_of(domain, OneOf("job", (value,)), value, metric) == after
 
 
 def test_impossible_combinations_are_no_contrast() -> None:

@@ -17,8 +17,9 @@ __all__ = ["advise_additive", "check_bits", "check_cuts", "check_membership", "c
 
 STRANGERS = "The data given are not the training records: bins hold other numbers of them than the model says."
 JOINTLY = (
-    "Sizes of bins are published, and what follows from them of several attributes at once was not measured: they have "
-    "noise, are no counts, or size one attribute twice. A copy without sizes (`glassine scrub`) tells of no two."
+    "Sizes of bins or ranges of values are published, and what follows from them of several attributes at once was not "
+    "measured: sizes have noise, are no counts, or size one attribute twice; ranges are not the domain's. A copy "
+    "without both (`glassine scrub`) tells of no two."
 )
 
 Status: TypeAlias = Literal["kept", "broken", "unknown"]

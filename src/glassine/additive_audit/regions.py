@@ -21,6 +21,7 @@ import numpy.typing as npt
 from glassine.attacks.bins import BinLeakage
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
+from glassine.domain.groups import Pattern
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
 
@@ -66,7 +67,8 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> Reg
 
     A region is a product of sets of values, one for each attribute. A record is known to be in it if it is one bin or
     cell that holds somebody, or if published sizes leave no other way: fewer records than there are lie outside one of
-    its sides. Groups of the domain are not taken into account, which can only overstate the bits.
+    its sides. What the domain's groups rule out is no possible value. What published ranges that are not the domain's
+    tell of all records at once is not computed: then it is not known what is told at most.
 
     Parameters
     ----------
@@ -93,8 +95,9 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> Reg
     least, most = 0.0, 0.0
     groups: list[_Sides] = []
     sized = Counter[str]()
+    tied = _Ties.of(domain)
     for term, entry in zip(model.terms, found.terms, strict=True):
-        told = _bits(term, domain)
+        told = _bits(term, domain, tied)
         # A cell that nobody can be in tells nothing, unless somebody is said to be in it.
         held = np.isfinite(told) if entry.sizes is None else np.array(entry.sizes) > 0
         if not np.isfinite(told[held]).all():
@@ -104,9 +107,9 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> Reg
             least = least if entry.sizes is None else max(least, float(told[held].max()))
         if entry.origin == "published" and entry.sizes is not None:
             groups.append(_Sides.of(told, np.array(entry.sizes)))
-            sized.update(term.attributes)
-    # Sizes with noise, and two sizings of one attribute, tell more than is computed here.
-    loose = any(
+            sized.update({tied.first(name) for name in term.attributes})
+    # Sizes with noise, two sizings of one attribute or group, and ranges of the data tell more than is computed here.
+    loose = any(entry.n_private_bounds for entry in found.attributes) or any(
         term.weights is not None and entry.origin != "published"
         for term, entry in zip(model.terms, found.terms, strict=True)
     )
@@ -117,15 +120,67 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, found: BinLeakage) -> Reg
     return RegionBits(least=max(least, joint.least), most=known)
 
 
-def _bits(term: Term, domain: Domain) -> Array:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ties:
+    """The binary attributes that the domain's groups tie: their block, and its possible combinations."""
+
+    blocks: dict[str, tuple[tuple[str, ...], list[Pattern]]]
+
+    @classmethod
+    def of(cls, domain: Domain) -> _Ties:
+        return cls(blocks={name: (block, possible) for block, possible in domain.blocks for name in block})
+
+    def first(self, name: str) -> str:
+        """Return the first attribute of the block, or the attribute itself where it is in none."""
+        return self.blocks[name][0][0] if name in self.blocks else name
+
+    def ways(self, names: Sequence[str]) -> Counter[Pattern]:
+        """Return how many combinations of a block have each combination of some of its attributes."""
+        block, possible = self.blocks[names[0]]
+        at = [block.index(name) for name in names]
+        return Counter(tuple(row[i] for i in at) for row in possible)
+
+
+def _bits(term: Term, domain: Domain, tied: _Ties) -> Array:
     """Return the bits that each bin or cell of a term tells, row by row; infinite where no record can be."""
+    names = term.attributes
+    if len(names) > 1 and names[0] in tied.blocks and tied.first(names[0]) == tied.first(names[1]):
+        return _bits_of_two(term, tied.ways(names))
     told = np.zeros(1)
     for bins in term.bins:
-        sizes = _sizes(bins, domain[bins.attribute])
+        attribute = domain[bins.attribute]
+        ways = tied.ways((bins.attribute,)) if bins.attribute in tied.blocks else None
+        sizes = _sizes(bins, attribute) if ways is None else _tied_sizes(bins, ways)
         total = sum(sizes, start=Fraction(0))
         each = [math.log2(total / size) if size else math.inf for size in sizes]
         told = np.add.outer(told, each).reshape(-1)
     return told
+
+
+def _places(bins: Bins, values: Sequence[object]) -> list[int]:
+    """Return the bin of each value of a category."""
+    if isinstance(bins, CategoryBins):
+        return [int(at) for at in bins.find(values)]
+    numbers = [float(value) if isinstance(value, int | float) else math.nan for value in values]
+    return [int(at) for at in bins.index(np.array(numbers))]
+
+
+def _tied_sizes(bins: Bins, ways: Counter[Pattern]) -> list[Measure]:
+    """Return in how many combinations of its block a tied attribute's value is in each bin."""
+    out: list[Measure] = [0] * bins.n_bins
+    for value, at in enumerate(_places(bins, (0, 1))):
+        out[at] += ways[(value,)]
+    return out
+
+
+def _bits_of_two(term: Term, ways: Counter[Pattern]) -> Array:
+    """Return the bits that each cell of two attributes of one block tells."""
+    left, right = (_places(bins, (0, 1)) for bins in term.bins)
+    out = np.zeros(term.shape)
+    for (a, b), number in ways.items():
+        out[left[a], right[b]] += number
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log2(out.sum()) - np.log2(out)).reshape(-1)
 
 
 def _sizes(bins: Bins, attribute: Attribute) -> list[Measure]:
@@ -142,12 +197,8 @@ def _sizes(bins: Bins, attribute: Attribute) -> list[Measure]:
         return out
     if isinstance(attribute, Category | Binary):
         values = attribute.values if isinstance(attribute, Category) else (0, 1)
-        if isinstance(bins, NumericBins):
-            numbers = [math.nan if isinstance(value, str) else float(value) for value in values]
-            where, gap_bin = bins.index(np.array(numbers)).tolist(), bins.n_bins - 1
-        else:
-            where, gap_bin = bins.find(values).tolist(), bins.missing
-        for at in [*where, *([gap_bin] if attribute.missing else [])]:
+        gap_bin = bins.n_bins - 1 if isinstance(bins, NumericBins) else bins.missing
+        for at in [*_places(bins, values), *([gap_bin] if attribute.missing else [])]:
             out[at] += 1
         return out
     if isinstance(bins, CategoryBins):

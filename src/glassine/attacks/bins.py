@@ -265,11 +265,15 @@ def _numbers(
     attribute = None if domain is None else domain[name]
     secret = [(cut, closed) for cut, closed in cuts if domain is None or not is_public(domain, name, cut, closed)]
     inferred = attribute is not None and attribute.inferred
-    bounds = next((bins.bounds for bins in found if bins.bounds is not None), None)
-    private = None
-    if attribute is not None:
-        known = (float(attribute.lo), float(attribute.hi)) if isinstance(attribute, Integer | Real) else (0.0, 1.0)
-        private = 0 if bounds is None else sum(end not in known for end in bounds)
+    known = (float(attribute.lo), float(attribute.hi)) if isinstance(attribute, Integer | Real) else (0.0, 1.0)
+
+    def n_private(ends: tuple[float, float]) -> int:
+        return 0 if attribute is None else sum(end not in known for end in ends)
+
+    # Of several ranges the one that tells most.
+    ranges = [bins.bounds for bins in found if bins.bounds is not None]
+    bounds = max(ranges, key=lambda ends: (n_private(ends), ends[0] - ends[1]), default=None)
+    private = None if attribute is None else 0 if bounds is None else n_private(bounds)
     # A chain that starts at a public end tells of no record.
     told_bounds = attribute is None or inferred or bool(private)
     rebuilt = rebuild_values(max(found, key=lambda bins: len(bins.cuts))) or () if told_bounds and not noisy else ()

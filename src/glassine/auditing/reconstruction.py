@@ -63,20 +63,20 @@ def rebuilt(
 
 
 def counted_model(
-    model: DecisionTree | RuleList, rows: npt.NDArray[np.intp] | None, sizes: Sequence[int | None]
+    model: DecisionTree | RuleList, counted: bool, sizes: Sequence[int | None]
 ) -> DecisionTree | RuleList:
-    """Return the model, with sizes counted in the data where it publishes none."""
-    if rows is None or all(cell.evidence.size is not None for cell in model.cells):
+    """Return the model, with sizes counted in the data where it publishes none; ``counted`` says if there are any."""
+    if not counted or all(cell.evidence.size is not None for cell in model.cells):
         return model
     size_of = {cell.node: size for cell, size in zip(model.cells, sizes, strict=True)}
 
-    def counted(index: int, evidence: Evidence) -> Evidence:
+    def resized(index: int, evidence: Evidence) -> Evidence:
         return replace(evidence, counts=None, total=size_of.get(index), error_rate=None)
 
     if isinstance(model, DecisionTree):
-        nodes = tuple(replace(node, evidence=counted(i, node.evidence)) for i, node in enumerate(model.nodes))
+        nodes = tuple(replace(node, evidence=resized(i, node.evidence)) for i, node in enumerate(model.nodes))
         return replace(model, nodes=nodes)
-    rules = tuple(replace(rule, evidence=counted(i, rule.evidence)) for i, rule in enumerate(model.rules))
+    rules = tuple(replace(rule, evidence=resized(i, rule.evidence)) for i, rule in enumerate(model.rules))
     return replace(model, rules=rules)
 
 

@@ -14,10 +14,12 @@ from glassine.attacks.labels import LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
+from glassine.auditing.counted import COUNTED, CountedData, compare_counts, count_data
 from glassine.auditing.data import compare_with_data, inferred_domain, on_shared
 from glassine.auditing.disclosure import Exposure, Question, expose
 from glassine.auditing.reconstruction import align, counted_model, exposed_rows, grouping, rebuilt, subgroups
 from glassine.counting import MAX_STEPS
+from glassine.counting.engines import is_lazy
 from glassine.describing import (
     LONGEST,
     describe_domain,
@@ -168,6 +170,9 @@ def audit(
     elif domain is not None and domain.inferred:
         notes.append("The domain was inferred from data, which understates what a reader learns.")
     read = as_model(model, domain)
+    counted = None
+    if domain is not None and is_lazy(data):
+        counted, data = count_data(read, data, domain), None
     return _Audit(
         model=read,
         question=Question(
@@ -183,6 +188,7 @@ def audit(
         max_steps=max_steps,
         domain=domain,
         data=data,
+        counted=counted,
         target=target,
         holdout=holdout,
         sensitive=sensitive,
@@ -202,6 +208,7 @@ class _Audit:
         question: Question,
         domain: Domain | None,
         data: Any,
+        counted: CountedData | None,
         target: str | None,
         holdout: Any,
         sensitive: str | None,
@@ -215,7 +222,7 @@ class _Audit:
         self.question = question
         self.shown = Suppression(0 if show_small_counts else policy.suppress_below)
         self.notes, self.domain, self.frame = notes, domain, data
-        self.target, self.holdout = target, holdout
+        self.target, self.holdout, self.counted = target, holdout, counted
         self.columns: dict[str, npt.NDArray[Any]] | None = None if data is None else read_columns(data)
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
         if sensitive is not None:
@@ -229,8 +236,13 @@ class _Audit:
         self.known = (
             None
             if domain is None
-            else reconstruct(counted_model(model, self.rows, self.sizes), domain, max_steps=max_steps)
+            else reconstruct(counted_model(model, self._looked, self.sizes), domain, max_steps=max_steps)
         )
+
+    @property
+    def _looked(self) -> bool:
+        """Whether there are data, read or counted."""
+        return self.rows is not None or self.counted is not None
 
     def _noise(self) -> str | None:
         """Return why the counts measure nothing, if they are noisy."""
@@ -265,9 +277,10 @@ class _Audit:
         exposure = self._exposure(strangers)
         self.progress("looking at subgroups")
         subgroups = self._subgroups()
-        rows = exposed_rows(self.rows, learned, self.noise)
+        unread = None if self.counted is None else NotApplicable(COUNTED)
+        rows = unread or exposed_rows(self.rows, learned, self.noise)
         self.progress("matching with the data")
-        alignment = align(self.known, self.frame, self.noise)
+        alignment = unread or align(self.known, self.frame, self.noise)
         checks = (
             *check_guarantee(self.policy, self.guarantee),
             *self._model_checks(learned, reconstruction, labels, values, strangers, membership, exposure),
@@ -347,14 +360,20 @@ class _Audit:
         """
         published = [cell.evidence.size for cell in self.model.cells]
         exact = [size if self.model.counts_are_exact else None for size in published]
-        if self.rows is None or self.accepted or all(size is not None for size in exact):
+        if not self._looked or self.accepted or all(size is not None for size in exact):
             return exact
-        counted = np.bincount(self.rows, minlength=len(exact))
+        counted = self._counts()
         if self.noise is None:
             self.notes.append("The model does not publish exact counts: they were counted in the data.")
         else:
             self.notes.append("The smallest leaf was judged by the data, not by the model's noisy counts.")
         return [int(counted[i]) if size is None else size for i, size in enumerate(exact)]
+
+    def _counts(self) -> Sequence[int] | npt.NDArray[np.intp]:
+        """Return how many records of the data each part captures."""
+        if self.counted is not None:
+            return self.counted.sizes
+        return np.bincount([] if self.rows is None else self.rows, minlength=len(self.model.cells))
 
     def _inferred(self, *, numbers: bool = False) -> list[str]:
         """Return the tested attributes, or those with thresholds, whose domain was taken from data."""
@@ -375,6 +394,8 @@ class _Audit:
 
     def _compare_with_data(self) -> bool:
         """Note records outside the domain; return whether the data are not the training records."""
+        if self.counted is not None:
+            return compare_counts(self.model, self.counted, self.shown, self.notes)
         if self.rows is None or self.columns is None:
             return False
         return compare_with_data(self.model, self.frame, self.columns, self.rows, self.domain, self.shown, self.notes)
@@ -404,6 +425,8 @@ class _Audit:
         """Attack membership, with the attributes that the model knows and a fixed seed: an audit can be repeated."""
         if self.holdout is None:
             return NO_HOLDOUT
+        if self.counted is not None:
+            return NotApplicable(f"membership attacks read records, but {COUNTED}")
         if self.frame is None or self.target is None:
             return NotApplicable(
                 "membership attacks need the data, the holdout and the name of the target (`--target`)."

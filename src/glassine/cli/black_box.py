@@ -6,7 +6,6 @@ import importlib
 import os
 import re
 import sys
-from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -38,7 +37,7 @@ def black_box_of(text: str) -> Any:
     GlassineError
         If there is no such file, module or function.
     """
-    if Path(text).exists() or not FUNCTION.fullmatch(text):
+    if not FUNCTION.fullmatch(text) or os.path.isfile(text):
         from glassine.surrogates import load_black_box
 
         return load_black_box(text)
@@ -48,7 +47,8 @@ def black_box_of(text: str) -> Any:
         sys.path.insert(0, folder)
     try:
         found: Any = importlib.import_module(module)
-    except Exception as error:
+    # A module that ends the process would end this one with its own exit code.
+    except (Exception, SystemExit) as error:
         raise BlackBoxError(
             f"the module {module} of --black-box cannot be imported ({type(error).__name__}). Run it alone to see."
         ) from None

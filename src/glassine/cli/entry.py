@@ -14,6 +14,7 @@ import typer
 from glassine import __version__
 from glassine.cli.attack import attack_command
 from glassine.cli.audit import audit_command, scrub_command
+from glassine.cli.compare import compare_command
 from glassine.cli.disclose import disclose_command
 from glassine.cli.domains import check_command, infer_command
 from glassine.cli.edit import edit_command
@@ -73,6 +74,7 @@ app.command("disclose")(disclose_command)
 app.command("reconstruct")(reconstruct_command)
 app.command("scrub")(scrub_command)
 app.command("fit")(fit_command)
+app.command("compare")(compare_command)
 app.command("export")(export_command)
 app.command("edit")(edit_command)
 domain_app.command("infer")(infer_command)

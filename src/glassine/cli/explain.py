@@ -119,7 +119,7 @@ def _from_queries(
         raise GlassineError("queries are drawn from a public domain. Give --domain.")
     if settings["epsilon"] is not None or settings["partition"] != "microaggregation":
         raise InvalidParameterError("--epsilon and --partition protect training records, and queries are none.")
-    left_out = ("labels", "random_state", "epsilon", "partition")
+    left_out = ("random_state", "epsilon", "partition")
     given = {name: value for name, value in settings.items() if name not in left_out}
     return SurrogateExplainer.from_queries(
         box,

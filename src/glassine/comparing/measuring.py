@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
 
 from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.outcome import Measured
@@ -22,7 +22,7 @@ from glassine.comparing.values import Figures, Result
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
 
-__all__ = ["Sides", "measure", "seed_of"]
+__all__ = ["NO_PARTS", "Sides", "measure", "seed_of"]
 
 PERMUTATIONS = 99
 NO_PARTS = "bits are defined for trees and rule lists."

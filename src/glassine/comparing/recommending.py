@@ -30,7 +30,7 @@ class Recommendation:
         The constant prediction; None if it was not measured.
     n_close : int
         Private models that reach the floor.
-    n_useful : int
+    useful : tuple of Row
         Those of them that beat the constant prediction.
     """
 
@@ -40,7 +40,7 @@ class Recommendation:
     floor: float | None
     constant: Row | None
     n_close: int
-    n_useful: int
+    useful: tuple[Row, ...]
 
 
 def recommend(comparison: Comparison, measure: Measure = "accuracy") -> Recommendation:
@@ -70,7 +70,7 @@ def recommend(comparison: Comparison, measure: Measure = "accuracy") -> Recommen
     base = None if constant is None else constant.measured(measure)
     kept = constant if base is not None else None
     if not found:
-        return Recommendation(measure=measure, chosen=None, best=None, floor=None, constant=kept, n_close=0, n_useful=0)
+        return Recommendation(measure=measure, chosen=None, best=None, floor=None, constant=kept, n_close=0, useful=())
     best, top = max(found, key=lambda pair: pair[1].value)
     floor = top.value - (top.error or 0.0)
     close = [(row, mean) for row, mean in found if mean.value >= floor]
@@ -83,7 +83,7 @@ def recommend(comparison: Comparison, measure: Measure = "accuracy") -> Recommen
         floor=floor,
         constant=kept,
         n_close=len(close),
-        n_useful=len(useful),
+        useful=tuple(row for row, _ in useful),
     )
 
 

@@ -113,7 +113,7 @@ class Mean:
         >>> round(mean.value, 6), round(mean.error, 6)
         (0.8, 0.057735)
         """
-        known = tuple(value for value in (*values,))
+        known = tuple(values)
         if not known or any(value is None or not math.isfinite(value) for value in known):
             return None
         figures = tuple(float(value) for value in known if value is not None)
@@ -172,13 +172,16 @@ class Row:
             return cls(model=first.model, epsilon=first.epsilon, status=shown.status, reason=reason)
         figures = [result.figures for result in results if result.figures is not None]
         names = ("accuracy", "auroc", "log_loss", "bits", "vulnerability", "control", "gap", "n_parts")
+        means = {name: Mean.of(getattr(figure, name) for figure in figures) for name in names}
+        known = means["accuracy"] is not None
+        unknown = next((figure.bits_unknown for figure in figures if figure.bits_unknown), "")
         return cls(
             model=first.model,
             epsilon=first.epsilon,
-            status="measured",
+            status="measured" if known else "failed",
             over=figures[0].over,
-            reason=next((figure.bits_unknown for figure in figures if figure.bits_unknown), ""),
-            **{name: Mean.of(getattr(figure, name) for figure in figures) for name in names},
+            reason=unknown if known else "its accuracy is not a finite number.",
+            **means,
         )
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Between, Domain, Integer, Literal, Real
-from glassine.domain.attributes import LARGEST, Attribute
+from glassine.domain.attributes import LARGEST
 from glassine.domain.conforming import Columns
 
 __all__ = ["Cuts", "cell_cuts", "coarse", "cuts_of"]
@@ -45,13 +45,12 @@ def cuts_of(literals: Iterable[Literal], domain: Domain) -> dict[str, tuple[floa
     return {name: tuple(sorted(points)) for name, points in cuts.items()}
 
 
-def cell_cuts(attribute: Attribute, cuts: Sequence[float]) -> npt.NDArray[np.float64]:
+def cell_cuts(attribute: Integer | Real, cuts: Sequence[float]) -> npt.NDArray[np.float64]:
     """Return the largest number of each cell of a numeric attribute, increasing: the cuts inside it, and its bound.
 
     Cell i holds the numbers above entry i - 1 up to entry i. Every literal whose points are among the cuts holds for
     all numbers of a cell or for none, so that the entry stands for them.
     """
-    assert isinstance(attribute, Integer | Real)
     lo, hi = float(attribute.lo), float(attribute.hi)
     inside = sorted({float(cut) for cut in cuts if lo <= cut < hi})
     # Adding zero turns -0.0 into 0.0, as in records that conform.
@@ -61,8 +60,9 @@ def cell_cuts(attribute: Attribute, cuts: Sequence[float]) -> npt.NDArray[np.flo
 def coarse(columns: Columns, cuts: Cuts) -> Columns:
     """Return records in which a number that has cuts is the largest one of its cell; missing ones stay missing."""
     numbers = dict(columns.numbers)
-    for name in numbers.keys() & cuts.keys():
-        ends = np.append(cell_cuts(columns.attributes[name], cuts[name]), np.nan)
-        # NaN is sorted last, beyond the upper bound.
-        numbers[name] = ends[np.searchsorted(ends[:-1], numbers[name], side="left")]
+    for name, attribute in columns.attributes.items():
+        if name in cuts and isinstance(attribute, Integer | Real):
+            ends = np.append(cell_cuts(attribute, cuts[name]), np.nan)
+            # NaN is sorted last, beyond the upper bound.
+            numbers[name] = ends[np.searchsorted(ends[:-1], numbers[name], side="left")]
     return Columns(attributes=columns.attributes, numbers=numbers, codes=columns.codes)

@@ -29,6 +29,9 @@ LARGEST_KEY = 2**62
 ROOM = -GAP
 """Codes begin at :data:`GAP`."""
 
+ONE = nw.lit(1).cast(nw.Int64).alias("n")
+"""One for each record: some engines number rows by 32 bits, which their own counts cannot exceed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Groups:
@@ -36,17 +39,17 @@ class Groups:
 
     Attributes
     ----------
-    columns : Columns or None
-        The records, m rows; None where they were told apart by no attribute.
+    columns : Columns
+        The records, m rows; without any column where they were told apart by no attribute.
     counts : ndarray of int64, shape (m,)
         Number of records of each; a weight may be 0.
-    kept : ndarray, shape (m,), or None
-        The column that was kept as it is.
+    kept : ndarray, shape (m,) or (0,)
+        The column that was kept as it is, if one was.
     """
 
-    columns: Columns | None
+    columns: Columns
     counts: npt.NDArray[np.int64]
-    kept: npt.NDArray[Any] | None
+    kept: npt.NDArray[Any]
 
 
 def is_lazy(data: Any) -> bool:
@@ -158,7 +161,9 @@ class _Keys:
                 code = rest % n_codes - ROOM
                 rest //= n_codes
                 # The entry after the last is that of code -1; a gap that is not allowed is a missing value, too.
-                found[place] = np.append(self.cells[place], np.nan)[np.maximum(code, -1)] if place in self.cells else code
+                found[place] = (
+                    np.append(self.cells[place], np.nan)[np.maximum(code, -1)] if place in self.cells else code
+                )
         return {name: found[place] for place, name in enumerate(self.attributes)}
 
 
@@ -205,24 +210,25 @@ def group(
     lazy, _ = open_frame(frame, read)
     conformed = lazy.select(*_read(lazy, read, keep, apart=apart))
     by = [*plan.names, *(["kept"] if keep is not None else [])] or ["one"]
-    sums = [nw.len().alias("n")]
-    if weights is not None:
+    if weights is None:
+        conformed = conformed.with_columns(ONE)
+    else:
         weight = nw.col(f"k{len(attributes)}")
         conformed = conformed.with_columns(
             nw.when(valid(weight)).then(weight).otherwise(nw.lit(0.0)).cast(nw.Int64).alias("n"),
             nw.when(valid(weight)).then(nw.lit(0)).otherwise(nw.lit(1)).alias("invalid"),
         )
-        sums = [nw.col("n").sum(), nw.col("invalid").sum()]
     for step in (plan.codes(), plan.keys(), [nw.lit(0).alias("one")] if by == ["one"] else []):
         conformed = conformed.with_columns(*step) if step else conformed
-    wanted = [*by, *(["n", "invalid"] if weights is not None else [])]
-    grouped = collect(conformed.select(*wanted).group_by(by).agg(*sums))
+    invalid = [] if weights is None else ["invalid"]
+    sums = [nw.col("n").sum(), *(nw.col(name).max() for name in invalid)]
+    grouped = collect(conformed.select(*by, "n", *invalid).group_by(by).agg(*sums))
     if weights is not None:
-        check_weights(int(grouped["invalid"].sum() or 0), weights)
+        check_weights(int(grouped["invalid"].max() or 0), weights)
     return Groups(
-        columns=checked_columns(attributes, plan.arrays(grouped)) if attributes else None,
+        columns=checked_columns(attributes, plan.arrays(grouped)),
         counts=grouped["n"].to_numpy().astype(np.int64),
-        kept=None if keep is None else grouped["kept"].to_numpy(),
+        kept=np.zeros(0) if keep is None else grouped["kept"].to_numpy(),
     )
 
 
@@ -255,12 +261,12 @@ def totals(
         column = nw.col(f"k{i}")
         gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
         flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
-    flagged = conformed.select(nw.col("kept"), *flags).group_by("kept")
-    found = collect(flagged.agg(nw.len().alias("n"), *(nw.col(f"k{i}").sum() for i in strict)))
+    flagged = conformed.select(nw.col("kept"), ONE, *flags).group_by("kept")
+    found = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in strict)))
     # One conformed record with a gap is refused with the same words as a column of them.
-    gaps = {name: int(found[f"k{i}"].sum() or 0) > 0 for i, name in strict.items()}
-    for name, gap in gaps.items():
-        if gap:
+    gaps = {name: int(found[f"k{i}"].max() or 0) > 0 for i, name in strict.items()}
+    for name, found_one in gaps.items():
+        if found_one:
             number = isinstance(attributes[name], Integer | Real)
             checked_columns({name: attributes[name]}, {name: np.array([np.nan if number else GAP])})
     return found["kept"].to_numpy(), found["n"].to_numpy().astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.bitsets import BitSets
-from glassine.counting.cells import Cuts, cell_cuts, coarse, cuts_of
+from glassine.counting.cells import Cuts, coarse, cuts_of
 from glassine.counting.conjunctions import ConjunctionCounts, count_conjunctions
 from glassine.counting.engines import group, is_lazy
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
@@ -125,10 +125,9 @@ def conjunction_counts(
     return count_conjunctions(bitsets, d)
 
 
-def truths(columns: Columns | None, antecedents: Sequence[Sequence[Literal]]) -> Iterator[npt.NDArray[np.bool_]]:
-    """Return where records satisfy each of some conjunctions, one at a time; there are records if there are any."""
+def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterator[npt.NDArray[np.bool_]]:
+    """Return where records satisfy each of some conjunctions, one at a time."""
     for antecedent in antecedents:
-        assert columns is not None
         truth = columns.holds(antecedent[0])
         for literal in antecedent[1:]:
             truth &= columns.holds(literal)
@@ -139,7 +138,6 @@ def _counted(frame: Any, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[
     """Return conformed records of some attributes, distinct if the frame is lazy, and how often each occurs."""
     if is_lazy(frame):
         groups = group(frame, attributes, cuts=cuts)
-        assert groups.columns is not None
         return groups.columns, groups.counts
     columns = coarse(conform(frame, Domain(attributes)), cuts)
     return columns, np.ones(columns.n_records, dtype=np.int64)

@@ -18,6 +18,7 @@ from glassine.errors import InvalidDataError
 
 __all__ = ["CountTable"]
 
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class CountTable:
     """The distinct records of a data set over the attributes of a domain, and how often each occurs.
@@ -99,7 +100,6 @@ class CountTable:
                 )
             attributes = {name: domain[name] for name in domain}
             groups = group(frame, attributes, cuts=cuts, weights=weights)
-            assert groups.columns is not None
             return cls._tabulated(domain, [(groups.columns, groups.counts)])
         columns = conform(frame, domain)
         return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])

@@ -33,6 +33,10 @@ GAP = -3
 WIDE = (nw.UInt64, nw.Int128, nw.UInt128)
 """Whole numbers that do not fit into 64 bits with a sign."""
 
+MOST_COMPARED = 64
+"""Most values with which a category of a lazy Polars frame is compared one by one: to look values up, Polars takes the
+whole column into memory."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Columns:
@@ -275,12 +279,13 @@ def expressions(frame: Frame, attributes: Mapping[str, Attribute], *, apart: boo
     Numbers are doubles, null where they are missing; categories are codes with :data:`GAP` for a forbidden gap.
     """
     schema = frame.collect_schema()
+    streamed = isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars()
     out = []
     for i, (name, attribute) in enumerate(attributes.items()):
         if isinstance(attribute, Integer | Real):
             value = _clipped(name, attribute, schema[name])
         else:
-            value = _coded(name, attribute, schema[name], UNDECLARED if apart else -1)
+            value = _coded(name, attribute, schema[name], UNDECLARED if apart else -1, compared=streamed)
         out.append(value.alias(f"k{i}"))
     return out
 
@@ -299,7 +304,7 @@ def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType) -> nw.
     return nw.when(usable).then(value.clip(float(attribute.lo), float(attribute.hi)))
 
 
-def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unknown: int) -> nw.Expr:
+def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unknown: int, *, compared: bool) -> nw.Expr:
     values = _values(attribute)
     column = nw.col(name)
     usable = ~column.is_null()
@@ -334,7 +339,10 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unkno
         )
     size = _TYPES[_code_type(attribute)]
     found: nw.Expr = nw.lit(unknown)
-    if known:
+    if compared and len(known) <= MOST_COMPARED:
+        for value, code in known.items():
+            found = found + (column == nw.lit(value)).cast(nw.Int64) * (code - unknown)
+    elif known:
         found = column.replace_strict(list(known), list(known.values()), default=nw.lit(unknown), return_dtype=nw.Int64)
     usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(-1 if attribute.missing else GAP))
     return usual.cast(size)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from glassine.learners.binning_cells import Grid
 from glassine.models import CategoryBins, NumericBins
 
-__all__ = ["MERGE", "Axis", "CountTree"]
+__all__ = ["MERGE", "Axis", "CountTree", "counted_once"]
 
 MERGE = 2.0
 """Neighbouring cells are merged until their noisy count exceeds so many standard deviations; twice that splits one."""
@@ -78,6 +78,16 @@ class Axis:
             for found in listed
         )
         return CategoryBins(self.grid.attribute, merged), np.array([*listed, last])
+
+
+def counted_once(index: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which published bins have a count of their own: the last may share that of another, or have none.
+
+    ``index`` is the second of what :meth:`Axis.published` returns.
+    """
+    own = index >= 0
+    own[-1] &= bool((index[:-1] != index[-1]).all())
+    return own
 
 
 class CountTree:

@@ -18,6 +18,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.ebm_interactions import Interactions, check_interactions
 from glassine.learners.ebm_pairs import Pair, cells_of_pair, terms_of_pairs
 from glassine.learners.ebm_publishing import Frame, Shapes, check_monotone, in_order, publish
+from glassine.learners.ebm_rules import PAIR_BINS
 from glassine.learners.ebm_smoothing import Smoother, cells_of
 from glassine.learners.ebm_targets import Base
 from glassine.models import AdditiveModel, Term
@@ -134,14 +135,18 @@ class Marginals:
 
     def _interaction(self, j: int, k: int, caution: float) -> _Interaction:
         """Return what the table of a pair says beyond what both attributes add by themselves."""
-        table = self.tables[j, k]
-        pair = Pair.of(self.axes, j, k, max(self.axes[j].n_bins, self.axes[k].n_bins))
-        counts = np.maximum(table[..., 0], max(math.sqrt(self.variance), 1.0))
+        pair = Pair.of(self.axes, j, k, PAIR_BINS)
+        table = np.zeros((*pair.shape, self.tables[j, k].shape[-1]))
+        np.add.at(table, np.ix_(*pair.groups), self.tables[j, k])
+        # Noise adds up where cells were joined.
+        joined: Array = np.outer(*(np.bincount(groups) for groups in pair.groups)).astype(np.float64)
+        counts = np.maximum(table[..., 0], np.maximum(np.sqrt(self.variance * joined), 1.0))
         shares = None if self.frame.target.classes is None else _shares(self.base)
         scores, errors, evidence = [], [], 0.0
         for c in range(len(self.base.start)):
             sums, curved = _beyond_both(table[..., 1 + c], counts, None if shares is None else float(shares[c]))
-            noise, weight = float(self.target_variances[c]), float(self.base.weights[c])
+            noise: Array = joined.reshape(-1) * float(self.target_variances[c])
+            weight = float(self.base.weights[c])
             # Of classes the curvature differs from cell to cell.
             smoother = Smoother(
                 cells_of_pair(pair, curved.reshape(-1) / weight),
@@ -152,7 +157,7 @@ class Marginals:
             )
             score = smoother.scores(sums.reshape(-1), 1.0)
             scores.append(score - np.outer(*pair.shares).reshape(-1) @ score)
-            errors.append(smoother.deviations() * math.sqrt(noise))
+            errors.append(smoother.deviations(noise))
             evidence += smoother.evidence(sums.reshape(-1), 1.0)
         return _Interaction(
             pair=pair,

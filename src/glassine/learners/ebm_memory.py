@@ -12,6 +12,7 @@ from glassine.learners.binning_cells import Grid
 from glassine.learners.binning_merging import MOST_BINS
 from glassine.learners.ebm_interactions import Interactions
 from glassine.learners.ebm_marginals import QUANTILES
+from glassine.learners.ebm_rules import MOST_PAIRS, PAIR_BINS
 from glassine.learners.ebm_targets import Target
 from glassine.learners.limits import human_bytes
 
@@ -32,12 +33,8 @@ DEPENDENCE = 6
 SPARE = 4
 """Quantile bins are so many times more at most than asked for: noisy counts may add up to more than the total."""
 
-
-PAIR_CELLS = 21**2
-"""Most cells of a pair of attributes: twenty bins of each, and one for missing values."""
-
-MOST_PAIRS = 4
-"""Most pairs that are chosen where their number is not given."""
+PAIR_CELLS = (PAIR_BINS + 1) ** 2
+"""Most cells of a pair of attributes, with bins for missing values."""
 
 
 def pairs_asked_for(wish: Interactions) -> int:
@@ -70,8 +67,10 @@ def table_bytes(grids: Sequence[Grid], target: Target, algorithm: str, pairs: in
     bins = [_most_bins(grid, algorithm) for grid in grids]
     outputs = target.n_outputs
     counts = 2 * len(grids) * max((grid.n_cells + 1 for grid in grids), default=1)
-    passes = PASSES * len(grids) * max(bins, default=1) * outputs
-    smoothing = pairs * SMOOTHING * outputs * PAIR_CELLS**2
+    widest = max([*bins, PAIR_CELLS] if pairs else bins, default=1)
+    passes = PASSES * (len(grids) + pairs) * widest * outputs
+    # A fit to marginals works on one pair and output after the other.
+    smoothing = SMOOTHING * PAIR_CELLS**2 * (min(pairs, 1) if algorithm == "marginals" else pairs * outputs)
     if algorithm != "boosting":
         smoothing += sum(
             SMOOTHING * outputs * size**2 for size, grid in zip(bins, grids, strict=True) if grid.cuts is not None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.counting.compiling import compiled
 from glassine.learners.binning import Axis
+from glassine.learners.binning_merging import counted_once
 from glassine.learners.ebm_publishing import Frame
 from glassine.learners.ebm_smoothing import Cells, random_walk
 from glassine.models import Term
@@ -166,14 +167,14 @@ def terms_of_pairs(
     for pair, weight, score, error in zip(pairs, counts, scores, errors, strict=True):
         (left, ours), (right, others) = (axis.published() for axis in pair.axes)
         at = np.ix_(ours, others)
-        there = np.outer(ours >= 0, others >= 0)
+        there, own = np.outer(ours >= 0, others >= 0), np.outer(counted_once(ours), counted_once(others))
         shape = (*pair.shape, score.shape[-1])
         terms.append(
             Term(
                 bins=(left, right),
                 scores=np.where(there[..., None], score.reshape(shape)[at], 0.0) * factor,
                 errors=np.where(there[..., None], error.reshape(shape)[at], 0.0) * factor,
-                weights=np.where(there, weight.reshape(pair.shape)[at], 0.0),
+                weights=np.where(own, weight.reshape(pair.shape)[at], 0.0),
             )
         )
     return tuple(terms)

@@ -13,6 +13,7 @@ from sklearn.isotonic import isotonic_regression
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError
 from glassine.learners.binning import Axis
+from glassine.learners.binning_merging import counted_once
 from glassine.learners.ebm_targets import Target
 from glassine.models import AdditiveModel, Guarantee, Term
 
@@ -124,7 +125,7 @@ def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[
                 bins=(bins,),
                 scores=np.where(there[:, None], score[index], 0.0) * factor,
                 errors=np.where(there[:, None], error[index], 0.0) * factor,
-                weights=np.where(there, axis.counts[index], 0.0),
+                weights=np.where(counted_once(index), axis.counts[index], 0.0),
             )
         )
     return AdditiveModel(

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["COUNT_SHARE", "SELECT_SHARE", "Choices", "choices", "most_pairs", "pair_bins", "strength"]
+__all__ = [
+    "COUNT_SHARE",
+    "MOST_PAIRS",
+    "PAIR_BINS",
+    "SELECT_SHARE",
+    "Choices",
+    "choices",
+    "most_pairs",
+    "pair_bins",
+    "strength",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +66,12 @@ SELECT_SHARE = 0.1
 
 COUNT_SHARE = 0.02
 """Share of the rounds' squared mu for the joint counts of pairs."""
+
+PAIR_BINS = 20
+"""Most bins of each attribute of a pair, besides one for missing values."""
+
+MOST_PAIRS = 4
+"""Most pairs that the rule takes."""
 
 
 def strength(*, n_terms: int, n_records: float, mu: float) -> float:
@@ -112,7 +128,7 @@ def pair_bins(found: float) -> int:
     >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
     [4, 9, 15, 20]
     """
-    return int(min(max(round(1.4 * max(found, 0.0) ** (1 / 3)), 4), 20))
+    return int(min(max(round(1.4 * max(found, 0.0) ** (1 / 3)), 4), PAIR_BINS))
 
 
 def most_pairs(found: float) -> int:
@@ -123,4 +139,4 @@ def most_pairs(found: float) -> int:
     >>> [most_pairs(found) for found in (300, 1300, 10_000)]
     [1, 1, 4]
     """
-    return int(min(max(found // 1500, 1), 4))
+    return int(min(max(found // 1500, 1), MOST_PAIRS))

@@ -82,15 +82,17 @@ class Smoother:
         The bins or cells.
     weight : float
         Curvature of the loss for one record.
-    noise : float
+    noise : float or ndarray, shape (cells,)
         Variance of the noise in the sums that the prior is judged by.
-    final : float
+    final : float or ndarray, shape (cells,)
         Variance of the noise that the scores will have in the end.
     spread : float
         Variance of one record's residual, which its own scatter adds to the sums.
     """
 
-    def __init__(self, cells: Cells, *, weight: float, noise: float, final: float, spread: float) -> None:
+    def __init__(
+        self, cells: Cells, *, weight: float, noise: float | Array, final: float | Array, spread: float
+    ) -> None:
         counts = cells.counts
         self.counts = counts
         self.curvature = weight * counts
@@ -150,14 +152,17 @@ class Smoother:
         right = scale * curvature[:, None] * prior.covariance
         return np.asarray(np.linalg.solve(self._inner(scale, prior.curved, slope), right).T)
 
-    def deviations(self) -> Array:
-        """Return the standard deviation of each score for sums with noise of variance 1, the prior held fixed.
+    def deviations(self, noise: Array | None = None) -> Array:
+        """Return the standard deviation of each score, the prior held fixed.
 
-        The prior is taken to be at least so wide that it does not hide what noise may have hidden.
+        The noise in the sums has the given variances, by default 1 each. The prior is taken to be at least so wide that
+        it does not hide what noise may have hidden.
         """
         scale, prior, slope = self._chosen
         least = LEAST_SIGNAL * float(np.median(self.final / (slope * self.curvature) ** 2))
         gain = self._gain(max(scale, least), prior, slope)
+        if noise is not None:
+            gain = gain * np.sqrt(noise)
         shares = self.counts / self.counts.sum()
         if gain.ndim == 1:
             square = gain**2

@@ -60,9 +60,7 @@ class EngineIntake:
     @property
     def columns(self) -> Columns:
         """The distinct records, in no order."""
-        columns = self._records().columns
-        assert columns is not None
-        return columns
+        return self._records().columns
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
@@ -77,7 +75,6 @@ class EngineIntake:
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
         """Return the distinct values of a number, or of its cells, that are not missing, and how many records each."""
         groups = group(self.frame, {name: self.domain[name]}, cuts=None if cuts is None else {name: cuts})
-        assert groups.columns is not None
         values = groups.columns.numbers[name]
         present = ~np.isnan(values)
         return values[present], groups.counts[present]
@@ -104,7 +101,6 @@ class EngineIntake:
         return groups
 
     def _labels(self, groups: Groups) -> npt.NDArray[np.int64]:
-        assert groups.kept is not None
         labels = one_type(groups.kept)
         refuse_gaps(labels)
         return index_of(labels, self.classes)

@@ -45,46 +45,42 @@ CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover t
 
 
 class Intake(Protocol):
-    """Records and classes, ready to be counted: held in memory, or left where an engine holds them.
-
-    Attributes
-    ----------
-    columns : Columns
-        Rows that conform to the domain, shape (m, d).
-    labels : ndarray of int64, shape (m,)
-        Index of each row's class.
-    multiplicities : ndarray of int64, shape (m,), or None
-        How many records each row stands for; None for one each.
-    domain : Domain
-        The public domain of the attributes, without the target.
-    classes : tuple of scalars
-        The public classes.
-    caveats : tuple of str
-        What was taken from the data although it should be public.
-    n_records : int
-        Number of records, multiplicities counted.
-    """
+    """Records and classes, ready to be counted: held in memory, or left where an engine holds them."""
 
     @property
-    def columns(self) -> Columns: ...
+    def columns(self) -> Columns:
+        """Rows that conform to the domain, shape (m, d)."""
+        ...
 
     @property
-    def labels(self) -> npt.NDArray[np.int64]: ...
+    def labels(self) -> npt.NDArray[np.int64]:
+        """Index of each row's class, shape (m,)."""
+        ...
 
     @property
-    def multiplicities(self) -> npt.NDArray[np.int64] | None: ...
+    def multiplicities(self) -> npt.NDArray[np.int64] | None:
+        """How many records each row stands for, shape (m,); None for one each."""
+        ...
 
     @property
-    def domain(self) -> Domain: ...
+    def domain(self) -> Domain:
+        """The public domain of the attributes, without the target."""
+        ...
 
     @property
-    def classes(self) -> tuple[Scalar, ...]: ...
+    def classes(self) -> tuple[Scalar, ...]:
+        """The public classes."""
+        ...
 
     @property
-    def caveats(self) -> tuple[str, ...]: ...
+    def caveats(self) -> tuple[str, ...]:
+        """What was taken from the data although it should be public."""
+        ...
 
     @property
-    def n_records(self) -> int: ...
+    def n_records(self) -> int:
+        """Number of records, multiplicities counted."""
+        ...
 
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
         """Return the values of a number that are not missing, and how many records have each.

@@ -21,7 +21,7 @@ from glassine.server.signing import ReleaseFile
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.reading import Layout
 from glassine.surrogates.release import SurrogateRelease, confirmed
-from glassine.surrogates.statements import reveals_of
+from glassine.surrogates.statements import fit_of, reveals
 from glassine.surrogates.values import Explanation
 
 __all__ = ["create_app"]
@@ -52,6 +52,7 @@ class _Service:
     release: SurrogateRelease
     layout: Layout
     black_box: BlackBox | None
+    revealed: tuple[str, ...]
     lock: Lock = field(default_factory=Lock)
 
     def ask(self, records: list[Any]) -> list[Any]:
@@ -75,7 +76,7 @@ class _Service:
         told = self.release.explain(asked.query, decision, guided=asked.guided, n_closest=asked.n_closest)
         if self.black_box is not None and told.contrasts:
             told = confirmed(told, self.ask([_changed(asked, told, i) for i in range(len(told.contrasts))]))
-        return {**told.to_dict(), "reveals": list(reveals_of(self.release, told))}
+        return {**told.to_dict(), "reveals": [*self.revealed, *fit_of(told)]}
 
 
 def _changed(asked: Asked, told: Explanation, index: int) -> dict[str, Any]:
@@ -128,7 +129,13 @@ def create_app(
         ) from None
     release = file.release
     box = None if black_box is None else BlackBox(black_box)
-    service = _Service(release=release, layout=Layout(names=release.domain.names, backend=takes), black_box=box)
+    service = _Service(
+        release=release,
+        layout=Layout(names=release.domain.names, backend=takes),
+        black_box=box,
+        # It looks at every tree: once.
+        revealed=reveals(release),
+    )
     app = fastapi.FastAPI(
         title=title,
         version=__version__,
@@ -165,6 +172,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service, file: ReleaseFile, ti
         return get
 
     named = {"content-disposition": 'attachment; filename="release.json"', "content-length": str(len(file.content))}
+
     async def released() -> Any:
         # In parts, so that whoever reads slowly does not make the process hold the whole.
         parts = (file.content[at : at + PART] for at in range(0, len(file.content), PART))

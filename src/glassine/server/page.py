@@ -58,8 +58,9 @@ def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tupl
         style=style,
         script=script,
         fields=[_field(release, name) for name in release.domain],
-        classes=None if decides else [str(label) for label in release.classes],
-        n_closest=release.n_closest,
+        grouped=release.provenance.partition != "public",
+        classes=None if decides else [_text(label) for label in release.classes],
+        n_closest=min(release.n_closest, release.n_groups),
         n_groups=release.n_groups,
         reveals=reveals(release),
         data=_script_json(
@@ -92,9 +93,14 @@ def _field(release: SurrogateRelease, name: str) -> dict[str, Any]:
     attribute = release.domain[name]
     common = {"name": name, "missing": attribute.missing, "values": None, "lo": None, "hi": None, "step": None}
     if isinstance(attribute, Category | Binary):
-        return {**common, "values": [str(value) for value in _listed(attribute)]}
+        return {**common, "values": [_text(value) for value in _listed(attribute)]}
     step = 1 if isinstance(attribute, Integer) else "any"
     return {**common, "lo": _short(attribute.lo), "hi": _short(attribute.hi), "step": step}
+
+
+def _text(value: object) -> str:
+    """Return a listed value as the script shows it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _short(bound: float) -> str:

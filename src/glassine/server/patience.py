@@ -40,18 +40,19 @@ class PatientProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         """Go on sending."""
-        self._stalled = _ended(self._stalled)
+        self._stop("_stalled")
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End all clocks."""
-        self._head, self._stalled = _ended(self._head), _ended(self._stalled)
+        self._stop("_head")
+        self._stop("_stalled")
         super().connection_lost(exc)
 
     def _watch(self) -> None:
         cycle: Any = self.cycle
         if cycle is not None and not cycle.response_complete:
-            self._head = _ended(self._head)
+            self._stop("_head")
         elif self._head is None and not self.transport.is_closing():
             self._head = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
@@ -61,8 +62,8 @@ class PatientProtocol(H11Protocol):
         if cycle is None or cycle.response_complete:
             self.transport.close()
 
-
-def _ended(timer: asyncio.TimerHandle | None) -> None:
-    """Stop a clock; the result stands for none."""
-    if timer is not None:
-        timer.cancel()
+    def _stop(self, name: str) -> None:
+        timer: asyncio.TimerHandle | None = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+        setattr(self, name, None)

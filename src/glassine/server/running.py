@@ -79,7 +79,7 @@ def run(app: Any, listening: socket.socket) -> None:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        log_level="warning",
+        log_level="error",
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=KEEP_ALIVE,
         limit_concurrency=MAX_CONNECTIONS,

@@ -52,6 +52,11 @@ def _cryptography(name: str) -> Any:
         ) from None
 
 
+def _unsupported() -> type[Exception]:
+    kind: type[Exception] = importlib.import_module("cryptography.exceptions").UnsupportedAlgorithm
+    return kind
+
+
 def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -> str:
     """Write a new pair of Ed25519 keys, and return the public one in base64.
 
@@ -68,11 +73,13 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
     Raises
     ------
     UnreadableFileError
-        If a file exists or cannot be written.
+        If a file exists or cannot be written, or both are one; no key is left then.
     """
     ed25519, serialization = _cryptography("asymmetric.ed25519"), _cryptography("serialization")
+    if os.path.abspath(private) == os.path.abspath(public):
+        raise UnreadableFileError(f"cannot write both keys to {os.fspath(private)}. Name two files.", path=private)
     for path in (private, public):
-        if Path(path).exists():
+        if Path(path).exists() or Path(path).is_symlink():
             raise UnreadableFileError(f"cannot write {os.fspath(path)}: it exists. Keys are not replaced.", path=path)
     key = ed25519.Ed25519PrivateKey.generate()
     secret = key.private_bytes(
@@ -84,7 +91,11 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
             stream.write(secret)
     except OSError as error:
         raise UnreadableFileError(f"cannot write {os.fspath(private)}: {error.strerror}.", path=private) from None
-    write_bytes(shown, public)
+    try:
+        write_bytes(shown, public)
+    except UnreadableFileError:
+        Path(private).unlink(missing_ok=True)
+        raise
     return _text_of(key.public_key())
 
 
@@ -104,7 +115,7 @@ def _private_key(path: str | os.PathLike[str]) -> Any:
     data = _key_bytes(path)
     try:
         key = serialization.load_pem_private_key(data, password=None)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, _unsupported()) as error:
         raise SignatureError(
             f"{os.fspath(path)} holds no private key without a password ({type(error).__name__}). "
             "Make one with glassine release keys."
@@ -128,7 +139,7 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
     data = _key_bytes(path)
     try:
         key = serialization.load_pem_public_key(data)
-    except ValueError:
+    except (ValueError, _unsupported()):
         raise SignatureError(f"{os.fspath(path)} holds no public key in PEM. Give the publisher's file.") from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign releases.")

@@ -96,6 +96,13 @@ class Metric:
         at = [where[value] for value in attribute.values]
         return np.asarray(table[np.ix_(at, at)])
 
+    def ranked(self, name: str, attribute: Category, value: Scalar | None) -> tuple[Scalar, ...]:
+        """Return the values of a category, those closest to one of them first, equally close ones in their order."""
+        if name not in self.taxonomies or value is None:
+            return attribute.values
+        apart = self._table(attribute, name)[attribute.values.index(value)]
+        return tuple(attribute.values[i] for i in np.argsort(apart, kind="stable").tolist())
+
     def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
         return np.column_stack(

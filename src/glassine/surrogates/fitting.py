@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -32,6 +32,9 @@ __all__ = [
 
 FINENESS = 20
 """Into how many parts of a scale representatives are rounded."""
+
+SMALLEST = 1e-300
+"""A scale must be above it: its parts are written as powers of ten."""
 
 DIGITS = 2
 """Significant digits of a published scale."""
@@ -110,15 +113,26 @@ def metric_of(
         if isinstance(attribute, Category) or (distance == "euclidean" and scaling == "none"):
             scale = 1.0
         elif distance == "euclidean":
-            scale = _rounded(float(values.std()), rounded)
+            scale = _rounded(_spread(values), rounded)
         elif rounded or not isinstance(attribute, Integer | Real):
             scale = float(attribute.hi) - float(attribute.lo) if isinstance(attribute, Integer | Real) else 1.0
         else:
             scale = float(np.nanmax(values) - np.nanmin(values))
-        scales.append(scale if 0 < scale < math.inf else 1.0)
+        scales.append(_usable(scale))
     metric = as_metric(distance, tuple(scales))
     metric.check(domain)
     return metric
+
+
+def _usable(scale: float) -> float:
+    """Return a scale that numbers can be divided by; 1 where all are equal, or nearly so."""
+    return scale if SMALLEST < scale < math.inf else 1.0
+
+
+def _spread(values: npt.NDArray[np.float64]) -> float:
+    """Return the standard deviation, computed in a power of two near the values, so that no square overflows."""
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(values).max()))[1])
+    return float((values / unit).std()) * unit
 
 
 def _rounded(value: float, rounded: bool) -> float:
@@ -131,8 +145,8 @@ def representatives_of(
     """Return the representative of each group: means of numbers, most frequent categories, the first of equals.
 
     Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
-    attribute's scale, and lie within declared bounds: an exact mean of k values would give the last one to whoever
-    knows the others.
+    attribute's spread (the standard deviation, or the range where the distance divides by it), and lie within declared
+    bounds: an exact mean of k values would give the last one to whoever knows the others.
     """
     sizes = np.bincount(groups, minlength=n_groups)
     out: list[list[Scalar | None]] = []
@@ -147,7 +161,9 @@ def representatives_of(
             means = np.bincount(groups[present], weights=array[present], minlength=n_groups) / counts
         # A group of missing values alone, or mostly, has a missing representative.
         gaps = 2 * counts < sizes
-        step = _step(scale) if rounded else None
+        # Without scaling the distance's divisor is 1 whatever the attribute's unit.
+        spread = _usable(_rounded(_spread(array), rounded)) if metric.distance == "euclidean" else scale
+        step = _step(spread) if rounded else None
         out.append([None if gap else _value(float(m), step, attribute) for m, gap in zip(means, gaps, strict=True)])
     return tuple(zip(*out, strict=True))
 
@@ -189,12 +205,14 @@ def classes_of(given: Sequence[Scalar] | None, *labels: npt.NDArray[Any]) -> tup
     Raises
     ------
     InvalidParameterError
-        If declared classes are none, or repeat one.
+        If declared classes are none, repeat one, or are no plain values.
     """
     if given is None:
         return class_order({value for array in labels for value in array.tolist()})
-    known = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
-    if not known or len(set(known)) < len(known):
+    several: object = given
+    listed = () if isinstance(several, str | bytes) or not isinstance(several, Iterable) else tuple(several)
+    known: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
+    if not known or not all(map(is_scalar, known)) or len(set(known)) < len(known):
         raise InvalidParameterError("classes must be different plain values, at least one. List each once.")
     return known
 

@@ -14,10 +14,14 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, 
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.conforming import Columns
 from glassine.domain.grid import public_grid
+from glassine.errors import InvalidDataError
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.formats.scikit import tree_from_sklearn
 
 __all__ = ["Growth", "grow_trees"]
+
+SINGLE = 3.4e38
+"""Largest number of exact trees."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +119,19 @@ def grow_trees(
         The classes.
     growth : Growth
         How trees are grown.
+
+    Raises
+    ------
+    InvalidDataError
+        If a number is beyond what single precision holds, without a grid.
     """
     matrix, parts = _design(columns, growth.on_grid)
+    # Written so that gaps pass: scikit-learn takes NaN, and no number that single precision does not hold.
+    if (np.abs(matrix) > SINGLE).any():
+        raise InvalidDataError(
+            f"exact trees are grown in single precision, and a number is beyond {SINGLE:g}. Divide the attribute by a "
+            'power of ten, or use form="safe".'
+        )
     seen = Domain(
         {f"x{j}": Real(-LARGEST, LARGEST, missing=domain[part.attribute].missing) for j, part in enumerate(parts)}
     )

@@ -48,12 +48,26 @@ class Layout:
         columns = {name: [record[name] for record in records] for name in self.names}
         if self.backend is not None:
             library: Any = self.backend
-            return nw.from_dict(columns, backend=library).to_native()
+            typed = {name: _column(name, domain[name], columns[name], library) for name in self.names}
+            return nw.from_dict(typed, backend=library).to_native()
         words = any(isinstance(v, str) for name in self.names for v in _listed(domain[name]))
         out = np.empty((len(records), len(self.names)), dtype=object if words else float)
         for i, name in enumerate(self.names):
             out[:, i] = [math.nan if value is None and not words else value for value in columns[name]]
         return out
+
+
+def _column(name: str, attribute: Attribute, values: list[Scalar | None], library: Any) -> Any:
+    """Return a column; one of a single missing value would have no type otherwise."""
+    if None not in values:
+        return values
+    if not isinstance(attribute, Category):
+        if library == "pandas":
+            return [math.nan if value is None else value for value in values]
+        return nw.new_series(name, values, nw.Float64(), backend=library)
+    if all(isinstance(value, str) for value in attribute.values):
+        return nw.new_series(name, values, nw.String(), backend=library)
+    return values
 
 
 def _listed(attribute: Attribute) -> tuple[Scalar, ...]:
@@ -114,8 +128,9 @@ def _array(X: Any) -> npt.NDArray[Any]:
 def coarse_domain(data: Any) -> Domain:
     """Return a domain inferred from records, its bounds moved outward to round numbers.
 
-    The bounds are not public, but neither are they any person's values: they are multiples of 1, 2 or 5 times a power
-    of ten, about a twentieth of the range apart. Names of categories are those of the data.
+    The bounds are not public. They are multiples of 1, 2 or 5 times a power of ten, about a twentieth of the range
+    apart, and tell the outermost values no finer than that: those of whole numbers with a range of up to 20 they tell.
+    Names of categories are those of the data.
     """
     found = infer(_frame(data) if isinstance(data, dict) else data)
     return Domain({name: _coarse(found[name]) for name in found})

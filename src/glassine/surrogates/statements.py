@@ -9,7 +9,7 @@ from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import Explanation
 
-__all__ = ["reveals", "reveals_of"]
+__all__ = ["fit_of", "reveals", "reveals_of"]
 
 ONE_RECORD = "add-or-remove-one"
 
@@ -128,7 +128,12 @@ def reveals_of(release: SurrogateRelease, explanation: Explanation) -> tuple[str
     explanation : Explanation
         One of its answers.
     """
-    out = list(reveals(release))
+    return (*reveals(release), *fit_of(explanation))
+
+
+def fit_of(explanation: Explanation) -> tuple[str, ...]:
+    """Return how far an answer fits, if there is something to say; it takes no look at the whole release."""
+    out = []
     if not explanation.agrees:
         tried = "closest tree does not decide" if explanation.n_closest == 1 else "closest trees decides"
         subject = "The" if explanation.n_closest == 1 else f"None of the {explanation.n_closest}"

@@ -79,7 +79,7 @@ def contrasts_of(
         label = cell.evidence.prediction
         if tree.classes is None or label is None or tree.classes[label] == decision:
             continue
-        changes = _changes(cell, record, domain)
+        changes = _changes(cell, record, domain, metric)
         if not changes:
             continue
         changed = {**record, **{change.attribute: change.after for change in changes}}
@@ -95,7 +95,7 @@ def _possible(record: Mapping[str, Scalar | None], domain: Domain) -> bool:
     return all(tuple(record[name] for name in block) in set(rows) for block, rows in domain.blocks)
 
 
-def _changes(cell: Cell, record: Record, domain: Domain) -> tuple[Change, ...]:
+def _changes(cell: Cell, record: Record, domain: Domain, metric: Metric) -> tuple[Change, ...]:
     """Return what has to change for a record to satisfy a leaf's condition; nothing where that is not possible."""
     by_name: dict[str, list[Literal]] = {}
     for literal in cell.inside:
@@ -105,20 +105,23 @@ def _changes(cell: Cell, record: Record, domain: Domain) -> tuple[Change, ...]:
         value = record[name]
         if all(satisfies(literal, value) for literal in literals):
             continue
-        choices = (_nearest(domain[name], literals, value), *((None,) if domain[name].missing else ()))
+        attribute = domain[name]
+        listed = metric.ranked(name, attribute, value) if isinstance(attribute, Category) else (0, 1)
+        choices = (_nearest(attribute, listed, literals, value), *((None,) if attribute.missing else ()))
         fitting = [v for v in choices if all(satisfies(literal, v) for literal in literals)]
-        if not fitting or (fitting[0] is None and not domain[name].missing):
+        if not fitting or (fitting[0] is None and not attribute.missing):
             return ()
         after = fitting[0]
         out.append(Change(attribute=name, condition=conjunction_text(literals), before=value, after=after))
     return tuple(out)
 
 
-def _nearest(attribute: Attribute, literals: Sequence[Literal], value: Scalar | None) -> Scalar | None:
+def _nearest(
+    attribute: Attribute, listed: Sequence[Scalar], literals: Sequence[Literal], value: Scalar | None
+) -> Scalar | None:
     """Return a value close to another that satisfies literals, if there is one; the caller checks it."""
     if isinstance(attribute, Category | Binary):
-        values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
-        return next((v for v in values if all(satisfies(literal, v) for literal in literals)), None)
+        return next((v for v in listed if all(satisfies(literal, v) for literal in literals)), None)
     bounds = [_interval(literal) for literal in literals]
     lo = max((bound[0] for bound in bounds), default=-math.inf)
     hi = min((bound[1] for bound in bounds), default=math.inf)

@@ -8,8 +8,10 @@
     if (className) element.className = className;
     return element;
   };
+  // Whole numbers as they are: labels and codes are no measurements.
   const shown = (value) => value === null ? "not known"
-    : typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+    : typeof value !== "number" || Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
+  const roughly = (value) => String(Number(value.toPrecision(4)));
 
   const complain = (index, text) => {
     const field = at("f" + index), error = at("e" + index);
@@ -99,7 +101,10 @@
     const holder = at("contrasts");
     holder.replaceChildren();
     if (!answer.contrasts.length) {
-      holder.append(make("p", "The small tree decides alike whatever is changed: it has one decision."));
+      const decisions = new Set(answer.tree.nodes.filter((node) => !(node.branches || []).length).map((node) => node.label));
+      holder.append(make("p", decisions.size < 2
+        ? "The small tree decides alike whatever is changed: it has one decision."
+        : "No change that the described values allow was found to lead the small tree to another decision."));
       return;
     }
     holder.append(make("p", answer.agrees
@@ -129,7 +134,7 @@
       : `The tree decides ${shown(answer.tree_decision)} for every record near yours.`;
     drawTree(answer.tree, answer.path);
     drawContrasts(answer);
-    at("representative-said").textContent = `Group ${answer.group + 1}, at distance ${shown(answer.distance)} from your record.`;
+    at("representative-said").textContent = `Group ${answer.group + 1}, at distance ${roughly(answer.distance)} from your record.`;
     const rows = data.names.map((name) => {
       const row = make("tr"), head = make("th", name);
       head.scope = "row";

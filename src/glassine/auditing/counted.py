@@ -1,0 +1,132 @@
+"""The data of an audit as counts, of a lazy frame that is not read record by record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.cells import cuts_of
+from glassine.counting.engines import Groups, group
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import LARGEST, Attribute
+from glassine.domain.literals import attributes_of
+from glassine.models import DecisionTree, RuleList
+from glassine.suppression import Suppression
+
+__all__ = ["COUNTED", "CountedData", "compare_counts", "count_data"]
+
+COUNTED = (
+    "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedData:
+    """What an audit counts in records that it does not read.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Number of records in each part of the model.
+    outside : dict of str to int
+        Number of records outside the domain, by attribute; only those above zero.
+    """
+
+    sizes: tuple[int, ...]
+    outside: dict[str, int]
+
+
+def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> CountedData:
+    """Count the records of a lazy frame in each part of a model, and those outside the domain.
+
+    An engine groups the records by what the model's literals can tell of them, and looks at every other attribute of
+    the domain by itself. A category that is not declared counts as missing.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is not a column, or of a type that cannot hold its values.
+    """
+    tested = set(attributes_of(model.literals))
+    cuts = cuts_of(model.literals, domain)
+    outside: dict[str, int] = {}
+
+    def counted(names: list[str]) -> Groups:
+        wide = {name: _wide(domain[name]) for name in names}
+        edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
+        groups = group(frame, wide, cuts=edges, apart=True)
+        outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
+        return groups
+
+    groups = counted([name for name in domain if name in tested])
+    for name in domain:
+        if name not in tested and name in _names(frame):
+            counted([name])
+    return CountedData(
+        sizes=_sizes(model, groups),
+        outside={name: outside[name] for name in domain if outside.get(name)},
+    )
+
+
+def _names(frame: Any) -> list[str]:
+    import narwhals as nw
+
+    return list(nw.from_native(frame).collect_schema().names())
+
+
+def _wide(attribute: Attribute) -> Attribute:
+    """Return what values are read as, so that those outside the domain can be told."""
+    if isinstance(attribute, Integer | Real):
+        return Real(-LARGEST, LARGEST, missing=True)
+    return replace(attribute, missing=True)
+
+
+def _edges(attribute: Attribute) -> tuple[float, ...]:
+    if not isinstance(attribute, Integer | Real):
+        return ()
+    return math.nextafter(float(attribute.lo), -math.inf), float(attribute.hi)
+
+
+def _outside(attribute: Attribute, name: str, groups: Groups) -> npt.NDArray[np.bool_]:
+    """Return which distinct records hold a value outside an attribute."""
+    values = groups.columns.array(name)
+    if isinstance(attribute, Binary | Category):
+        return np.asarray((values < -1) | ((values == -1) & (not attribute.missing)))
+    gaps = np.isnan(values)
+    beyond = ~gaps & ~((values >= float(attribute.lo)) & (values <= float(attribute.hi)))
+    return np.asarray(beyond | (gaps & (not attribute.missing)))
+
+
+def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
+    out = np.zeros(len(model.cells), dtype=np.int64)
+    if not groups.columns.attributes:
+        out[0] = groups.counts.sum()
+    else:
+        records: dict[str, npt.NDArray[Any]] = {name: groups.columns.values(name) for name in groups.columns.attributes}
+        np.add.at(out, model.apply(records), groups.counts)
+    return tuple(out.tolist())
+
+
+def compare_counts(model: DecisionTree | RuleList, counted: CountedData, shown: Suppression, notes: list[str]) -> bool:
+    """Note records outside the domain; return whether the data are not the training records."""
+    notes.append(
+        "The data are a lazy frame: they were counted where they lie, not read record by record. Single records, "
+        "subgroups by column and membership were not measured."
+    )
+    for name, count in counted.outside.items():
+        notes.append(f"{name}: {shown.count(count)} records of the data lie outside the domain.")
+    outside = bool(set(attributes_of(model.literals)) & set(counted.outside))
+    published = [cell.evidence.size for cell in model.cells]
+    if not model.counts_are_exact:
+        return outside
+    differ = sum(size is not None and size != counted.sizes[i] for i, size in enumerate(published))
+    if differ:
+        notes.append(
+            f"The data are not the training records: {differ} of {len(published)} parts capture another number "
+            "of them than the model says."
+        )
+    return outside or bool(differ)

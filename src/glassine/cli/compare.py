@@ -1,0 +1,225 @@
+"""``glassine compare``: private learners and ordinary ones on the same records, and which to fit."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from glassine.cli.naming import in_options
+from glassine.cli.options import DomainOption, JsonOption
+from glassine.cli.progress import progress as shown_progress
+from glassine.cli.reading import input_files, read_domain
+from glassine.cli.training import check_public, read_training
+from glassine.cli.writing import check_outputs, check_report, print_value
+from glassine.errors import InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from glassine.comparing import Comparison, Row, Task
+    from glassine.domain import Domain
+    from glassine.findings import InputFile
+
+__all__ = ["compare_command", "fit_command_line"]
+
+SCHEMA = "glassine.comparison/1"
+
+OPTIONS = {
+    "epsilons": "--epsilon",
+    "models": "--models",
+    "n_splits": "--splits",
+    "test_share": "--test-share",
+    "seed": "--seed",
+    "delta": "--delta",
+    "max_depth": "--max-depth",
+    "max_rules": "--max-rules",
+    "time_limit": "--time-limit",
+    "measure": "--measure",
+}
+
+
+def compare_command(
+    data: Annotated[Path, typer.Argument(help="Records, CSV or Parquet.")],
+    target: Annotated[str, typer.Option("--target", help="Column to predict, of classes.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Privacy budgets of the private learners, separated by commas.")
+    ] = "0.1,1",
+    domain: DomainOption = None,
+    models: Annotated[
+        str | None, typer.Option("--models", help="Learners, separated by commas; all of them by default.")
+    ] = None,
+    splits: Annotated[int, typer.Option("--splits", help="Random splits into training and test records.")] = 5,
+    test_share: Annotated[float, typer.Option("--test-share", help="Share of the records that test.")] = 0.3,
+    measure: Annotated[
+        Literal["accuracy", "auroc"], typer.Option("--measure", help="What the recommendation goes by.")
+    ] = "accuracy",
+    max_depth: Annotated[int, typer.Option("--max-depth", help="Trees: most splits on a path.")] = 3,
+    max_rules: Annotated[int, typer.Option("--max-rules", help="Rule lists: most rules besides the default one.")] = 3,
+    delta: Annotated[float, typer.Option("--delta", help="Additive models: delta.")] = 1e-6,
+    classes: Annotated[str | None, typer.Option("--classes", help="The public classes, separated by commas.")] = None,
+    infer_domain: Annotated[
+        bool, typer.Option("--infer-domain", help="Take the domain from the data: no guarantee will hold.")
+    ] = False,
+    infer_classes: Annotated[
+        bool, typer.Option("--infer-classes", help="Take the classes from the data: no guarantee will hold.")
+    ] = False,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Most seconds of a fit of a tree or list, by an estimate.")
+    ] = 60.0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of splits, learners and permutations.")] = 0,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", help="Folder that keeps each result; named again, the comparison goes on from it."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the page: HTML, or JSON or text by its ending.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
+
+    No ledger is charged and what is printed is not private: it is for whoever may see the records. Exit status: 0 when
+    the comparison was made, 2 for bad input.
+    """
+    from glassine.comparing import CANDIDATES, Task, compare, recommend
+
+    check_outputs([output], [data, domain])
+    check_report(output)
+    with in_options(OPTIONS):
+        task = Task(
+            epsilons=_numbers(epsilon),
+            models=tuple(CANDIDATES) if models is None else _names(models),
+            n_splits=splits,
+            test_share=test_share,
+            seed=seed,
+            delta=delta,
+            max_depth=max_depth,
+            max_rules=max_rules,
+            time_limit=time_limit,
+        )
+    known = read_domain(domain)
+    _check_kind(known, target)
+    private = any(CANDIDATES[name].private for name in task.models)
+    check_public(known, target, classes, private=private, infer_domain=infer_domain, infer_classes=infer_classes)
+    with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
+        display.stage("reading the records")
+        training = read_training(data, target, known, classes)
+        display.stage("fitting and measuring (the first fits compile, once)")
+        found = compare(
+            training.frame,
+            target,
+            domain=known,
+            classes=training.classes,
+            task=task,
+            folder=resume,
+            progress=display,
+        )
+    chosen = recommend(found, measure).chosen
+    command = (
+        ""
+        if chosen is None
+        else fit_command_line(
+            chosen,
+            task,
+            data=data,
+            target=target,
+            domain=domain,
+            classes=classes,
+            infer_domain=infer_domain,
+            infer_classes=infer_classes,
+        )
+    )
+    inputs = input_files(data=data, domain=domain)
+    _write(found, measure, command, inputs, output, as_json, data.name)
+
+
+def fit_command_line(
+    row: Row,
+    task: Task,
+    *,
+    data: Path,
+    target: str,
+    domain: Path | None = None,
+    classes: str | None = None,
+    infer_domain: bool = False,
+    infer_classes: bool = False,
+) -> str:
+    """Return the command line that fits a private model, of the parameters with which it was compared."""
+    from glassine.comparing import CANDIDATES
+
+    words = ["glassine", "fit", str(data), f"--target={target}", "--model", row.model, "--epsilon", repr(row.epsilon)]
+    size = CANDIDATES[row.model].size
+    if size:
+        words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
+    if row.model == "additive":
+        words += ["--delta", repr(task.delta)]
+    if domain is not None:
+        words += ["--domain", str(domain)]
+    if classes is not None:
+        words += [f"--classes={classes}"]
+    words += ["--infer-domain"] * infer_domain + ["--infer-classes"] * infer_classes
+    return shlex.join([*words, "--output", f"{row.model}.json"])
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameterError(
+            f"--epsilon must be numbers separated by commas, such as 0.1,1, got {text!r}."
+        ) from None
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _check_kind(domain: Domain | None, target: str) -> None:
+    """Raise if the target is declared as a number."""
+    from glassine.domain import Integer, Real
+
+    if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
+        raise InvalidDataError(
+            f"the domain declares the target {target!r} as a number, and only learners of classes are compared. "
+            "Declare it as a category, or fit an additive model with glassine fit."
+        )
+
+
+def _write(
+    found: Comparison,
+    measure: Literal["accuracy", "auroc"],
+    command: str,
+    inputs: Sequence[InputFile],
+    output: Path | None,
+    as_json: bool,
+    name: str,
+) -> None:
+    from glassine.files import write_json, write_text
+    from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
+
+    view = comparison_view(found, measure=measure, command=command)
+    chosen: dict[str, Any] | None = None
+    if view.chosen is not None:
+        chosen = {"model": view.chosen.model, "epsilon": view.chosen.epsilon, "command": command}
+    plain = {
+        "schema": SCHEMA,
+        "inputs": [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs],
+        "private": False,
+        "measure": measure,
+        "recommendation": {"headline": view.headline, "why": view.why, "rule": view.rule, "chosen": chosen},
+        "notes": list(view.notes),
+        **found.to_dict(),
+    }
+    text = render_comparison_text(found, measure=measure, command=command)
+    if output is not None and output.suffix == ".json":
+        write_json(plain, output)
+    elif output is not None and output.suffix == ".txt":
+        write_text(text, output)
+    elif output is not None:
+        page = render_comparison_html(
+            found, title=f"Learners compared on {name}", measure=measure, command=command, inputs=inputs
+        )
+        write_text(page, output)
+    print_value(plain if as_json else text + (f"\nPage: {output}\n" if output else ""), as_json)

@@ -1,0 +1,414 @@
+"""The report on a comparison of learners: a page, and text."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from glassine.comparing import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
+from glassine.comparing.candidates import CONSTANT
+from glassine.comparing.measuring import NO_PARTS
+from glassine.comparing.values import Measure
+from glassine.findings import InputFile
+from glassine.report import wording
+from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
+from glassine.report.html import environment
+
+__all__ = ["ComparisonView", "comparison_view", "name_of", "render_comparison_html", "render_comparison_text"]
+
+WIDTH = 88
+MEASURES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC"}
+
+RULE = (
+    "Of the private models that every split has measured, those count whose mean {measure} is at least that of the "
+    "best less its standard error over the splits, and which beat the constant prediction: their mean difference on "
+    "the same splits exceeds its standard error. Of these the smallest epsilon is taken; then the fewest bits learned, "
+    "where none count as most; then the lowest vulnerability; then the higher {measure}."
+)
+NOT_PRIVATE = (
+    "This page is not private. Its figures are exact, from many fits on the same records, and no ledger was charged. "
+    "Keep it where the records are; publish the model that is fitted afterwards, not the page. That a model was chosen "
+    "by the records is covered by no guarantee either."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """A model as the table shows it; empty where there is no figure."""
+
+    number: int
+    name: str
+    epsilon: str
+    cells: tuple[str, ...]
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonView:
+    """A comparison in words.
+
+    Attributes
+    ----------
+    headline, why : str
+        The recommendation, and the figures that it follows from.
+    rule : str
+        The rule.
+    command : str
+        The command that fits the recommended model; empty where there is none.
+    chosen : Row or None
+        The recommended model.
+    facts : tuple of (str, str, str)
+        Name, figure and meaning of what stands beside it.
+    columns : tuple of str
+        Heads of the table's figures.
+    rows : tuple of TableRow
+        The models that were measured.
+    missing : tuple of (str, str)
+        The models that were not, and why.
+    notes : tuple of str
+        What a reader must know.
+    settings : str
+        How it was measured.
+    no_bits : str
+        Which models have no bits; empty where all have.
+    """
+
+    headline: str
+    why: str
+    rule: str
+    command: str
+    chosen: Row | None
+    facts: tuple[tuple[str, str, str], ...]
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    missing: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    settings: str
+    no_bits: str
+
+
+def name_of(row: Row) -> str:
+    """Return a model in words, such as ``private tree at epsilon 0.1``."""
+    title = CANDIDATES[row.model].title
+    return title if row.epsilon is None else f"{title} at epsilon {row.epsilon:g}"
+
+
+def comparison_view(found: Comparison, *, measure: Measure = "accuracy", command: str = "") -> ComparisonView:
+    """Return a comparison in words; the command is shown if a model is recommended."""
+    advice = recommend(found, measure)
+    numbers = _numbers(found)
+    headline, why = _advice(advice, found.n_splits)
+    return ComparisonView(
+        headline=headline,
+        why=why,
+        rule=RULE.format(measure=_word(measure)),
+        command=wording.clean(command) if advice.chosen is not None else "",
+        chosen=advice.chosen,
+        facts=_facts(found, advice),
+        columns=("Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Told apart by"),
+        rows=tuple(_table_row(row, numbers[id(row)], advice) for row in found.rows if id(row) in numbers),
+        missing=_missing(found),
+        notes=(NOT_PRIVATE, *found.caveats),
+        settings=_settings(found),
+        no_bits=_no_bits(found),
+    )
+
+
+def _no_bits(found: Comparison) -> str:
+    lacking = [number for row in found.rows if row.bits is None and (number := _numbers(found).get(id(row)))]
+    return f"Without bits, and so not drawn: {', '.join(map(str, lacking))}." if lacking else ""
+
+
+def _numbers(found: Comparison) -> dict[int, int]:
+    """Return the numbers of the rows that were measured, from 1."""
+    shown = [row for row in found.rows if row.accuracy is not None]
+    return {id(row): number for number, row in enumerate(shown, start=1)}
+
+
+def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
+    word = _word(advice.measure)
+    best, chosen = advice.best, advice.chosen
+    top = None if best is None else best.measured(advice.measure)
+    if best is None or top is None or advice.floor is None:
+        return "No private model was measured", "No private model was measured on every split; the reasons stand below."
+    single = n_splits == 1
+    beaten = "" if single else " within its standard error"
+    constant = None if advice.constant is None else advice.constant.measured(advice.measure)
+    if chosen is None:
+        base = "" if constant is None else f" of {constant.value:.4f}"
+        return (
+            "No private model is worth fitting",
+            f"The best private model, the {name_of(best)}, has a mean {word} of {_mean(top)} on held-out records. "
+            f"Neither it nor any other{beaten or ' as good'} beats the constant prediction{base} by more than the "
+            "standard error of the difference. More records, a larger epsilon or other attributes may help.",
+        )
+    mean = chosen.measured(advice.measure) or top
+    same = chosen is best
+    told = f"Its mean {word} on held-out records is {_mean(mean)}, "
+    told += (
+        f"the highest of the private models. {_many(advice.n_close, single)} "
+        if same
+        else f"where the best private model, the {name_of(best)}, has {_mean(top)}. {_many(advice.n_close, single)} "
+    )
+    told += f"{advice.floor:.4f} or more, {'as the best does' if single else 'the best less its standard error'}"
+    if constant is None:
+        told += "; the constant prediction was not measured, so whether they beat it is not known. "
+    else:
+        of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
+        of_them = "it" if advice.n_close == 1 else of_them
+        told += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.4f}. "
+    told += "It is the only one." if len(advice.useful) == 1 and advice.n_close > 1 else ""
+    told += _decided(advice, chosen) if len(advice.useful) > 1 else ""
+    return f"Fit the {name_of(chosen)}", told.strip()
+
+
+def _decided(advice: Recommendation, chosen: Row) -> str:
+    """Return what sets the chosen model apart from the others that the rule leaves."""
+
+    def leaks(row: Row) -> tuple[float, ...]:
+        mean = row.measured(advice.measure)
+        bits = math.inf if row.bits is None else row.bits.value
+        seen = math.inf if row.vulnerability is None else row.vulnerability.value
+        return bits, seen, 0.0 if mean is None else -mean.value
+
+    told = "Of these it has the smallest epsilon"
+    rivals = [leaks(row) for row in advice.useful if row is not chosen and row.epsilon == chosen.epsilon]
+    words = ("the fewest bits learned", "the lowest vulnerability", f"the highest {_word(advice.measure)}")
+    for i, (word, figure) in enumerate(zip(words, leaks(chosen), strict=True)):
+        alike = [rival for rival in rivals if rival[i] == figure]
+        if len(alike) < len(rivals):
+            told += f", and of those {'also ' if ', and' in told else 'with that epsilon '}{word}"
+        rivals = alike
+    return f"{told}, and stands first in the table." if rivals else f"{told}."
+
+
+def _word(measure: Measure) -> str:
+    return MEASURES[measure] if measure == "auroc" else measure
+
+
+def _many(count: int, single: bool) -> str:
+    return "One private model has" if count == 1 else f"{count} private models have"
+
+
+def _facts(found: Comparison, advice: Recommendation) -> tuple[tuple[str, str, str], ...]:
+    measure = advice.measure
+    title = MEASURES[measure]
+    out: list[tuple[str, str, str]] = []
+    if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
+        out.append((f"{title} of the recommended model", _mean(mean), name_of(advice.chosen)))
+        out += _cheaper(found, advice.chosen, measure)
+    plain = [(row, mean) for row in found.rows if not row.private and (mean := row.measured(measure)) is not None]
+    readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
+    for head, rows in (
+        ("Best readable model without privacy", readable),
+        ("Black box", [pair for pair in plain if not CANDIDATES[pair[0].model].readable]),
+        ("Constant prediction", [pair for pair in plain if pair[0].model == CONSTANT]),
+    ):
+        if rows:
+            row, mean = max(rows, key=lambda pair: pair[1].value)
+            out.append((head, _mean(mean), name_of(row)))
+    return tuple(out)
+
+
+def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[tuple[str, str, str]]:
+    """Return the best model at the smallest epsilon, where that is below the recommended one."""
+    private = [(row, mean) for row in found.rows if row.private and (mean := row.measured(measure)) is not None]
+    least = min(row.epsilon or 0.0 for row, _ in private)
+    if least >= (chosen.epsilon or 0.0):
+        return []
+    row, mean = max((pair for pair in private if pair[0].epsilon == least), key=lambda pair: pair[1].value)
+    return [(f"Best at epsilon {least:g}", _mean(mean), CANDIDATES[row.model].title)]
+
+
+def _mean(mean: Mean) -> str:
+    return f"{mean.value:.4f}" if mean.error is None else f"{mean.value:.4f} ± {mean.error:.4f}"
+
+
+def _table_row(row: Row, number: int, advice: Recommendation) -> TableRow:
+    seen = "" if row.vulnerability is None else f"{row.vulnerability.value:.3f}"
+    if row.control is not None:
+        seen += f" ({row.control.value:.3f})"
+    return TableRow(
+        number=number,
+        name=CANDIDATES[row.model].title,
+        epsilon="" if row.epsilon is None else f"{row.epsilon:g}",
+        cells=(
+            "" if row.accuracy is None else _mean(row.accuracy),
+            "" if row.auroc is None else _mean(row.auroc),
+            "" if row.log_loss is None else f"{row.log_loss.value:.4f}",
+            "" if row.bits is None else f"{row.bits.value:.2f}",
+            seen,
+            "" if row.gap is None else f"{row.gap.value:.4f}".replace("-0.0000", "0.0000"),
+            row.over if row.n_parts is None or row.over == "predictions" else f"{row.n_parts.value:,.0f} {row.over}",
+        ),
+        chosen=row is advice.chosen,
+    )
+
+
+def _missing(found: Comparison) -> tuple[tuple[str, str], ...]:
+    """Return what has no figures, or no bits though it has parts; learners of the same reason at every epsilon once."""
+    reasons: dict[tuple[str, str], list[Row]] = {}
+    for row in found.rows:
+        if row.accuracy is None:
+            state = "failed" if row.status == "failed" else "not applicable"
+        elif row.bits is None and row.reason not in ("", NO_PARTS):
+            state = "no bits"
+        else:
+            continue
+        reasons.setdefault((row.model, f"{state}: {wording.clean(row.reason)}"), []).append(row)
+    out = []
+    for (model, reason), rows in reasons.items():
+        epsilons = ", ".join(f"{row.epsilon:g}" for row in rows if row.epsilon is not None)
+        out.append((CANDIDATES[model].title + (f" at epsilon {epsilons}" if epsilons else ""), reason))
+    return tuple(out)
+
+
+def _settings(found: Comparison) -> str:
+    return (
+        f"{found.n_records:,} records, {wording.plural(found.n_attributes, 'attribute')}, "
+        f"{len(found.classes)} classes of {wording.clean(found.target)}. "
+        f"{wording.plural(found.n_splits, 'random split')} into {1 - found.test_share:.0%} training and "
+        f"{found.test_share:.0%} test records, class by class, seed {found.seed}. Trees of at most "
+        f"{found.max_depth} splits on a path, lists of at most {wording.plural(found.max_rules, 'rule')}; additive "
+        f"models have delta {found.delta:g}, the other private models delta 0."
+    )
+
+
+def _charts(found: Comparison, chosen: Row | None) -> list[tuple[str, list[Markup]]]:
+    numbers = _numbers(found)
+    rows = [row for row in found.rows if id(row) in numbers]
+    budget: list[Markup] = []
+    bits: list[Markup] = []
+    seen: list[Markup] = []
+    for measure, title in MEASURES.items():
+        budget.append(draw_budget(_lines(rows, measure), _references(rows, measure), title=title, ident=f"e-{measure}"))
+        for charts, leak, told, nothing in (
+            (bits, "bits", "bits learned per record", 0.0),
+            (seen, "vulnerability", "vulnerability", 0.5),
+        ):
+            marks = [
+                Mark(
+                    number=numbers[id(row)],
+                    leak=leaked.value,
+                    value=mean.value,
+                    private=row.private,
+                    chosen=row is chosen,
+                )
+                for row in rows
+                if (mean := row.measured(measure)) is not None and (leaked := getattr(row, leak)) is not None
+            ]
+            charts.append(draw_frontier(marks, title=title, leak=told, nothing=nothing, ident=f"{leak}-{measure}"))
+    return [("budget", budget), ("bits", bits), ("seen", seen)]
+
+
+def _lines(rows: Sequence[Row], measure: Measure) -> list[Line]:
+    private = [name for name, candidate in CANDIDATES.items() if candidate.private]
+    out = []
+    for style, name in enumerate(private, start=1):
+        points = tuple(
+            Point(epsilon=row.epsilon, value=mean.value, error=mean.error)
+            for row in rows
+            if row.model == name and row.epsilon is not None and (mean := row.measured(measure)) is not None
+        )
+        if points:
+            out.append(Line(name=CANDIDATES[name].title, style=style, points=points))
+    return out
+
+
+def _references(rows: Sequence[Row], measure: Measure) -> list[Reference]:
+    """Return the levels to compare with; the constant prediction's AUROC is 0.5 by definition and left out."""
+    plain = [(row, mean) for row in rows if not row.private and (mean := row.measured(measure)) is not None]
+    out = []
+    readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
+    if readable:
+        row, mean = max(readable, key=lambda pair: pair[1].value)
+        out.append(Reference(name=name_of(row), value=mean.value))
+    for row, mean in plain:
+        if not CANDIDATES[row.model].readable or (row.model == CONSTANT and measure == "accuracy"):
+            out.append(Reference(name=name_of(row), value=mean.value))
+    return out
+
+
+def render_comparison_html(
+    found: Comparison,
+    *,
+    title: str,
+    measure: Measure = "accuracy",
+    command: str = "",
+    inputs: Sequence[InputFile] = (),
+) -> str:
+    """Return a comparison as one HTML page that loads nothing from anywhere.
+
+    **Guarantee**: none; the figures are exact means over fits on private records.
+
+    Parameters
+    ----------
+    found : Comparison
+        The figures.
+    title : str
+        Title of the page.
+    measure : {"accuracy", "auroc"}, default="accuracy"
+        What the recommendation goes by.
+    command : str, optional
+        The command that fits the recommended model.
+    inputs : sequence of InputFile
+        The files that were read.
+    """
+    view = comparison_view(found, measure=measure, command=command)
+    cleaned = [
+        replace(file, **{name: wording.clean(getattr(file, name)) for name in ("role", "name", "sha256")})
+        for file in inputs
+    ]
+    return (
+        environment()
+        .get_template("comparison.html")
+        .render(
+            view=view,
+            charts=dict(_charts(found, view.chosen)),
+            title=wording.clean(title),
+            inputs=cleaned,
+            version=found.version,
+        )
+    )
+
+
+def render_comparison_text(found: Comparison, *, measure: Measure = "accuracy", command: str = "") -> str:
+    """Return a comparison as plain text; the command alone may be wider than 88 characters."""
+    view = comparison_view(found, measure=measure, command=command)
+    lines = [f"{view.headline}.", "", *textwrap.wrap(view.why, WIDTH)]
+    if view.command:
+        lines += ["", f"  {view.command}"]
+    lines += ["", "Means over the splits, ± their standard errors", *_text_table(view)]
+    for name, reason in view.missing:
+        lines += textwrap.wrap(f"{name}: {reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+    lines += ["", *textwrap.wrap(f"Rule: {view.rule}", WIDTH), ""]
+    for note in view.notes:
+        lines += textwrap.wrap(note, WIDTH)
+    return "\n".join([*lines, *textwrap.wrap(view.settings, WIDTH)]) + "\n"
+
+
+def _text_table(view: ComparisonView) -> list[str]:
+    heads = ("model", "epsilon", "accuracy", "AUROC", "bits", "V", "gap")
+    body = [
+        (
+            ("* " if row.chosen else "  ") + row.name,
+            row.epsilon,
+            *row.cells[:2],
+            row.cells[3],
+            row.cells[4].partition(" ")[0],
+            row.cells[5],
+        )
+        for row in view.rows
+    ]
+    widths = [max(len(line[i]) for line in [heads, *body]) for i in range(len(heads))]
+    return [
+        "  ".join(
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in [("  model", *heads[1:]), *body]
+    ]

@@ -1,0 +1,216 @@
+"""The page of a comparison says what its figures say."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine.comparing import Comparison, Figures, Result, Row
+from glassine.comparing.measuring import NO_PARTS
+from glassine.findings import InputFile
+from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
+from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
+from tests.comparing.builders import comparison, refused, row
+
+CONSTANT = row("constant", None, (0.6, 0.6, 0.6), bits=0.0, vulnerability=0.5, auroc=0.5)
+BEST = row("additive", 1.0, (0.79, 0.80, 0.81), bits=None)
+CHEAP = row("tree", 0.1, (0.796, 0.796, 0.796))
+CART = row("cart", None, (0.85, 0.85, 0.85), bits=6.0, vulnerability=0.6)
+
+
+def page(*rows: Row, command: str = "glassine fit x.csv") -> str:
+    return render_comparison_html(
+        comparison(*rows),
+        title="Learners <compared>",
+        command=command,
+        inputs=[InputFile(role="data", name="x\u202e.csv", sha256="ab")],
+    )
+
+
+def test_the_recommendation_and_the_figures_that_it_follows_from() -> None:
+    view = comparison_view(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv")
+    assert view.headline == "Fit the private tree at epsilon 0.1"
+    for figure in ("0.7960 ± 0.0000", "0.8000 ± 0.0058", "2 private models have 0.7942 or more", "prediction, 0.6000"):
+        assert figure in view.why
+    assert "the private additive model at epsilon 1" in view.why
+    assert "smallest epsilon" in view.why
+    assert view.command == "glassine fit x.csv"
+    assert [row.number for row in view.rows if row.chosen] == [1]
+    assert [fact[1] for fact in view.facts] == ["0.7960 ± 0.0000", "0.8500 ± 0.0000", "0.6000 ± 0.0000"]
+
+
+def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
+    view = comparison_view(comparison(row("tree", 0.1, (0.7, 0.7, 0.7)), BEST, CONSTANT))
+    assert view.headline == "Fit the private additive model at epsilon 1"
+    assert ("Best at epsilon 0.1", "0.7000 ± 0.0000", "private tree") in view.facts
+    assert "the highest of the private models" in view.why
+    assert "One private model has 0.7942 or more" in view.why
+
+
+def test_what_decides_a_tie_is_said() -> None:
+    same = (0.8, 0.8, 0.8)
+    few, many = row("rule-list", 0.1, same, bits=1.0), row("tree", 0.1, same)
+    seen = row("greedy-rule-list", 0.1, same, vulnerability=0.509)
+    dear = row("tree", 1.0, same, bits=0.5)
+    for rows, end in (
+        ((many, dear), "Of these it has the smallest epsilon."),
+        ((many, few, dear), "smallest epsilon, and of those with that epsilon the fewest bits learned."),
+        ((many, seen), "smallest epsilon, and of those with that epsilon the lowest vulnerability."),
+        ((many, row("additive", 0.1, (0.8, 0.8, 0.8))), "smallest epsilon, and stands first in the table."),
+    ):
+        assert comparison_view(comparison(*rows, CONSTANT)).why.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("rows", "headline", "why"),
+    [
+        ((row("tree", 1.0, (0.5, 0.6, 0.7)), CONSTANT), "No private model is worth fitting", "of 0.6000"),
+        ((refused("tree", 1.0), CONSTANT), "No private model was measured", "reasons stand below"),
+        ((CART, CONSTANT), "No private model was measured", "reasons stand below"),
+        ((CHEAP,), "Fit the private tree at epsilon 0.1", "whether they beat it is not known"),
+        ((CHEAP, refused("constant", None)), "Fit the private tree at epsilon 0.1", "is not known"),
+    ],
+)
+def test_what_is_missing_is_said(rows: tuple[Row, ...], headline: str, why: str) -> None:
+    view = comparison_view(comparison(*rows), command="glassine fit x.csv")
+    assert view.headline == headline
+    assert why in view.why
+    assert bool(view.command) == headline.startswith("Fit")
+    for text in (page(*rows), render_comparison_text(comparison(*rows))):
+        assert headline in text
+        assert "not private" in text
+
+
+def test_refused_learners_stand_with_their_reason() -> None:
+    rows = (refused("tree", 0.1), refused("tree", 1.0), CHEAP, refused("rule-list", 1.0, "it is <too> large."))
+    view = comparison_view(comparison(*rows))
+    assert view.missing == (
+        ("private tree at epsilon 0.1, 1", "not applicable: it needs two classes."),
+        ("private rule list at epsilon 1", "not applicable: it is <too> large."),
+    )
+    html = page(*rows)
+    assert "it is &lt;too&gt; large." in html
+    assert "<too>" not in html
+
+
+def test_bits_that_a_tree_lacks_are_explained() -> None:
+    figures = Figures(accuracy=0.7, bits=None, bits_unknown="part 1 is empty.", n_parts=4)
+    lacking = Row.of([Result(model="cart", epsilon=None, split=0, status="measured", figures=figures)])
+    other = Figures(accuracy=0.7, bits=None, bits_unknown=NO_PARTS)
+    none = Row.of([Result(model="boosting", epsilon=None, split=0, status="measured", figures=other)])
+    found = comparison(lacking, none, row("tree", 1.0, (math.nan,)))
+    assert comparison_view(found).missing == (
+        ("scikit-learn tree", "no bits: part 1 is empty."),
+        ("private tree at epsilon 1", "failed: its accuracy is not a finite number."),
+    )
+
+
+def test_the_page_stands_alone_and_escapes_names() -> None:
+    html = page(CHEAP, BEST, CART, CONSTANT)
+    assert "Learners &lt;compared&gt;" in html
+    assert "\u202e" not in html
+    assert not re.search(r"(?:src|href)=\"(?!#)", html)
+    assert "http" not in html.replace("http-equiv", "")
+    assert html.count('<svg class="chart versus"') == 6
+    assert len(set(re.findall(r'id="([^"]+)"', html))) == len(re.findall(r' id="([^"]+)"', html))
+    assert "Without bits, and so not drawn: 2." in html
+    assert html == page(CHEAP, BEST, CART, CONSTANT)
+
+
+def test_a_page_without_any_figure() -> None:
+    html = page(refused("tree", 1.0))
+    assert '<svg class="chart' not in html
+    assert "No private model was measured" in html
+
+
+def test_the_caveats_of_the_comparison_are_notes() -> None:
+    bare = comparison(CHEAP)
+    owned = Comparison(**{**{name: getattr(bare, name) for name in bare.__dataclass_fields__}, "caveats": ("Told.",)})
+    assert "Told." in comparison_view(owned).notes
+    assert "Told." in render_comparison_text(owned)
+
+
+def test_text_is_at_most_88_wide_but_for_table_and_command() -> None:
+    text = render_comparison_text(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv")
+    assert "* private tree" in text
+    assert "  glassine fit x.csv" in text.splitlines()
+    prose = [line for line in text.splitlines() if "±" not in line and "glassine fit" not in line]
+    assert max(map(len, prose)) <= 88
+
+
+def test_the_frontier_passes_through_what_nothing_exceeds() -> None:
+    marks = [
+        Mark(number=1, leak=0.0, value=0.6, private=False),
+        Mark(number=2, leak=2.0, value=0.8, private=True, chosen=True),
+        Mark(number=3, leak=3.0, value=0.7, private=True),
+        Mark(number=4, leak=2.0, value=0.75, private=True),
+        Mark(number=5, leak=9.0, value=0.9, private=False),
+        Mark(number=6, leak=10.0, value=0.9, private=False),
+    ]
+    svg = draw_frontier(marks, title="Accuracy", leak="bits", nothing=0.0, ident="x")
+    assert "On the line, from the left: 1, 2, 5." in svg
+    assert svg.count('class="spot"') == 3
+    assert svg.count('class="open"') == 3
+    assert svg.count('class="chosen"') == 1
+    spots = [float(x) for x in re.findall(r'class="spot" cx="([\d.]+)"', svg)]
+    assert spots[0] == spots[2] < spots[1]
+
+
+def test_numbers_of_crowded_points_do_not_cover_one_another() -> None:
+    marks = [Mark(number=i, leak=0.5 + i * 1e-4, value=0.8 + i * 1e-3, private=True) for i in range(1, 13)]
+    svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=0.5, ident="x")
+    places = [(float(x), float(y)) for x, y in re.findall(r'class="name mid" x="([\d.]+)" y="([\d.]+)"', svg)]
+    assert len(places) == 12
+    for i, (x, y) in enumerate(places):
+        for u, v in places[:i]:
+            assert abs(x - u) >= 8 or abs(y - v) >= 13, (x, y, u, v)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_charts_of_one_point(value: float) -> None:
+    mark = Mark(number=1, leak=0.5, value=value, private=True)
+    line = Line(name="tree", style=1, points=(Point(epsilon=0.1, value=value, error=None),))
+    svg = draw_frontier([mark], title="A", leak="v", nothing=0.5, ident="x")
+    svg += draw_budget([line], [Reference(name="constant", value=value)], title="A", ident="y")
+    assert "nan" not in svg
+    assert "inf" not in svg.replace("infer", "")
+    assert draw_frontier([], title="A", leak="v", nothing=0.5, ident="x") == ""
+    assert draw_budget([], [Reference(name="constant", value=value)], title="A", ident="y") == ""
+
+
+def test_a_better_mean_is_drawn_higher() -> None:
+    points = tuple(Point(epsilon=e, value=v, error=0.01) for e, v in ((0.1, 0.7), (1.0, 0.8), (10.0, 0.9)))
+    svg = draw_budget([Line(name="tree", style=1, points=points)], [], title="A", ident="y")
+    dots = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4"', svg)]
+    (x1, y1), (x2, y2), (x3, y3) = dots
+    assert x1 < x2 < x3
+    assert y1 > y2 > y3
+    assert x2 - x1 == pytest.approx(x3 - x2, abs=0.2)  # the axis is logarithmic
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (360, "dark")])
+def test_the_page_in_a_browser(chromium: Path, tmp_path: Path, width: int, scheme: Any) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from tests.report.test_browser import CONTRAST
+
+    path = tmp_path / "comparison.html"
+    path.write_text(page(CHEAP, BEST, CART, CONSTANT, refused("rule-list", 1.0), command="glassine fit " + "x" * 90))
+    complaints: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        shown = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+        shown.on("console", lambda message: complaints.append(message.text))
+        shown.on("request", lambda request: None if request.url == path.as_uri() else complaints.append(request.url))
+        shown.goto(path.as_uri())
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        seen, low = shown.evaluate(CONTRAST)
+        browser.close()
+    assert complaints == []
+    assert seen > 50
+    assert low == []
