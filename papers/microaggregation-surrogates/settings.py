@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 PUBLISHED_SEED = 42
-SEEDS = (0, 1, 2, 3, 4)
+SEEDS = (0, 1, 2, 3)
 """Seeds of further data sets, of which the paper says that they behave alike."""
 
 SHARES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)

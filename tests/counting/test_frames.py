@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from glassine.counting import CountTable, bin_histograms, conjunction_counts, cuts_of, engines
 from glassine.counting.cells import coarse
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
-from glassine.domain.conforming import conform
+from glassine.domain.conforming import collect, conform
 from glassine.errors import InvalidDataError
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
 
@@ -116,7 +116,6 @@ def test_categories_of_any_size_are_read_from_a_lazy_polars_frame(size: int) -> 
 def test_a_lazy_polars_frame_is_conformed_in_pieces() -> None:
     """Looking categories up would take whole columns into memory."""
     seen: list[Any] = []
-    collect = engines.collect
 
     def spy(frame: Any) -> Any:
         seen.append(frame.to_native().show_graph(engine="streaming", plan_stage="physical", raw_output=True))

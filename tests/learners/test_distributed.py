@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,10 @@ def same_refusals(make: Any) -> None:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Return a client of two worker processes."""
-    from dask.distributed import Client, LocalCluster
-
+    distributed: Any = import_module("dask.distributed")
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
-        Client(local) as client,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        distributed.Client(local) as client,
     ):
         assert len(client.run(os.getpid)) == 2
         assert os.getpid() not in client.run(os.getpid).values()
@@ -76,8 +76,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.mark.parametrize("nullable", [False, True])
 def test_two_dask_processes_give_the_same_counts_and_models(cluster: Any, nullable: bool) -> None:
-    import dask.dataframe as dd
-
+    dd: Any = import_module("dask.dataframe")
     records = sample(N)
     plain = records.to_pandas().convert_dtypes() if nullable else records.to_pandas()
     frame = dd.from_pandas(plain, npartitions=PARTS)
@@ -86,14 +85,12 @@ def test_two_dask_processes_give_the_same_counts_and_models(cluster: Any, nullab
 
 
 def test_dask_refuses_what_is_refused_in_memory(cluster: Any) -> None:
-    import dask.dataframe as dd
-
+    dd: Any = import_module("dask.dataframe")
     same_refusals(lambda records: dd.from_pandas(records.to_pandas(), npartitions=PARTS))
 
 
 def test_parquet_files_are_read_by_every_engine(cluster: Any, tmp_path: Path) -> None:
-    import dask.dataframe as dd
-
+    dd: Any = import_module("dask.dataframe")
     records = sample(N)
     for i in range(PARTS):
         records[i * 100 : (i + 1) * 100].write_parquet(tmp_path / f"{i}.parquet")

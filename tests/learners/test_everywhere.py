@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier
 from glassine.counting import CountTable, engines
 from glassine.domain import Binary, Category, Integer
+from glassine.domain.conforming import collect
 from glassine.errors import InvalidDataError
 from tests.learners.fitting_everywhere import DOMAIN, HERE, arrays, fitted, learners, model_text, sample
 
@@ -45,7 +48,7 @@ def test_arrays_give_the_same_model(expected: dict[str, Any]) -> None:
     for learner, make in learners().items():
         rest = DOMAIN.restrict([name for name in DOMAIN if name != "sick"])
         given = make().set_params(domain=rest, classes=("yes", "no"))
-        assert fitted(lambda given=given: given, X, y) == expected[learner], learner
+        assert fitted(partial(clone, given), X, y) == expected[learner], learner
 
 
 def test_the_fits_tell_learners_and_seeds_apart(expected: dict[str, Any]) -> None:
@@ -57,7 +60,6 @@ def test_the_fits_tell_learners_and_seeds_apart(expected: dict[str, Any]) -> Non
 
 def test_what_comes_into_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
-    collect = engines.collect
 
     def spy(frame: Any) -> Any:
         lengths.append(len(found := collect(frame)))
@@ -139,7 +141,7 @@ def test_classes_of_every_type_are_read_as_in_memory(place: str) -> None:
     targets = (pl.col("n") > 2, pl.col("n") + 0, pl.col("n") * 2.0, pl.col("t"), pl.col("t").cast(pl.Categorical))
     for target in targets:
         given = frame.select("a", "n", t=target)
-        make = lambda: OptimalTreeClassifier(1, domain=attributes)  # noqa: E731
+        make = partial(OptimalTreeClassifier, 1, domain=attributes)
         assert fitted(make, HERE[place](given), "t") == fitted(make, given, "t")
 
 
@@ -149,6 +151,6 @@ def test_without_a_domain_or_a_name_a_lazy_frame_is_collected() -> None:
     assert fitted(OptimalTreeClassifier, frame.lazy(), "t") == whole
     labels = frame["t"].to_numpy()
     assert fitted(OptimalTreeClassifier, frame.drop("t").lazy(), labels)["model"] == whole["model"]
-    make = lambda: OptimalTreeClassifier(domain=plain()[0])  # noqa: E731
+    make = partial(OptimalTreeClassifier, domain=plain()[0])
     tree = make().fit(frame.lazy(), "t", sample_weight=np.ones(40))
     assert model_text(tree.model_) == fitted(make, frame, "t")["model"]

@@ -21,6 +21,7 @@ from glassine.domain import Between, Category, Domain, Real
 from glassine.domain.grid import on_grid
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.policy import Policy
 from glassine.surrogates import SurrogateExplainer
 from glassine.surrogates.settings import plan_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
@@ -439,6 +440,13 @@ def test_larger_groups_get_deeper_trees() -> None:
         depths.append(plan_of(explainer, "training").growth.max_depth)
     assert depths == [3, 5, 5, 6]
     assert plan_of(SurrogateExplainer(ring, 9999, domain=SQUARE, epsilon=1.0), "training").growth.max_depth == 2
+
+
+def test_the_default_leaves_are_as_large_as_the_default_policy_asks() -> None:
+    for k in (2, 100, 5000):
+        explainer = SurrogateExplainer(ring, k, domain=SQUARE)
+        assert plan_of(explainer, "training").growth.min_samples_leaf == Policy().smallest_leaf
+    assert plan_of(SurrogateExplainer(ring, 100, form="paper"), "training").growth.min_samples_leaf == 1
 
 
 def test_no_more_trees_are_asked_than_there_are() -> None:

@@ -309,7 +309,7 @@ class FormFinding:
     form, labels : str
         The form, and what its trees were trained on.
     fidelity, fidelity_guided, fidelity_null, accuracy, accuracy_guided : float or None
-        As :class:`~glassine.surrogates.Measures` has them.
+        As :class:`~glassine.surrogates.values.Measures` has them.
     nodes_median, nodes_mean : float
         Nodes of a tree.
     smallest_leaf : Count

@@ -70,7 +70,7 @@ class SurrogateExplainer(MeasuredExplainer):
         Largest number of splits on a path, None for no limit. "auto": in the safe form 3, from k = 1000 on 5 and
         from k = 5000 on 6; 2 for private trees, None in the paper's form.
     min_samples_leaf : int or "auto", default="auto"
-        Fewest records of a leaf. "auto": 5 in the safe form, 1 in the paper's. Private trees have no such bound.
+        Fewest records of a leaf. "auto": 10 in the safe form, 1 in the paper's. Private trees have no such bound.
     leaf_counts : bool, optional
         Whether trees publish class counts; by default not in the safe form, and in the paper's.
     epsilon : float, optional

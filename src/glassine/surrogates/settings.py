@@ -20,7 +20,9 @@ SAFE_DEPTHS = ((1000, 3), (5000, 5))
 """Below which k the safe form's trees have which depth: larger groups are more varied."""
 
 DEEPEST_SAFE = 6
-SAFE_LEAF = 5
+SAFE_LEAF = 10
+"""As many as the default policy asks for."""
+
 PRIVATE_DEPTH = 2
 
 
