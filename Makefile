@@ -17,7 +17,7 @@ LOCK := uv pip compile pyproject.toml --group build --quiet --universal --python
 	--custom-compile-command 'make lock'
 GATES := format-check lint types docs test
 
-.PHONY: help demo test test-slow coverage check format-check lint types docs format lock clean
+.PHONY: help demo test test-slow test-lowest coverage check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -30,6 +30,9 @@ test: $(DEV) ## Run the tests and doctests
 
 test-slow: $(DEV) ## Run the tests that are slow, need the data sets or a browser
 	@$(BIN)/python -m pytest -m "slow or data or browser" $(ARGS)
+
+test-lowest: ## Run the fast rooms on the lowest dependencies that pyproject allows (needs uv)
+	@requirements/lowest.sh $(ARGS)
 
 coverage: $(DEV) ## Run the tests and measure their coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
