@@ -15,6 +15,7 @@ DEV := .venv/.installed-dev
 LOCK := uv pip compile pyproject.toml --group build --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
+PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
 .PHONY: help demo test test-slow test-lowest coverage check format-check lint types docs format lock clean
@@ -25,11 +26,12 @@ help: ## Show this list
 demo: $(RUN) ## Train and audit two models, write glassine-demo/
 	@$(BIN)/glassine demo
 
+# Tests share the cores of the machine; ARGS="-n 0" runs them in one process, for a debugger.
 test: $(DEV) ## Run the tests and doctests
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 test-slow: $(DEV) ## Run the tests that are slow, need the data sets or a browser
-	@$(BIN)/python -m pytest -m "slow or data or browser" $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) -m "slow or data or browser" $(ARGS)
 
 test-lowest: ## Run the fast rooms on the lowest dependencies that pyproject allows (needs uv)
 	@requirements/lowest.sh $(ARGS)

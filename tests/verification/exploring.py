@@ -46,8 +46,16 @@ class _Script:
         return self.choose(sums.log_distribution())
 
     def quantiles(
-        self, columns: Mapping[str, Any], candidates: Mapping[str, Any], number: int, epsilon: Fraction, randomness: Any
+        self,
+        columns: Mapping[str, Any],
+        candidates: Mapping[str, Any],
+        number: int,
+        epsilon: Fraction,
+        randomness: Any,
+        *,
+        multiplicities: Mapping[str, Any],
     ) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        assert not multiplicities, "records in memory occur once each"
         spending = sum(len(candidates[name]) > number for name in columns)
         cuts: dict[str, Any] = {}
         events: list[Any] = []
