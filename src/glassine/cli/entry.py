@@ -41,7 +41,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 domain_app = typer.Typer(
-    help="Write and check domains: what is publicly known about the attributes.", no_args_is_help=True
+    help="Write and check domains: what is publicly known about the attributes.",
+    short_help="Write and check domains.",
+    no_args_is_help=True,
 )
 release_app = typer.Typer(help="Sign and check releases of surrogate trees.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Keep the privacy budgets of data sets.", no_args_is_help=True)
@@ -68,15 +70,15 @@ def demo_command(
     print_value(result.to_dict() if as_json else result.to_text(), as_json)
 
 
-app.command("audit")(audit_command)
-app.command("attack")(attack_command)
-app.command("disclose")(disclose_command)
-app.command("reconstruct")(reconstruct_command)
-app.command("scrub")(scrub_command)
-app.command("fit")(fit_command)
-app.command("compare")(compare_command)
-app.command("export")(export_command)
-app.command("edit")(edit_command)
+app.command("audit", short_help="Audit a published model or release.")(audit_command)
+app.command("attack", short_help="Tell training records from others.")(attack_command)
+app.command("disclose", short_help="Tell what a tree discloses of people.")(disclose_command)
+app.command("reconstruct", short_help="Rebuild training records from a model.")(reconstruct_command)
+app.command("scrub", short_help="Write a copy that tells less.")(scrub_command)
+app.command("fit", short_help="Learn a private model.")(fit_command)
+app.command("compare", short_help="Compare private and ordinary learners.")(compare_command)
+app.command("export", short_help="Write a model in another format.")(export_command)
+app.command("edit", short_help="Edit an additive model.")(edit_command)
 domain_app.command("infer")(infer_command)
 domain_app.command("check")(check_command)
 app.add_typer(domain_app, name="domain")
@@ -84,13 +86,13 @@ ledger_app.command("show")(show_command)
 ledger_app.command("budget")(budget_command)
 ledger_app.command("charge")(charge_command)
 app.add_typer(ledger_app, name="ledger")
-app.command("explain")(explain_command)
-app.command("serve")(serve_command)
+app.command("explain", short_help="Explain a black box by small trees.")(explain_command)
+app.command("serve", short_help="Serve explanations over HTTP.")(serve_command)
 release_app.command("keys")(keys_command)
 release_app.command("sign")(sign_command)
 release_app.command("check")(check_release_command)
 app.add_typer(release_app, name="release")
-app.command("demo")(demo_command)
+app.command("demo", short_help="Audit two example models.")(demo_command)
 
 
 def main() -> None:

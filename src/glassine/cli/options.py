@@ -19,7 +19,9 @@ __all__ = [
     "TrustOption",
 ]
 
-ModelArgument: TypeAlias = Annotated[Path, typer.Argument(help="The published model: JSON, text or skops file.")]
+ModelArgument: TypeAlias = Annotated[
+    Path, typer.Argument(help="The published model: JSON, text, skops, ONNX, PMML and others; see the formats page.")
+]
 LedgerArgument: TypeAlias = Annotated[Path, typer.Argument(help="The ledger, a SQLite file.")]
 DomainOption: TypeAlias = Annotated[
     Path | None, typer.Option("--domain", help="Domain, JSON: the public bounds and categories.")
