@@ -23,7 +23,21 @@ __all__ = [
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
+    "quoted",
 ]
+
+
+def quoted(value: object) -> str:
+    """Return a value as an error quotes it; neither deep nestings nor numbers of many digits make that fail.
+
+    Examples
+    --------
+    >>> quoted(0.5), quoted([1, 2]), quoted(10**5000)
+    ('0.5', 'a list', 'a number beyond 1e300')
+    """
+    if isinstance(value, int) and abs(value) > 10**300:
+        return "a number beyond 1e300"
+    return f"a {type(value).__name__}" if isinstance(value, list | tuple | dict | set) else repr(value)
 
 
 class GlassineError(ValueError):

@@ -8,7 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.errors import InvalidPolicyError
+from glassine.errors import InvalidPolicyError, quoted
 from glassine.files import read_text
 
 __all__ = ["Policy"]
@@ -82,20 +82,20 @@ class Policy:
             if value is None and name != "suppress_below":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**15:
-                raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {_shown(value)}.")
+                raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {quoted(value)}.")
         tops = {"purest_leaf": 1.0, "largest_bits_per_record": 1e6, "largest_advantage": 1.0, "max_epsilon": 1e6}
         for name, top in tops.items():
             value = getattr(self, name)
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= top:
-                raise InvalidPolicyError(f"policy: {name} must lie in (0, {top:g}], got {_shown(value)}.")
+                raise InvalidPolicyError(f"policy: {name} must lie in (0, {top:g}], got {quoted(value)}.")
         delta: object = self.max_delta
         if delta is not None and (isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1):
-            raise InvalidPolicyError(f"policy: max_delta must lie in [0, 1), got {_shown(delta)}.")
+            raise InvalidPolicyError(f"policy: max_delta must lie in [0, 1), got {quoted(delta)}.")
         accept: object = self.accept_guarantee
         if not isinstance(accept, bool):
-            raise InvalidPolicyError(f"policy: accept_guarantee must be true or false, got {_shown(accept)}.")
+            raise InvalidPolicyError(f"policy: accept_guarantee must be true or false, got {quoted(accept)}.")
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Policy:
@@ -130,8 +130,3 @@ class Policy:
             value = getattr(self, field.name)
             lines.append(f"{field.name} = {'false' if value is None else str(value).lower()}")
         return "\n".join(lines) + "\n"
-
-
-def _shown(value: object) -> str:
-    """Return a value as text; Python refuses to print whole numbers of very many digits."""
-    return "a number beyond 1e300" if isinstance(value, int) and abs(value) > 10**300 else repr(value)

@@ -32,9 +32,18 @@ NOISY = RuleList(
 )
 
 
+def nested(depth: int) -> list[Any]:
+    """Return a list in a list in a list."""
+    out: list[Any] = []
+    for _ in range(depth):
+        out = [out]
+    return out
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"epsilon": nested(5000)}, "epsilon must be a finite number, got a list"),
         ({"epsilon": -0.1}, r"epsilon must lie in \[0, 1e\+06\]"),
         ({"epsilon": math.nan}, "epsilon must be a finite number, got NaN"),
         ({"epsilon": math.inf}, "epsilon must be a finite number"),

@@ -194,3 +194,13 @@ def test_each_mechanism_is_said_in_words(event: accounting.Event, words: str) ->
     text = Certificate(epsilon=20, delta=1e-6, events=(event, *noise)).text()
     assert "Gaussian noise of standard deviation 3" in text
     assert "discrete Gaussian noise of standard deviation 4" in text
+
+
+def test_deep_nesting_is_refused_with_its_reason() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidCertificateError, match="nested too deeply"):
+        certificate(public={"n": deep})
+    with pytest.raises(InvalidCertificateError, match="got a list"):
+        certificate(epsilon=deep)

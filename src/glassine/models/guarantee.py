@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, quoted
 
 __all__ = ["NEIGHBORING", "Guarantee"]
 
@@ -152,8 +152,10 @@ def _finite(value: object, name: str) -> float:
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
         if -LARGEST <= value <= LARGEST:
             return float(value)
-        value = "NaN" if value != value else "one beyond 1e300"
-    raise InvalidModelError(f"a guarantee's {name} must be a finite number, got {value}.")
+        raise InvalidModelError(
+            f"a guarantee's {name} must be a finite number, got {'NaN' if value != value else 'one beyond 1e300'}."
+        )
+    raise InvalidModelError(f"a guarantee's {name} must be a finite number, got {quoted(value)}.")
 
 
 def _probability(value: float) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from glassine import __version__
-from glassine.errors import GlassineError, InvalidCertificateError
+from glassine.errors import GlassineError, InvalidCertificateError, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
@@ -257,21 +257,22 @@ def _unproved(event: Event) -> str | None:
 
 def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
-        raise InvalidCertificateError(f"{name} must be a finite number of at least 0, got {value!r}.")
+        raise InvalidCertificateError(f"{name} must be a finite number of at least 0, got {quoted(value)}.")
     return float(value)
 
 
 def _check_text(text: object) -> None:
     if not isinstance(text, str) or not text:
-        raise InvalidCertificateError(f"a certificate's statements must be non-empty text, got {text!r}.")
+        raise InvalidCertificateError(f"a certificate's statements must be non-empty text, got {quoted(text)}.")
 
 
 def _plain(values: object) -> dict[str, Any]:
     """Return a copy of a mapping as JSON would read it back."""
     try:
         plain = json.loads(json.dumps(dict(values), allow_nan=False))  # type: ignore[call-overload]  # checked by use
-    except (TypeError, ValueError) as error:
-        raise InvalidCertificateError(f"public must be a mapping of JSON values: {error}.") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise InvalidCertificateError(f"public must be a mapping of JSON values: {reason}.") from None
     out: dict[str, Any] = plain
     return out
 
