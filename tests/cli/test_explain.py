@@ -59,6 +59,17 @@ def test_a_release_from_records(folder: Path, run: Run) -> None:
     assert (folder / "again.json").read_bytes() == (folder / "release.json").read_bytes()
 
 
+def test_a_report_on_the_release(folder: Path, run: Run) -> None:
+    made = run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", "--report", "report.html", cwd=folder)
+    assert made.status == 0
+    page = (folder / "report.html").read_text()
+    verdict = made.out.rsplit("report.html (", 1)[1].rstrip().rstrip(")")
+    assert verdict in ("within policy", "outside policy", "could not tell")
+    assert verdict in page.lower()
+    run(*MAKE, "-k", "30", "--target", "label", "-o", "again.json", "--report", "report.json", cwd=folder)
+    assert json.loads((folder / "report.json").read_text())["verdict"] == verdict
+
+
 def test_a_release_from_queries(folder: Path, run: Run) -> None:
     make = ["explain", "--queries", "600", "--black-box", "box:rows", "--takes", "array", "--domain", "domain.json"]
     text = run(*make, "-k", "50", "-o", "release.json", cwd=folder).out

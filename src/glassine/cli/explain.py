@@ -54,6 +54,9 @@ def explain_command(
     n_closest: Annotated[int, typer.Option("--n-closest", help="Closest representatives that are tried.")] = 3,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed; the same input gives the same release.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the release, JSON.")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Where to write the audit of the release, HTML, JSON or text.")
+    ] = None,
     release: Annotated[
         Path | None, typer.Option("--release", help="Answer --query from this release instead of making one.")
     ] = None,
@@ -75,7 +78,7 @@ def explain_command(
         raise GlassineError("give either a file of records, or --queries and --domain.")
     if output is None:
         raise GlassineError("the release goes nowhere. Give -o.")
-    check_outputs([output], [data, domain])
+    check_outputs([output, report], [data, domain])
     check_room(output)
     known = read_domain(domain)
     box = black_box_of(black_box)
@@ -96,12 +99,26 @@ def explain_command(
     with stages() as progress:
         progress("explaining")
         if data is None:
-            explainer, measured = _from_queries(box, known, k, queries, frame, settings), None
+            explainer, measured, truth = _from_queries(box, known, k, queries, frame, settings), None, None
         else:
-            explainer, measured = _from_records(box, known, k, data, target, takes, settings)
+            explainer, measured, truth = _from_records(box, known, k, data, target, takes, settings)
         explainer.release().to_json(output)
+        verdict = None if report is None else _report(explainer, truth, report, progress)
     told = {"file": str(output), "n_groups": explainer.release().n_groups, "measures": measured}
-    print_value(told if as_json else _said(explainer, output, measured), as_json)
+    if report is not None:
+        told |= {"report": str(report), "verdict": verdict}
+    said = _said(explainer, output, measured) + ("" if report is None else f"\nReport: {report} ({verdict})")
+    print_value(told if as_json else said, as_json)
+
+
+def _report(explainer: SurrogateExplainer, truth: Any, path: Path, progress: Any) -> str:
+    """Audit the release as a whole, write what was found, and return the verdict."""
+    from glassine.cli.release_audit import write_surrogates
+
+    progress("auditing the release")
+    found = explainer.audit(y=truth, random_state=0)
+    write_surrogates(found, path, title="Privacy of a release of surrogate trees")
+    return found.verdict
 
 
 def _mixed(domain: Any) -> bool:
@@ -134,7 +151,7 @@ def _from_queries(
 
 def _from_records(
     box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
-) -> tuple[SurrogateExplainer, dict[str, Any]]:
+) -> tuple[SurrogateExplainer, dict[str, Any], Any]:
     from glassine.surrogates import SurrogateExplainer
 
     records = read_frame(data, domain)
@@ -151,7 +168,7 @@ def _from_records(
         records = records.select(domain.names)
     given = records.to_pandas() if takes == "pandas" else records.to_numpy() if takes == "array" else records
     explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
-    return explainer, explainer.measures(given, truth).to_dict()
+    return explainer, explainer.measures(given, truth).to_dict(), truth
 
 
 def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
