@@ -135,7 +135,7 @@ class _Keys:
         out = []
         for place, ends in self.cells.items():
             number, missing = nw.col(f"k{place}"), list(self.attributes.values())[place].missing
-            above = [(number > float(end)).cast(nw.Int64) for end in ends[:-1]]
+            above = [(number > float(end)).fill_null(False).cast(nw.Int64) for end in ends[:-1]]
             cell = _sum(above) if above else nw.lit(0)
             gap = nw.lit(-1 if missing else GAP)
             out.append(nw.when(~number.is_null()).then(cell).otherwise(gap).cast(nw.Int64).alias(f"k{place}"))

@@ -314,7 +314,9 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unkno
         known = {value: code for code, value in enumerate(values) if isinstance(value, str)}
         matching = any(isinstance(value, str) for value in values)
     elif kind.is_integer() or kind == nw.Boolean:
-        column = column.cast(nw.String if kind in WIDE else nw.Int64)
+        # Dask turns no gap into a whole number; which values are gaps is known already.
+        whole_or_false = column.fill_null(False) if kind == nw.Boolean else column.fill_null(0)
+        column = whole_or_false.cast(nw.String if kind in WIDE else nw.Int64)
         for code, value in enumerate(values):
             if not isinstance(value, str) and value == int(value):
                 whole = int(value)
@@ -341,7 +343,7 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unkno
     found: nw.Expr = nw.lit(unknown)
     if compared and len(known) <= MOST_COMPARED:
         for value, code in known.items():
-            found = found + (column == nw.lit(value)).cast(nw.Int64) * (code - unknown)
+            found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - unknown)
     elif known:
         found = column.replace_strict(list(known), list(known.values()), default=nw.lit(unknown), return_dtype=nw.Int64)
     usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(-1 if attribute.missing else GAP))
