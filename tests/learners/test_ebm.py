@@ -188,10 +188,13 @@ def test_missing_values_have_a_bin_of_their_own() -> None:
     gap = rng.random(4000) < 0.3
     frame = pl.DataFrame({"x": np.where(gap, np.nan, rng.random(4000)), "z": rng.random(4000)})
     domain = Domain({"x": Real(0.0, 1.0, missing=True), "z": Real(0.0, 1.0)})
-    model = PrivateEBMRegressor(4.0, domain=domain, target_range=(0, 1), random_state=0).fit(frame, gap.astype(float))
-    scores = model.model_.term("x").scores[:, 0]
-    assert scores[-1] > 0.4
-    assert np.abs(scores[:-1] - scores[0]).max() < 0.35
+    spreads = []
+    for seed in range(8):
+        model = PrivateEBMRegressor(4.0, domain=domain, target_range=(0, 1), random_state=seed)
+        scores = model.fit(frame, gap.astype(float)).model_.term("x").scores[:, 0]
+        assert scores[-1] > 0.4
+        spreads.append(np.abs(scores[:-1] - scores[0]).max())
+    assert np.mean(spreads) < 0.2
     with pytest.raises(InvalidDataError, match="missing"):
         PrivateEBMRegressor(domain=Domain({"x": Real(0.0, 1.0), "z": Real(0.0, 1.0)}), target_range=(0, 1)).fit(
             frame, gap.astype(float)
