@@ -231,6 +231,8 @@ def _archive(data: bytes, rng: random.Random) -> bytes:
     """Return a zip archive with a damaged, lying, repeated, foreign or hugely inflating member."""
     with zipfile.ZipFile(io.BytesIO(data)) as old:
         members = {name: old.read(name) for name in old.namelist()}
+    if not members:
+        raise ValueError("the archive is empty")
     name = rng.choice(list(members))
     kind = rng.randrange(12)
     if kind == 0:

@@ -17,7 +17,16 @@ import polars as pl
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError
 from glassine.files import read_json
-from glassine.models.formats import extras_of_interpret, load_any, to_onnx, to_pmml, to_text, tree_from_sklearn
+from glassine.models.formats import (
+    extras_of_interpret,
+    load_any,
+    load_forest,
+    load_model,
+    to_onnx,
+    to_pmml,
+    to_text,
+    tree_from_sklearn,
+)
 from glassine.models.formats.interpret_ebm import is_interpret_json
 from glassine.models.formats.json import to_dict
 from glassine.policy import Policy
@@ -131,9 +140,10 @@ def seeds() -> dict[str, Seed]:
         **{path.name: path.read_bytes() for path in sorted(FILES.iterdir()) if path.suffix != ".csv"},
         **_additive(),
     }
-    out: dict[str, Seed] = {name: (data, plain) for name, data in models.items()}
-    fitting = {name: data for name, data in models.items() if _fits(named, data)}
-    out |= {f"{name}, in a domain": (data, named) for name, data in fitting.items()}
+    single = {name: data for name, data in models.items() if _fits(plain, data)}
+    out: dict[str, Seed] = {name: (data, plain) for name, data in single.items()}
+    out |= {f"{name}, in a domain": (data, named) for name, data in single.items() if _fits(named, data)}
+    out |= _several({name: data for name, data in models.items() if name not in single})
     out["domain.json"] = (_written(DOMAIN), _through_file(Domain.from_json))
     out["policy.toml"] = (POLICY.encode(), _through_file(Policy.from_toml))
     out["certificate.json"] = (_certificate(), lambda data: Certificate.from_json(data.decode("utf-8", "replace")))
@@ -141,8 +151,22 @@ def seeds() -> dict[str, Seed]:
     return out
 
 
+def _several(models: dict[str, bytes]) -> dict[str, Seed]:
+    """Return files with several trees, read as forests and tree by tree."""
+    every = _through_file(lambda path: load_forest(path))
+    named = _through_file(lambda path: load_forest(path, DOMAIN))
+    second = _through_file(lambda path: load_model(path, tree=1))
+    out: dict[str, Seed] = {}
+    for name, data in models.items():
+        out[name] = (data, every)
+        out[f"{name}, the second tree"] = (data, second)
+        if _fits(named, data):
+            out[f"{name}, in a domain"] = (data, named)
+    return out
+
+
 def _fits(read: Callable[[bytes], object], data: bytes) -> bool:
-    """Return whether a file speaks of the attributes of the domain."""
+    """Return whether a reader takes a file, such as one that speaks of the attributes of the domain."""
     try:
         read(data)
     except GlassineError:

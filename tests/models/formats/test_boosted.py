@@ -5,21 +5,28 @@ from __future__ import annotations
 import copy
 import csv
 import json
+import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.domain import Domain, Integer, Real
-from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.domain import Category, Domain, Integer, OneOf, Real
+from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models import DecisionTree
+from glassine.models.evidence import predict
 from glassine.models.formats import (
     load_model,
+    to_python,
+    to_sql,
     tree_from_lightgbm,
     tree_from_treelite,
     tree_from_xgboost,
@@ -43,6 +50,26 @@ def records() -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[np.int64]]:
 COLUMNS, TARGET = records()
 
 
+def categories() -> dict[str, npt.NDArray[Any]]:
+    with (FILES / "categories.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    numbers = {name: np.array([float(row[name]) for row in rows]) for name in ("age", "dose", "y", "z")}
+    return {**numbers, "colour": np.array([row["colour"] for row in rows], dtype=object)}
+
+
+LISTED = categories()
+COLOURS = ("red", "sky blue", "green")
+CATEGORIES = Domain({"age": Integer(18, 90), "dose": Real(-9, 9), "colour": Category(COLOURS)})
+
+
+def counts_of(tree: DecisionTree, target: str, n_classes: int) -> list[tuple[int, ...]]:
+    where = tree.apply(LISTED)
+    return [
+        tuple(int((LISTED[target][where == i] == label).sum()) for label in range(n_classes))
+        for i in range(len(tree.cells))
+    ]
+
+
 def true_counts(tree: DecisionTree) -> list[tuple[int, int]]:
     where = tree.apply(COLUMNS)
     return [
@@ -59,9 +86,174 @@ def test_xgboost_tells_how_many_records_a_node_holds() -> None:
     assert isinstance(tree, DecisionTree)
     assert tree.attributes == ("age", "dose")
     assert str(tree.cells[0]) == "age <= 47"
-    assert [cell.evidence.total for cell in tree.cells] == [sum(pair) for pair in true_counts(tree)]
+    assert [cell.evidence.size for cell in tree.cells] == [sum(pair) for pair in true_counts(tree)]
     assert [cell.evidence.label for cell in tree.cells] == [0, 0, 1]
-    assert tree.n_records == len(TARGET) == tree.nodes[0].evidence.total
+    assert tree.n_records == len(TARGET) == tree.nodes[0].evidence.size
+
+
+def test_xgboost_gives_away_the_class_counts() -> None:
+    tree = load_model(FILES / "xgboost.json")
+    assert isinstance(tree, DecisionTree)
+    assert [cell.evidence.counts for cell in tree.cells] == true_counts(tree)
+    for name in ("xgboost_categories.json", "xgboost_categories.ubj"):
+        listed = load_model(FILES / name, CATEGORIES)
+        assert isinstance(listed, DecisionTree)
+        assert [cell.evidence.counts for cell in listed.cells] == counts_of(listed, "y", 2)
+
+
+def test_the_base_score_of_raw_scores_is_a_score() -> None:
+    data = plain("xgboost.json")
+    learner = data["learner"]
+    learner["objective"]["name"] = "binary:logitraw"
+    learner["learner_model_param"]["base_score"] = "[0]"
+    even = tree_from_xgboost(data)
+    learner["objective"]["name"] = "binary:logistic"
+    learner["learner_model_param"]["base_score"] = "[5E-1]"
+    assert [cell.evidence for cell in tree_from_xgboost(data).cells] == [cell.evidence for cell in even.cells]
+    learner["objective"]["name"] = "binary:logitraw"
+    learner["learner_model_param"]["base_score"] = "[-5]"
+    assert {cell.evidence.label for cell in tree_from_xgboost(data).cells} == {0}
+
+
+@pytest.mark.parametrize("change", ["gain", "weight", "leaf", "L1"])
+def test_where_xgboosts_figures_do_not_agree_only_sizes_are_told(change: str) -> None:
+    data = plain("xgboost.json")
+    tree = data["learner"]["gradient_booster"]["model"]["trees"][0]
+    inner = tree["left_children"].index(-1, tree["left_children"].index(-1) + 1)
+    if change == "gain":
+        tree["loss_changes"][0] *= 1.01
+    elif change == "weight":
+        tree["base_weights"][next(i for i, left in enumerate(tree["left_children"]) if left != -1 and i)] *= 1.02
+    elif change == "leaf":
+        tree["split_conditions"][inner] *= 1.03
+    else:  # every gradient closer to 0 by one, as under an L1 penalty
+        hessians, lefts = tree["sum_hessian"], tree["left_children"]
+        for name in ("base_weights", "split_conditions"):
+            for i, left in enumerate(lefts):
+                if name == "base_weights" or left == -1:
+                    weight = tree[name][i]
+                    rate = 0.3 if left == -1 else 1.0
+                    tree[name][i] = weight - (1 if weight > 0 else -1) * rate / (hessians[i] + 1)
+    read = tree_from_xgboost(data)
+    assert all(cell.evidence.counts is None for cell in read.cells)
+    assert [cell.evidence.size for cell in read.cells] == [sum(pair) for pair in true_counts(read)]
+
+
+def test_a_weight_of_the_second_class_hides_the_numbers_of_xgboost() -> None:
+    data = plain("xgboost.json")
+    data["learner"]["objective"]["reg_loss_param"] = {"scale_pos_weight": "2"}
+    assert all(cell.evidence.size is None for cell in tree_from_xgboost(data).cells)
+
+
+@pytest.mark.parametrize("name", ["xgboost_categories.json", "lightgbm_categories.txt"])
+def test_splits_on_categories_speak_of_the_names(name: str) -> None:
+    tree = load_model(FILES / name, CATEGORIES)
+    assert isinstance(tree, DecisionTree)
+    listed = [literal for literal in tree.literals if isinstance(literal, OneOf)]
+    assert listed
+    assert {value for literal in listed for value in literal.values} <= {"red", "sky blue", "green"}
+    assert [cell.evidence.counts for cell in tree.cells] == counts_of(tree, "y", 2)
+    gap = {"age": np.array([np.nan]), "dose": np.array([np.nan]), "colour": np.array([None], dtype=object)}
+    open_domain = Domain(
+        {
+            "age": Integer(18, 90, missing=True),
+            "dose": Real(-9, 9, missing=True),
+            "colour": Category(COLOURS, missing=True),
+        }
+    )
+    reread = load_model(FILES / name, open_domain)
+    assert reread.apply(gap).shape == (1,)
+    without = Domain({"age": Integer(18, 90), "dose": Real(-9, 9), "colour": Category(("blue", "grey"))})
+    with pytest.raises(InvalidModelError, match="not a value of its domain"):
+        load_model(FILES / name, without)
+
+
+@pytest.mark.parametrize("name", ["xgboost_categories.json", "lightgbm_categories.txt"])
+def test_lists_of_categories_are_written_as_sql_and_python(name: str) -> None:
+    domain = Domain(
+        {
+            "age": Integer(18, 90, missing=True),
+            "dose": Real(-9, 9, missing=True),
+            "colour": Category(COLOURS, missing=True),
+        }
+    )
+    tree = load_model(FILES / name, domain)
+    gaps: dict[str, Any] = {key: LISTED[key].astype(object) for key in ("age", "dose", "colour")}
+    for i, key in enumerate(gaps):
+        gaps[key][i::7] = None
+    expected = predict(tree, gaps).tolist()
+    frame = pl.DataFrame({key: values.tolist() for key, values in gaps.items()})
+    with duckdb.connect() as connection:
+        connection.register("records", frame.to_arrow())
+        found = [row[-1] for row in connection.execute(to_sql(tree, "records")).fetchall()]
+    space: dict[str, Any] = {}
+    exec(to_python(tree), space)  # noqa: S102 - our own source
+    assert found == expected
+    assert [space["predict"](row) for row in frame.iter_rows(named=True)] == expected
+
+
+@pytest.mark.parametrize("size", [1e60, 1e200])
+def test_figures_of_any_size_are_read(size: float) -> None:
+    data = plain("xgboost.json")
+    tree = data["learner"]["gradient_booster"]["model"]["trees"][0]
+    tree["base_weights"][0] = size
+    tree["loss_changes"][0] = size
+    assert all(cell.evidence.counts is None for cell in tree_from_xgboost(data).cells)
+
+
+def test_treelite_keeps_the_codes_of_categories() -> None:
+    named = load_model(FILES / "lightgbm_categories.txt", CATEGORIES)
+    codes = Domain({"age": Integer(18, 90), "dose": Real(-9, 9), "colour": Category((0, 1, 2))})
+    coded = load_model(FILES / "treelite_categories.json", codes)
+    order = sorted(COLOURS)
+    columns = {**LISTED, "colour": np.array([order.index(value) for value in LISTED["colour"]])}
+    assert coded.apply(columns).tolist() == named.apply(LISTED).tolist()
+    assert coded.cells[0].evidence.size == named.cells[0].evidence.size
+    with pytest.raises(InvalidModelError, match=r"codes of 'colour'.*Declare the codes"):
+        load_model(FILES / "treelite_categories.json", CATEGORIES)
+
+
+def test_a_tree_with_a_score_for_each_class_tells_the_largest_and_the_records() -> None:
+    tree = load_model(FILES / "xgboost_classes.json")
+    assert isinstance(tree, DecisionTree)
+    assert tree.classes == (0, 1, 2)
+    counts = counts_of(tree, "z", 3)
+    assert [cell.evidence.total for cell in tree.cells] == [sum(row) for row in counts]
+    assert [cell.evidence.label for cell in tree.cells] == [row.index(max(row)) for row in counts]
+
+
+def test_ordered_categories_are_split_by_name_where_the_columns_are_known() -> None:
+    text = (FILES / "lightgbm_categories.txt").read_text()
+    extra = text.replace('pandas_categorical:[["green"', 'pandas_categorical:[["x", "y"], ["green"')
+    assert extra != text
+    with pytest.raises(UnsupportedModelError, match="categories of 2 columns, but not which"):
+        tree_from_lightgbm(extra, CATEGORIES)
+    numbered = re.sub(r"(?m)^decision_type=.*$", "decision_type=2 2 2", text)
+    numbered = re.sub(r"(?m)^split_feature=.*$", "split_feature=2 0 0", numbered)
+    numbered = re.sub(r"(?m)^threshold=.*$", "threshold=0.5 40 50", numbered)
+    tree = tree_from_lightgbm(numbered, CATEGORIES)
+    assert OneOf("colour", ("green",)) in tree.literals
+
+
+def test_names_that_xgboost_cuts_are_refused() -> None:
+    data = plain("xgboost_categories.json")
+    names = data["learner"]["gradient_booster"]["model"]["cats"]["enc"][2]
+    places = [i for i, letter in enumerate(names["values"]) if letter == ord("e")]
+    for place in places:
+        names["values"][place] = -61
+    with pytest.raises(UnsupportedModelError, match="not ASCII"):
+        tree_from_xgboost(data)
+
+
+@pytest.mark.parametrize(("objective", "base"), [("count:poisson", "2"), ("reg:gamma", "2"), ("reg:tweedie", "2")])
+def test_values_on_the_scale_of_logarithms(objective: str, base: str) -> None:
+    data = plain("xgboost.json")
+    data["learner"]["objective"] = {"name": objective}
+    data["learner"]["learner_model_param"]["base_score"] = base
+    tree = tree_from_xgboost(data)
+    scores = data["learner"]["gradient_booster"]["model"]["trees"][0]["split_conditions"]
+    assert tree.classes is None
+    assert tree.cells[0].evidence.value == pytest.approx(2 * math.exp(scores[1]))
 
 
 def test_xgboost_sums_that_are_no_counts_are_not_taken() -> None:
@@ -143,13 +335,6 @@ def test_several_trees_are_refused_with_the_way_out(name: str, remedy: str) -> N
         load_model(FILES / name)
 
 
-def test_a_binary_file_of_xgboost_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    path = tmp_path / "model.ubj"
-    path.write_bytes(b"{L\0\0\0\0\0\0\0\7learner\xff")
-    with pytest.raises(GlassineError, match=r"is binary.*name in \.json"):
-        load_model(path)
-
-
 def changed(data: Any, place: list[Any], value: Any) -> Any:
     out = copy.deepcopy(data)
     part = out
@@ -173,7 +358,9 @@ BAD: list[tuple[list[Any], Any, str]] = [
     ([*TREE, "left_children"], [0, -1, 3, -1, -1], "child of two"),
     ([*TREE, "split_indices"], [7, 0, 1, 0, 0], "feature 7"),
     ([*TREE, "split_conditions"], [1e400, 0, 0, 0, 0], "finite"),
-    ([*TREE, "split_type"], [1, 0, 0, 0, 0], "categories"),
+    ([*TREE, "split_type"], [1, 0, 0, 0, 0], "lists none"),
+    ([*TREE, "categories_nodes"], [0], "categories_segments"),
+    ([*TREE, "loss_changes"], [1], "loss_changes"),
     ([*TREE, "default_left"], "x", "default_left"),
     ([*TREE, "tree_param", "size_leaf_vector"], "3", "several outputs"),
 ]
@@ -189,10 +376,11 @@ def test_bad_xgboost_is_refused(place: list[Any], value: Any, message: str) -> N
     ("old", "new", "message"),
     [
         ("end of trees", "", "ends before"),
-        ("objective=binary sigmoid:1", "objective=poisson", "objective"),
-        ("num_cat=0", "num_cat=1", "categories"),
+        ("objective=binary sigmoid:1", "objective=lambdarank", "objective"),
+        ("num_cat=0", "num_cat=1", "cat_boundaries"),
+        ("num_cat=0", "num_cat=x", "num_cat"),
         ("is_linear=0", "is_linear=1", "linear"),
-        ("decision_type=2 2 2", "decision_type=3 2 2", "decision type 3"),
+        ("decision_type=2 2 2", "decision_type=3 2 2", "list 43.5 of categories, of 0"),
         ("decision_type=2 2 2", "decision_type=6 2 2", "zeros"),
         ("left_child=-1 2 -2", "left_child=0 2 -2", "child of two"),
         ("left_child=-1 2 -2", "left_child=-1 2 -9", "node -9"),
@@ -223,8 +411,9 @@ NODE = ["trees", 0, "nodes", 0]
         (["num_class"], [0], "num_class"),
         (["postprocessor"], "exponential", "is not read"),
         (["num_feature"], True, "claims -1 features"),
-        ([*NODE, "node_type"], "categorical_test_node", "categories"),
-        ([*NODE, "comparison_op"], "~", "categories"),
+        ([*NODE, "node_type"], "categorical_test_node", "category_list"),
+        ([*NODE, "node_type"], "x", "kind 'x'"),
+        ([*NODE, "comparison_op"], "~", "compares by '~'"),
         ([*NODE, "split_feature_id"], 2, "feature 2"),
         ([*NODE, "threshold"], "x", "threshold"),
         ([*NODE, "left_child"], [1], "leads to"),
@@ -253,6 +442,9 @@ ANY = st.recursive(
 )
 READERS: dict[str, Callable[[Any], DecisionTree]] = {
     "xgboost.json": tree_from_xgboost,
+    "xgboost_categories.json": tree_from_xgboost,
+    "xgboost_classes.json": tree_from_xgboost,
+    "treelite_categories.json": tree_from_treelite,
     "treelite_shares.json": tree_from_treelite,
     "treelite_boosted.json": tree_from_treelite,
 }

@@ -100,7 +100,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
     ("old", "new", "message"),
     [
         ("<PMML", "<HTML", "not well-formed"),
-        ("TreeModel", "MiningModel", "got MiningModel"),
+        ("TreeModel", "MiningModel", "segments that are trees"),
         ("</TreeModel>", '</TreeModel><TreeModel functionName="regression"/>', "got TreeModel, TreeModel"),
         ('functionName="classification"', 'functionName="clustering"', "clustering"),
         ('<MiningField name="dose"/>', "", "no active field"),

@@ -1,7 +1,8 @@
-"""Trees as R's rpart and as C4.5 and J48 print them."""
+"""Trees as R and as C4.5, C5.0 and Weka print them."""
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from glassine.domain import Category, Domain, Integer
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models import DecisionTree
 from glassine.models.formats import load_model, tree_from_c45, tree_from_rpart
+from glassine.models.formats.randomforest_text import tree_from_randomforest
 from tests.models.fuzzing import damaged, read_or_refused
 
 FILES = Path(__file__).parent / "files"
@@ -115,6 +117,147 @@ def test_three_classes_one_class_and_lists() -> None:
     alone = tree_from_c45(": yes (14.0/5.0)\n")
     assert (alone.classes, alone.cells[0].evidence.counts) == (("yes", "not yes"), (9, 5))
     assert tree_from_c45(": 1 (14.0)\n").classes == (1,)
+
+
+def test_what_weka_prints_around_a_tree_is_left_out() -> None:
+    pasted = load_model(FILES / "j48_pasted.txt")
+    bare = (FILES / "j48_pasted.txt").read_text().split("------------------\n\n")[1].split("\n\nNumber")[0]
+    assert pasted == tree_from_c45(bare)
+    assert [cell.evidence.counts for cell in pasted.cells] == [(0, 2), (3, 0), (0, 4), (2, 0), (0, 3)]
+
+
+def test_attributes_that_are_named_like_a_tail_are_attributes() -> None:
+    text = "Time = 1: x (1)\nTime = 2: y (1)\nTime = 3: y (2)\nTime: 0.0 secs\n"
+    assert [str(cell) for cell in tree_from_c45(text).cells] == ["Time", "Time = 2", "Time = 3"]
+    steps = "a = 1:\n:...Time <= 3: x (1)\n:   Time > 3: y (1)\na = 2: x (5)\n\nTime: 0.0 secs\n"
+    assert len(tree_from_c45(steps).cells) == 3
+
+
+def test_c50_is_indented_by_steps() -> None:
+    tree = load_model(FILES / "c50.txt")
+    assert [str(cell) for cell in tree.cells] == [
+        "TSH <= 6",
+        "TSH > 6 and FTI <= 65.1 and thyroid surgery = t and FTI <= 36.1",
+        "TSH > 6 and FTI <= 65.1 and thyroid surgery = t and FTI > 36.1",
+        "TSH > 6 and FTI <= 65.1 and thyroid surgery = f and TT4 <= 61",
+        "TSH > 6 and FTI <= 65.1 and thyroid surgery = f and TT4 > 61",
+        "TSH > 6 and FTI > 65.1",
+    ]
+    assert (tree.cells[0].evidence.total, tree.cells[0].evidence.error_rate) == (2472, 2 / 2472)
+    assert tree.cells[3].evidence.size is None
+
+
+def test_c45_with_all_that_it_prints() -> None:
+    tree = load_model(FILES / "c45.txt")
+    assert tree.classes == ("Don't Play", "Play")
+    assert tree.cells[1].evidence.counts == (0, 2)
+
+
+def test_ctree_prints_shares_of_errors() -> None:
+    tree = load_model(FILES / "ctree.txt")
+    assert [str(cell) for cell in tree.cells] == [
+        "Petal.Width <= 0.6",
+        "Petal.Width > 0.6 and Petal.Width <= 1.7",
+        "Petal.Width > 0.6 and Petal.Width > 1.7",
+    ]
+    assert [(c.evidence.total, c.evidence.error_rate) for c in tree.cells] == [(50, 0), (54, 5 / 54), (46, 1 / 46)]
+    two = "Fitted party:\n[1] root\n|   [2] job in a, b c: no (n = 50, err = 4.0%)\n"
+    listed = tree_from_c45(two + "|   [3] job in d: yes (n = 4600, err = 2.2%)\n")
+    assert str(listed.cells[0]) == "job in {a, b c}"
+    assert listed.cells[0].evidence.counts == (48, 2)
+    # One digit of a percent of 4600 records leaves several numbers of errors.
+    assert (listed.cells[1].evidence.size, listed.cells[1].evidence.error_rate) == (None, None)
+    alone = tree_from_c45("Fitted party:\n[1] root: yes (n = 50, err = 14.0%)\n")
+    assert alone.cells[0].evidence.counts == (43, 7)
+
+
+def test_the_records_that_reptree_prunes_with_are_not_mixed_with_the_others() -> None:
+    tree = tree_from_c45(
+        "REPTree\n=======\n\na < 4 : no (10/2) [5/1]\na >= 4 : yes (12/0) [6/2]\n\nSize of the tree : 3\n"
+    )
+    assert [cell.evidence.label for cell in tree.cells] == [0, 1]
+    assert all(cell.evidence.size is None for cell in tree.cells)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PART decision list\n----\n\na <= 1: x (1)\n\n: y (2)\n", "rules of Weka"),
+        ("JRIP rules:\n====\n\n(a >= 80) => b=no (3.0/0.0)\n", "rules of Weka"),
+        ("RandomTree\n===\n\na < 1 : 22.5 (12/3.1)\na >= 1 : 3.25 (2/0)\n", "printed regression trees"),
+        ("Decision tree:\n\na = 1: x (1)\na = 2: y (1)\n\nDecision tree:\n\n: x (1)\n", "holds 2 printed trees"),
+        ("Fitted party:\n[1] root\n|   [2] x <= 1: 3 (n = 5, err = 14.2)\n", "share of errors"),
+        ("Fitted party:\n[1] root\n|   x <= 1: 3 (n = 5, err = 14.2%)\n", "number of a node"),
+    ],
+)
+def test_other_prints_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "tree.txt"
+    path.write_text(text)
+    with pytest.raises((InvalidModelError, UnsupportedModelError), match=message):
+        load_model(path)
+
+
+def test_r_package_tree() -> None:
+    text = (FILES / "r_tree.txt").read_text()
+    tree = load_model(FILES / "r_tree.txt")
+    assert [str(cell) for cell in tree.cells] == [
+        f"Petal.Length <= {math.nextafter(2.45, 0)}",
+        f"Petal.Length > {math.nextafter(2.45, 0)}",
+    ]
+    assert [cell.evidence.counts for cell in tree.cells] == [(50, 0, 0), (0, 50, 50)]
+    for shares in ("-0.5 1.0 0.5", "-1 1 0"):
+        with pytest.raises(InvalidModelError, match="negative share"):
+            tree_from_rpart(text.replace("0.00000 0.50000 0.50000", shares))
+    # A deviance of other counts: the figures are weighted.
+    weighted = tree_from_rpart(text.replace("138.600", "150.000"))
+    assert weighted.cells[1].evidence.counts is None
+    assert weighted.cells[1].evidence.total == 100
+
+
+@pytest.mark.parametrize(
+    "start", ["Classification tree:\nrpart(formula = y ~ x)\n", "Call:\nrpart(formula = y ~ x)\n n= 8\n"]
+)
+def test_what_else_r_tells_of_rpart_is_refused_with_the_remedy(tmp_path: Path, start: str) -> None:
+    path = tmp_path / "tree.txt"
+    path.write_text(start)
+    with pytest.raises(UnsupportedModelError, match=r"summary and printcp.*print\(fit\)"):
+        load_model(path)
+
+
+def test_answers_behind_the_prompt_are_left_out() -> None:
+    text = (FILES / "rpart.txt").read_text()
+    assert tree_from_rpart(text + "> printcp(fit)\n\nClassification tree:\n1) nonsense\n") == tree_from_rpart(text)
+
+
+def test_get_tree_of_random_forest() -> None:
+    tree = load_model(FILES / "gettree.txt")
+    assert [str(cell) for cell in tree.cells] == [
+        "Petal.Length <= 2.6",
+        "Petal.Length > 2.6 and Petal.Width <= 1.65",
+        "Petal.Length > 2.6 and Petal.Width > 1.65",
+    ]
+    assert [cell.evidence.label for cell in tree.cells] == [0, 1, 2]
+    head = "  left daughter right daughter split var split point status prediction\n"
+    regression = tree_from_randomforest(head + "1 2 3 Wind 5.1 -3 42.1\n2 0 0 <NA> 0 -1 96.5\n3 0 0 <NA> 0 -1 3\n")
+    assert [cell.evidence.value for cell in regression.cells] == [96.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("", "no rows"),
+        ("1 2 3 4 5.1 1 <NA>\n2 0 0 0 0 -1 a\n3 0 0 0 0 -1 b\n", "labelVar"),
+        ("1 2 3 a 5.1 1\n", "row of the table"),
+        ("1 2 3 a 5.1 1 <NA>\n2 0 0 <NA> 0 -1 x\n", "node 3"),
+        ("1 2 3 c 5.1 1 <NA>\n2 0 0 <NA> 0 -1 x\n3 0 0 <NA> 0 -1 y\n", "is a category"),
+        ("1 2 3 m 5.1 1 <NA>\n2 0 0 <NA> 0 -1 x\n3 0 0 <NA> 0 -1 y\n", "where missing values go"),
+    ],
+)
+def test_bad_tables_are_refused(rows: str, message: str) -> None:
+    head = "left daughter right daughter split var split point status prediction\n"
+    domain = Domain({"a": Integer(0, 9), "c": Category(("x", "y")), "m": Integer(0, 9, missing=True)})
+    with pytest.raises((InvalidModelError, UnsupportedModelError), match=message):
+        tree_from_randomforest(head + rows, domain)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import TypeAlias, TypeVar
 
 from glassine.domain import Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError
 from glassine.models.evidence import Evidence
 from glassine.models.formats.conditions import at_least, at_most, binary, scalar, with_missing
 from glassine.models.formats.encodings import all_but
 from glassine.models.tree import Branch, Node
 
-__all__ = ["Part", "assembled", "can_be_missing", "feature_names", "from_shares", "one_tree", "refuse_gaps", "sides"]
+__all__ = ["Part", "assembled", "can_be_missing", "feature_names", "from_shares", "refuse_gaps", "sides"]
 
 Key = TypeVar("Key", bound=Hashable)
 Part: TypeAlias = tuple[Sequence[tuple[Literal, Key]], Evidence]
@@ -152,9 +152,3 @@ def from_shares(shares: Sequence[float], label: int, total: int | None = None) -
     if all(share >= -WHOLE_SHARE for share in shares) and abs(sum(shares) - 1) <= WHOLE_SHARE:
         return Evidence(total=total, label=label, error_rate=min(1.0, max(0.0, 1 - shares[label])))
     return Evidence(total=total, label=label)
-
-
-def one_tree(n_trees: int, what: str, remedy: str) -> None:
-    """Raise UnsupportedModelError unless a file holds one tree."""
-    if n_trees != 1:
-        raise UnsupportedModelError(f"{what} holds {n_trees} trees; one is audited at a time. {remedy}")

@@ -7,10 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassine.domain.attributes import LARGEST
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
+from glassine.models.forest import Forest
+from glassine.models.tree import DecisionTree
 
-__all__ = ["MOST_RECORDS", "boosted_leaf", "consistent_totals", "numbers", "whole_numbers"]
+__all__ = [
+    "MOST_RECORDS",
+    "boosted_forest",
+    "boosted_leaf",
+    "consistent_totals",
+    "exponential",
+    "numbers",
+    "whole_numbers",
+]
 
 MOST_RECORDS = 2**53
 
@@ -49,3 +59,27 @@ def consistent_totals(totals: Sequence[int | None], children: Sequence[tuple[int
     return all(
         not below or sum(totals[child] or 0 for child in below) == totals[node] for node, below in enumerate(children)
     )
+
+
+def exponential(score: float) -> float:
+    """Return the value that a score on the scale of logarithms means."""
+    if not score < 690:
+        raise InvalidModelError(f"a leaf has the score {score!r}, whose exponential is no number. Export it anew.")
+    return math.exp(score)
+
+
+def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
+    """Return the trees of a boosted model, which all learnt from the same records.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If they hold different numbers of records, so that each was learnt from a sample.
+    """
+    held = sorted({tree.n_records for tree in trees if tree.n_records is not None})
+    if len(held) > 1:
+        raise UnsupportedModelError(
+            f"the trees of the {source} model hold {held[0]} to {held[-1]} records: each learnt from a sample of them, "
+            "and the file does not say from which. Read one with load_model(..., tree=0)."
+        )
+    return Forest(trees=tuple(trees), source=source)

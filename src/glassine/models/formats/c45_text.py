@@ -1,7 +1,8 @@
-"""Trees as C4.5, C5.0 and J48 of Weka print them: conditions indented by bars, leaves ``(covered/errors)``."""
+"""Trees as C4.5, C5.0, J48 of Weka and ctree of R print them: conditions in bars, leaves ``(covered/errors)``."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
 from glassine.models.formats.assembling import Part, assembled, refuse_gaps, sides
 from glassine.models.formats.conditions import near, require
+from glassine.models.formats.partykit_text import as_c45_lines, is_party_text
 from glassine.models.formats.rule_conditions import plain
 from glassine.models.tree import DecisionTree
 
@@ -19,11 +21,22 @@ __all__ = ["is_c45_text", "tree_from_c45"]
 
 COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)")
+BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)(?P<held> *\[{COUNT}(?:/{COUNT})?\])?")
 OPERATOR = re.compile(r"(?:<=|>=|!=|<|>|=)(?=\s)")
 MARGIN = re.compile(r"(?:\|[ \t]*)*")
-HEADLINES = re.compile(
-    r"-+|=+|J48 (un)?pruned tree|(Simplified )?Decision [Tt]ree:|RandomTree|Number of Leaves.*|Size of the tree.*|#.*|"
+STEPS = re.compile(r"(?::\.\.\.|:   |    )*")
+"""The margin of C5.0, four letters a level."""
+TITLE = re.compile(
+    r"(J48 (un)?pruned tree|(Simplified )?Decision [Tt]ree:|RandomTree|REPTree|-+ *Trial +[0-9]+: *-+)", re.IGNORECASE
+)
+TAIL = re.compile(
+    r"(Number of Leaves\b|Size of the tree\b|Evaluation (on|of)\b|Tree saved|Time\b.*[0-9]|===|Attribute usage:|"
+    r"SubTree \[|Correctly Classified)",
+    re.IGNORECASE,
+)
+BESIDE = re.compile(r"-+|=+|#.*|")
+LISTS = re.compile(
+    r"^(PART decision list|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()", re.MULTILINE
 )
 DEEPEST = 2000
 
@@ -34,22 +47,24 @@ class _Entry:
 
     line: int
     test: str
-    leaf: tuple[str, str, str | None] | None
+    leaf: tuple[str, str | None, str | None] | None
     below: list[_Entry] = field(default_factory=list)
 
 
 def is_c45_text(text: str) -> bool:
     """Return whether a text has a line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
-    return re.search(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)[ \t]*\r?$", text, re.MULTILINE) is not None
+    leaf = rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$"
+    return re.search(leaf, text, re.MULTILINE) is not None or LISTS.search(text) is not None or is_party_text(text)
 
 
 def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
-    r"""Read a tree that C4.5, C5.0 or Weka's J48 printed.
+    r"""Read a tree that C4.5, C5.0, Weka's J48 or ctree of partykit printed.
 
     Parameters
     ----------
     text : str
-        The conditions, line by line; headlines and the number of leaves may stand around them.
+        The conditions, line by line, with bars or the steps ``:...`` of C5.0; what these programs print before and
+        behind the tree may stand around them.
     domain : Domain, optional
         The public domain.
 
@@ -104,6 +119,11 @@ def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
     if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):
         (label,) = labels
         return label, f"not {label}"
+    broken = next((label for label in labels if isinstance(label, float) and not label.is_integer()), None)
+    if broken is not None:
+        raise UnsupportedModelError(
+            f"a leaf predicts the number {broken}, with its variance behind it: printed regression trees are not read."
+        )
     numbers = sorted(float(label) for label in labels if not isinstance(label, str))
     return (
         *(plain(repr(int(n) if n.is_integer() else n)) for n in numbers),
@@ -115,17 +135,60 @@ def _bad(line: int, why: str) -> UnsupportedModelError:
     return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
 
 
+def _is_tail(line: str) -> bool:
+    """Return whether a line stands behind a tree; one that compares something may test an attribute named so."""
+    return line.startswith("===") or (TAIL.match(line) is not None and OPERATOR.search(line) is None)
+
+
+def _block(text: str) -> list[tuple[int, str]]:
+    """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
+    if LISTS.search(text) is not None:
+        raise UnsupportedModelError(
+            "rules of Weka and C5.0 are not read, trees are. Write them as a rule list, one 'if [a] then [b]' a line."
+        )
+    lines = list(enumerate(text.splitlines(), start=1))
+    if is_party_text(text):
+        lines = as_c45_lines(lines)
+    starts = [i for i, (_, raw) in enumerate(lines) if TITLE.fullmatch(raw.strip())]
+    blocks = []
+    for start, stop in itertools.pairwise([*(starts or [-1]), len(lines)]):
+        kept: list[tuple[int, str]] = []
+        for number, raw in lines[start + 1 : stop]:
+            if kept and _is_tail(raw.strip()):
+                break
+            if not BESIDE.fullmatch(raw.strip()):
+                kept.append((number, raw))
+        # C5.0 prints the number of a trial below the title of its tree, or above.
+        if kept:
+            blocks.append(kept)
+    if not blocks:
+        raise UnsupportedModelError("a printed tree needs at least one line, got none.")
+    if len(blocks) != 1:
+        raise UnsupportedModelError(f"the text holds {len(blocks)} printed trees; one is read. Give the lines of one.")
+    return blocks[0]
+
+
+def _margin(raw: str, stepped: bool) -> tuple[int, str]:
+    """Return how deep a line is indented, and what stands behind its margin."""
+    if stepped:
+        found = STEPS.match(raw)
+        width = found.end() if found else 0
+        return width // 4, raw[width:].strip()
+    content = raw.strip()
+    found = MARGIN.match(content)
+    width = found.end() if found else 0
+    return content.count("|", 0, width), content[width:]
+
+
 def _parsed(text: str) -> list[_Entry]:
     """Return the conditions at the top, each with those below it."""
     roots: list[_Entry] = []
     path: list[_Entry] = []
-    for line, raw in enumerate(text.splitlines(), start=1):
-        content = raw.strip()
-        if HEADLINES.fullmatch(content):
-            continue
-        found = MARGIN.match(content)
-        depth = content.count("|", 0, found.end()) if found else 0
-        entry = _entry(line, content[found.end() if found else 0 :])
+    block = _block(text)
+    stepped = any(re.match(r"[ :]*:\.\.\.", raw) for _, raw in block)
+    for line, raw in block:
+        depth, content = _margin(raw, stepped)
+        entry = _entry(line, content)
         if depth > len(path) or depth > DEEPEST:
             raise _bad(line, f"it is indented {depth} deep where at most {min(len(path), DEEPEST)} is expected")
         if depth and path[depth - 1].leaf is not None:
@@ -133,8 +196,6 @@ def _parsed(text: str) -> list[_Entry]:
         del path[depth:]
         (path[-1].below if path else roots).append(entry)
         path.append(entry)
-    if not roots:
-        raise UnsupportedModelError("a printed tree needs at least one line, got none.")
     stack = list(roots)
     while stack:
         entry = stack.pop()
@@ -149,7 +210,9 @@ def _entry(line: int, content: str) -> _Entry:
     test, colon, rest = content.rpartition(":")
     found = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
     if found is not None:
-        return _Entry(line, test.strip(), (rest[: found.start()].strip(), found["covered"], found["errors"]))
+        # Weka's REPTree prints apart the records that it pruned with.
+        figures = (None, None) if found["held"] else (found["covered"], found["errors"])
+        return _Entry(line, test.strip(), (rest[: found.start()].strip(), *figures))
     if content.endswith("]") and "[S" in content:
         raise _bad(line, "a subtree is printed apart, as [S1]. Put its lines in its place")
     return _Entry(line, content.removesuffix(":").strip(), None)
@@ -209,6 +272,8 @@ def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
 def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     if entry.leaf is None:
         return Evidence()
+    if entry.leaf[1] is None:
+        return Evidence(label=classes.index(plain(entry.leaf[0])))
     text, covered, wrong = entry.leaf[0], float(entry.leaf[1]), float(entry.leaf[2] or 0)
     label = classes.index(plain(text))
     if wrong > covered:

@@ -47,6 +47,7 @@ def binary_counts(
     tree: Mapping[str, str],
     parameters: Mapping[str, str],
     objective: Sequence[str],
+    listed: Sequence[bool] = (),
 ) -> list[tuple[int, int]] | None:
     """Return the class counts of the leaves; None where the figures do not give whole numbers that agree.
 
@@ -60,6 +61,8 @@ def binary_counts(
         The lines of the tree and of the parameters.
     objective : sequence of str
         The words of the objective.
+    listed : sequence of bool, optional
+        Which leaves lie right below a split on categories, whose penalty is larger: by ``cat_l2`` if it sorts them.
     """
     if any(parameters.get(name, allowed[0]) not in allowed for name, allowed in PLAIN.items()) or not parameters:
         return None
@@ -72,12 +75,17 @@ def binary_counts(
         return None
     root = math.sqrt(max(0.0, 1 - 4 * total / n))
     # The second derivative is that of p and of 1 - p: the counts tell which.
+    more = _number(parameters.get("cat_l2")) if any(listed) else 0.0
+    penalties = [[penalty] * len(sizes)]
+    if more > 0:
+        penalties.append([penalty + more * below for below in listed])
     fits = [
         counts
         for p in {(1 - root) / 2, (1 + root) / 2}
-        if (counts := _counts(p, scores, sizes, weights, rate, penalty))
+        for each in penalties
+        if (counts := _counts(p, scores, sizes, weights, rate, each))
     ]
-    return fits[0] if len(fits) == 1 else None
+    return fits[0] if fits and all(counts == fits[0] for counts in fits) else None
 
 
 def _counts(
@@ -86,7 +94,7 @@ def _counts(
     sizes: Sequence[int],
     weights: Sequence[float],
     rate: float,
-    penalty: float,
+    penalties: Sequence[float],
 ) -> list[tuple[int, int]] | None:
     if not 0 < p < 1:
         return None
@@ -96,7 +104,7 @@ def _counts(
     if not 0 < p < 1:
         return None
     start, out = math.log(p / (1 - p)), []
-    for score, size, weight in zip(scores, sizes, weights, strict=True):
+    for score, size, weight, penalty in zip(scores, sizes, weights, penalties, strict=True):
         found = size * p + (score - start) * (weight + penalty) / rate
         if not math.isfinite(found) or abs(found - round(found)) > WHOLE * max(1, size) ** 0.5:
             return None

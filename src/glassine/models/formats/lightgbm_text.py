@@ -1,23 +1,38 @@
-"""The text that ``Booster.save_model`` of LightGBM writes, of a model with one tree."""
+"""The text that ``Booster.save_model`` of LightGBM writes."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
-from glassine.models.formats.assembling import Part, assembled, can_be_missing, feature_names, one_tree, sides
-from glassine.models.formats.boosted import boosted_leaf, numbers, whole_numbers
+from glassine.models.forest import Forest
+from glassine.models.formats.assembling import Part, assembled, can_be_missing, feature_names, sides
+from glassine.models.formats.boosted import boosted_forest, boosted_leaf, exponential, numbers, whole_numbers
+from glassine.models.formats.categories import picked, spelled
 from glassine.models.formats.conditions import require
+from glassine.models.formats.lightgbm_categories import columns_of_categories
 from glassine.models.formats.lightgbm_counts import binary_counts
+from glassine.models.formats.several import place_of
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_lightgbm_text", "tree_from_lightgbm"]
+__all__ = ["forest_from_lightgbm", "is_lightgbm_text", "tree_from_lightgbm"]
 
 REGRESSIONS = ("regression", "regression_l2", "regression_l1", "huber", "fair", "quantile", "mape")
+POSITIVE = ("poisson", "gamma", "tweedie")
+"""Objectives whose value is the exponential of the score."""
+EVERY_RECORD = {
+    "boosting": ("gbdt", "dart"),
+    "data_sample_strategy": ("bagging", None),
+    "bagging_freq": ("0",),
+}
+"""Parameters under which every tree sees every record, and their values."""
 REMEDY = "Write the first tree alone with booster.save_model('tree.txt', num_iteration=1)."
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
 NONE, ZERO, NAN = 0, 1, 2
@@ -28,8 +43,8 @@ def is_lightgbm_text(text: str) -> bool:
     return re.match(r"tree[ \t\r]*\n[ \t]*version=", text.lstrip()[:200]) is not None
 
 
-def tree_from_lightgbm(text: str, domain: Domain | None = None) -> DecisionTree:
-    """Read the one tree of a LightGBM model.
+def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+    """Read one tree of a LightGBM model.
 
     Parameters
     ----------
@@ -37,54 +52,123 @@ def tree_from_lightgbm(text: str, domain: Domain | None = None) -> DecisionTree:
         What ``Booster.save_model("model.txt")`` wrote.
     domain : Domain, optional
         The public domain.
+    tree : int, optional
+        The place of the tree, from 0, where there are several.
 
     Returns
     -------
     DecisionTree
-        Every node tells its number of records. A leaf tells the class on whose side its score lies, or the predicted
-        value. Of a binary objective, scores, second derivatives and the parameters at the end of the file determine
-        how many records of each class a leaf holds: these counts are told where they come out whole in every leaf.
+        Every node tells its number of records. A leaf of the first tree tells the class on whose side its score lies,
+        or the predicted value; the scores of other trees are told as values, which add up over the trees. Of a binary
+        objective, scores, second derivatives and the parameters at the end of the file determine
+        how many records of each class a leaf of the first tree holds: these counts are told where they come out whole
+        in every leaf. Lists of categories are those of the data frame, where the file keeps them, else their codes.
 
     Raises
     ------
     UnsupportedModelError
-        If the model has more than one tree, splits on categories, takes zeros for missing values, or has linear leaves
-        or an objective that is not read.
+        If the model has several trees and none is asked for, takes zeros for missing values, or has linear leaves or
+        an objective that is not read.
+    InvalidModelError
+        If lists contradict each other or do not fit the domain.
+    InvalidParameterError
+        If the model has no such tree.
+    """
+    file = _file(text, domain)
+    place = place_of(len(file.trees), tree, "the LightGBM model", REMEDY)
+    return _tree(file, place, domain, as_model=place == 0 and file.alone)
+
+
+def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
+    """Read all trees of a LightGBM model; each tells scores, which add up, and the records of its nodes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If trees were learnt from samples of the records, or as for :func:`tree_from_lightgbm`.
     InvalidModelError
         If lists contradict each other or do not fit the domain.
     """
-    head, trees, parameters = _sections(text)
-    one_tree(len(trees), "the LightGBM model", REMEDY)
-    tree = trees[0]
+    file = _file(text, domain)
+    if len(file.trees) <= 1:
+        return Forest(trees=(tree_from_lightgbm(text, domain),), source="LightGBM")
+    if any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items()):
+        raise UnsupportedModelError(
+            "the parameters of the LightGBM model say that each tree may have learnt from a sample of the records, or "
+            "are not in the file. Read one tree with load_model(..., tree=0)."
+        )
+    trees = [_tree(file, i, domain, as_model=False) for i in range(len(file.trees))]
+    return boosted_forest(trees, "LightGBM")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """The parts of a file that all trees share."""
+
+    head: dict[str, str]
+    trees: list[dict[str, str]]
+    parameters: dict[str, str]
+    objective: list[str]
+    names: tuple[str, ...]
+    categories: list[tuple[Scalar, ...] | None]
+
+    @property
+    def binary(self) -> bool:
+        """Whether a score tells one class of two."""
+        return self.objective[0] == "binary"
+
+    @property
+    def alone(self) -> bool:
+        """Whether the first tree is what the model of one round would be."""
+        one = self.head.get("num_tree_per_iteration", "1") == "1" and self.objective[0] != "multiclass"
+        return one and (len(self.trees) == 1 or self.parameters.get("boosting", "gbdt") != "rf")
+
+
+def _file(text: str, domain: Domain | None) -> _File:
+    head, trees, parameters, categories = _sections(text)
     objective = head.get("objective", "").split()
     kind = objective[0] if objective else ""
-    if kind not in (*REGRESSIONS, "binary") or "sqrt" in objective:
+    if kind not in (*REGRESSIONS, *POSITIVE, "binary", "multiclass") or "sqrt" in objective:
         raise UnsupportedModelError(
-            f"the objective {' '.join(objective)!r:.60} is not read: its scores are neither a value nor a class of two."
+            f"the objective {' '.join(objective)!r:.60} is not read: its scores are neither a value nor a class."
         )
-    if tree.get("num_cat", "0") != "0" or tree.get("is_linear", "0") != "0":
-        raise UnsupportedModelError("the LightGBM tree splits on categories or has linear leaves, which are not read.")
     listed = head.get("feature_names", "").split(" ")
     names = feature_names(listed if listed != [""] else [], len(listed), domain, "the LightGBM model")
-    binary = kind == "binary"
+    split = parameters.get("categorical_feature")
+    named = columns_of_categories(categories, head.get("feature_infos", "").split(), split, names, domain)
+    return _File(head=head, trees=trees, parameters=parameters, objective=objective, names=names, categories=named)
+
+
+def _tree(file: _File, place: int, domain: Domain | None, *, as_model: bool) -> DecisionTree:
+    """Return a tree; as a model of its own, or as one whose scores add to those of others."""
+    tree = file.trees[place]
+    if tree.get("is_linear", "0") != "0":
+        raise UnsupportedModelError("the LightGBM tree has linear leaves, which are not read.")
     leaves = _floats(tree, "leaf_value", None)
     n = len(leaves)
     sizes = _wholes(tree, "leaf_count", n) if tree.get("leaf_count") else None
-    counts = binary_counts(leaves, sizes, tree, parameters, objective) if binary and sizes is not None else None
+    if sizes == [0] and n == 1:  # a tree without a split does not count
+        sizes = None
+    binary = as_model and file.binary
+    counts = None
+    if binary and sizes is not None:
+        counts = binary_counts(leaves, sizes, tree, file.parameters, file.objective, _below_lists(tree, n))
     parts: dict[int, Part[int]] = {}
-    for i, value in enumerate(leaves):
+    for i, score in enumerate(leaves):
         size = None if sizes is None else sizes[i]
+        value = exponential(score) if as_model and file.objective[0] in POSITIVE else score
         evidence = boosted_leaf(value, binary, size)
         if counts is not None:
             evidence = Evidence(counts=counts[i], label=evidence.label)
         parts[~i] = ((), evidence)
-    splits = _splits(tree, n, names, domain)
+    splits = _splits(tree, n, file, domain)
     parts.update(enumerate(splits))
     nodes = assembled(0 if splits else ~0, parts)
-    return DecisionTree(nodes, names, (0, 1) if binary else None, source="LightGBM")
+    source = "LightGBM" if as_model else f"tree {place} of LightGBM's {len(file.trees)}"
+    return DecisionTree(nodes, file.names, (0, 1) if binary else None, source=source)
 
 
-def _splits(tree: dict[str, str], n_leaves: int, names: tuple[str, ...], domain: Domain | None) -> list[Part[int]]:
+def _splits(tree: dict[str, str], n_leaves: int, file: _File, domain: Domain | None) -> list[Part[int]]:
     n = n_leaves - 1
     if not n:
         return []
@@ -92,36 +176,76 @@ def _splits(tree: dict[str, str], n_leaves: int, names: tuple[str, ...], domain:
     bounds = _floats(tree, "threshold", n)
     left, right = _wholes(tree, "left_child", n), _wholes(tree, "right_child", n)
     sizes = _wholes(tree, "internal_count", n) if tree.get("internal_count") else [None] * n
+    chosen = _chosen(tree)
     out: list[Part[int]] = []
     for i, (feature, kind, bound) in enumerate(zip(features, types, bounds, strict=True)):
-        if not 0 <= feature < len(names):
-            raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(names)}.")
-        name = names[feature]
+        if not 0 <= feature < len(file.names):
+            raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(file.names)}.")
+        name, codes = file.names[feature], file.categories[feature]
         require(name, domain, "the LightGBM tree tests")
         missing_type = kind >> MISSING_SHIFT
-        if kind < 0 or kind & CATEGORICAL or missing_type not in (NONE, ZERO, NAN):
+        if kind < 0 or missing_type not in (NONE, ZERO, NAN):
             raise UnsupportedModelError(f"the decision type {kind} of node {i} is not read.")
-        if missing_type == ZERO:
-            raise UnsupportedModelError("the LightGBM tree takes zeros for missing values, which is not read.")
         missing = can_be_missing(name, domain, False)
         # Where no value was missing in training, LightGBM takes a missing one for zero.
         to_left = bool(kind & DEFAULT_LEFT) if missing_type == NAN else bound >= 0
-        pair = sides(name, "<=", bound, domain, (missing and to_left, missing and not to_left))
+        gaps = missing and to_left, missing and not to_left
+        if kind & CATEGORICAL:
+            if not (bound.is_integer() and 0 <= bound < len(chosen)):
+                raise InvalidModelError(f"node {i} splits on list {bound:g} of categories, of {len(chosen)}.")
+            values = spelled(name, chosen[int(bound)], codes, domain, "the LightGBM model")
+            pair = picked(name, values, domain, (False, missing))
+        elif missing_type == ZERO:
+            raise UnsupportedModelError("the LightGBM tree takes zeros for missing values, which is not read.")
+        elif codes is not None:  # categories in order: a threshold on their codes
+            below = min(len(codes), max(0, math.floor(max(-1.0, min(float(len(codes)), bound))) + 1))
+            pair = picked(name, codes[:below], domain, gaps)
+        else:
+            pair = sides(name, "<=", bound, domain, gaps)
         out.append((tuple(zip(pair, (left[i], right[i]), strict=True)), Evidence(total=sizes[i])))
     return out
 
 
-def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str, str]]:
-    """Return the lines ``key=value`` of the head and of each tree, and the parameters ``[key: value]``."""
+def _below_lists(tree: dict[str, str], n_leaves: int) -> list[bool]:
+    """Return which leaves lie right below a split on categories."""
+    n = n_leaves - 1
+    kinds = _wholes(tree, "decision_type", n) if n else []
+    children = zip(_wholes(tree, "left_child", n), _wholes(tree, "right_child", n), strict=True) if n else ()
+    below = {child for kind, pair in zip(kinds, children, strict=True) if kind & CATEGORICAL for child in pair}
+    return [~i in below for i in range(n_leaves)]
+
+
+def _chosen(tree: dict[str, str]) -> list[list[int]]:
+    """Return the codes that each split on categories sends to the left: the bits that are set in its words."""
+    text = tree.get("num_cat", "0")
+    n = int(text) if re.fullmatch(r"[0-9]{1,7}", text) else -1
+    if n < 1:
+        if n < 0:
+            raise InvalidModelError(f"num_cat must be a whole number, got {text!r:.40}.")
+        return []
+    ends = _wholes(tree, "cat_boundaries", n + 1)
+    words = _wholes(tree, "cat_threshold", ends[-1])
+    if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
+        raise InvalidModelError("the LightGBM tree's lists of categories contradict each other. Export it anew.")
+    return [
+        [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
+        for a, b in itertools.pairwise(ends)
+    ]
+
+
+def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str, str], str]:
+    """Return the lines ``key=value`` of the head and of each tree, the parameters, and the categories in JSON."""
     head: dict[str, str] = {}
     trees: list[dict[str, str]] = []
     parameters: dict[str, str] = {}
-    current, ended = head, False
+    current, ended, categories = head, False, ""
     for raw in text.splitlines():
         line = raw.strip()
         found = re.fullmatch(r"\[([a-z0-9_]+): (.*)\]", line)
         if found and ended:
             parameters[found[1]] = found[2]
+        if ended and line.startswith("pandas_categorical:"):
+            categories = line.partition(":")[2]
         ended = ended or line == "end of trees"
         key, equals, value = line.partition("=")
         if not equals or ended:
@@ -134,7 +258,7 @@ def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str
         current[key] = value.strip()
     if not ended:
         raise InvalidModelError("the LightGBM model ends before its 'end of trees'. Give all of it.")
-    return head, trees, parameters
+    return head, trees, parameters, categories
 
 
 def _floats(tree: dict[str, str], key: str, length: int | None) -> list[float]:

@@ -6,51 +6,55 @@ import importlib
 import io
 import os
 import pickletools
-import re
 import warnings
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.files import parse_json, read_bytes
+from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
+from glassine.files import read_bytes
 from glassine.models.additive import AdditiveModel
-from glassine.models.formats.c45_text import is_c45_text, tree_from_c45
+from glassine.models.forest import Forest
 from glassine.models.formats.conditions import check_domain
-from glassine.models.formats.corels import is_corels, rules_from_corels, rules_from_corels_text
-from glassine.models.formats.export_text import tree_from_export_text
+from glassine.models.formats.corels import is_corels, rules_from_corels
 from glassine.models.formats.imodels import is_imodels_list, rules_from_imodels
-from glassine.models.formats.interpret_ebm import additive_from_interpret, is_interpret_ebm, is_interpret_json
-from glassine.models.formats.json import SCHEMA, from_dict
-from glassine.models.formats.lightgbm_text import is_lightgbm_text, tree_from_lightgbm
-from glassine.models.formats.onnx_tree import is_onnx, tree_from_onnx
+from glassine.models.formats.interpret_ebm import additive_from_interpret, is_interpret_ebm
+from glassine.models.formats.kinds import FILES, ONE, SEVERAL, json_kind, text_kind
+from glassine.models.formats.onnx_tree import is_onnx
 from glassine.models.formats.optimal_trees import is_dl85, is_streed, tree_from_dl85, tree_from_streed
-from glassine.models.formats.pmml import is_xml, tree_from_pmml
-from glassine.models.formats.rpart_text import is_rpart_text, tree_from_rpart
-from glassine.models.formats.rule_text import parse_rules
+from glassine.models.formats.pmml import is_xml
 from glassine.models.formats.scikit import is_sklearn_tree, tree_from_sklearn
+from glassine.models.formats.scikit_forest import forest_from_sklearn, is_sklearn_forest
+from glassine.models.formats.several import alone, place_of
 from glassine.models.formats.skops_file import read_skops
-from glassine.models.formats.treelite_json import is_treelite_json, tree_from_treelite
-from glassine.models.formats.xgboost_json import is_xgboost_json, tree_from_xgboost
+from glassine.models.formats.ubjson import is_ubjson, parse_ubjson
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["MAX_BYTES", "as_any", "as_model", "is_additive", "load_additive", "load_any", "load_model"]
+__all__ = [
+    "MAX_BYTES",
+    "as_any",
+    "as_model",
+    "is_additive",
+    "load_additive",
+    "load_any",
+    "load_forest",
+    "load_model",
+]
+
+Read = TypeVar("Read")
 
 MAX_BYTES = 200_000_000
+OBJECT = "an object"
 SUPPORTED = (
     "a scikit-learn decision tree or a pipeline that ends with one, a tree of pystreed or pydl8.5, a CORELS rule list, "
     "a greedy rule list of imodels, or a Glassine model"
 )
-FILES = (
-    "Glassine's JSON, a skops, ONNX or PMML file, the JSON or text of one tree of XGBoost, LightGBM or treelite, the "
-    "text of sklearn.tree.export_text, rpart or C4.5, or a rule list such as 'if [a] then [true]' and 'else [false]' "
-    "on two lines"
-)
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
 ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-RULES = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
 
 
 def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
@@ -95,6 +99,7 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
         kind = f"the class {obj.__name__}, not an instance of it" if isinstance(obj, type) else type(obj).__name__
         hint = " Give the path to load_model." if isinstance(obj, str | os.PathLike) else ""
         hint = " It is an additive model: read it with as_any." if is_additive(obj) else hint
+        hint = " Give one of its trees." if isinstance(obj, Forest) else hint
         raise UnsupportedModelError(f"got {kind}; supported is {SUPPORTED}.{hint}")
     check_domain(model, domain)
     return model
@@ -135,49 +140,112 @@ def as_any(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList | 
 
 
 def load_model(
-    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False
+    path: str | os.PathLike[str],
+    domain: Domain | None = None,
+    *,
+    trust_pickle: bool = False,
+    tree: int | None = None,
 ) -> DecisionTree | RuleList:
     """Read a model from a file; what it is, its content tells, not its name.
 
     Parameters
     ----------
     path : path
-        Glassine's JSON; a skops, ONNX or PMML file; one tree of XGBoost's JSON, LightGBM's text or treelite's JSON; the
-        text of ``sklearn.tree.export_text``, of rpart or C4.5, or of a rule list; what CORELS prints; a pickle or
-        joblib file only if it is trusted.
+        Glassine's JSON; a skops, ONNX or PMML file; one tree of XGBoost's JSON or UBJSON, LightGBM's text or
+        treelite's JSON; the text of ``sklearn.tree.export_text``, of rpart or C4.5, or of a rule list; what CORELS
+        prints; a pickle or joblib file only if it is trusted.
     domain : Domain, optional
         As for :func:`as_model`.
     trust_pickle : bool, default=False
         Whether to unpickle. A pickle is code: whoever wrote the file can do with your computer what you can.
+    tree : int, optional
+        The place, from 0, of the tree to read from a file that holds several: a boosted model or a forest.
 
     Raises
     ------
     UnreadableFileError
         If the file is missing, empty, larger than 200 MB, damaged, or a pickle that is not trusted.
     UnsupportedModelError
-        If it holds something else than a model.
+        If it holds something else than a model, or several trees and none is asked for.
     InvalidModelError
         If the model contradicts itself or does not fit the domain.
+    InvalidParameterError
+        If there is no such tree.
     """
-    model = load_any(path, domain, trust_pickle=trust_pickle)
+    model = load_any(path, domain, trust_pickle=trust_pickle, tree=tree)
     if isinstance(model, AdditiveModel):
         raise UnsupportedModelError(f"{os.fspath(path)} is an {model}. Read it with load_additive.")
     return model
 
 
 def load_any(
-    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False
+    path: str | os.PathLike[str],
+    domain: Domain | None = None,
+    *,
+    trust_pickle: bool = False,
+    tree: int | None = None,
 ) -> DecisionTree | RuleList | AdditiveModel:
     """Read a model of any kind from a file, as :func:`load_model` and :func:`load_additive` do."""
-    try:
-        model = _load(path, domain, trust_pickle)
+    with _naming(path):
+        model = _one(_held(path, trust_pickle), domain, tree, path)
         if not isinstance(model, AdditiveModel):
             check_domain(model, domain)
+    return model
+
+
+def load_forest(
+    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False, use_seeds: bool = True
+) -> Forest:
+    """Read all trees of a file: a forest of scikit-learn, or the trees of XGBoost, LightGBM, treelite, ONNX or PMML.
+
+    Trees of a boosted model tell scores, which add up. What a leaf tells of its size counts different records of the
+    training data; where a format does not say from which of them each tree was learnt, sizes are not told.
+
+    Parameters
+    ----------
+    path : path
+        The file; one that holds a single decision tree gives a forest of one.
+    domain : Domain, optional
+        As for :func:`as_model`.
+    trust_pickle : bool, default=False
+        As for :func:`load_model`.
+    use_seeds : bool, default=True
+        As for :func:`glassine.models.formats.scikit_forest.forest_from_sklearn`.
+
+    Raises
+    ------
+    UnreadableFileError
+        As for :func:`load_model`.
+    UnsupportedModelError
+        If it holds something else than trees, or trees that are known to have been learnt from unknown samples.
+    InvalidModelError
+        If a tree contradicts itself or does not fit the domain.
+    """
+    with _naming(path):
+        kind, held = _held(path, trust_pickle)
+        if kind in SEVERAL:
+            forest = SEVERAL[kind][1](held, domain)
+        elif kind == OBJECT and is_sklearn_forest(held):
+            forest = _guarded(lambda: forest_from_sklearn(held, domain, use_seeds=use_seeds), held, path)
+        else:
+            model = _one((kind, held), domain, None, path)
+            if not isinstance(model, DecisionTree):
+                raise UnsupportedModelError(f"this is a {model}, not trees. Read it with load_any.")
+            forest = Forest(trees=(model,), source=model.source)
+        for tree in forest.trees:
+            check_domain(tree, domain)
+    return forest
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Put the name of the file before what is wrong with it."""
+    try:
+        yield
     except UnreadableFileError:
         raise
     except GlassineError as error:
         raise type(error)(f"{os.fspath(path)}: {error}") from None
-    return model
 
 
 def load_additive(path: str | os.PathLike[str]) -> AdditiveModel:
@@ -225,34 +293,48 @@ def _text_of(data: bytes, path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        hint = " Save a booster of XGBoost under a name in .json." if data.startswith(b"{L") else ""
         raise UnreadableFileError(
-            f"{os.fspath(path)} is binary, and not a skops or ONNX file.{hint} Give {FILES}.", path=path
+            f"{os.fspath(path)} is binary, and not a skops or ONNX file. Give {FILES}.", path=path
         )
     return text
 
 
-def _load(
-    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool
-) -> DecisionTree | RuleList | AdditiveModel:
+def _held(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[str, Any]:
+    """Return what a file holds: the kind, which names its readers, and the content as they take it."""
     data = _read(path)
     if not data.strip():
         raise UnreadableFileError(f"{os.fspath(path)} is empty. Give {FILES}.", path=path)
     if data.startswith(b"PK"):
-        return _model_of(read_skops(_skops_archive(data, path), path), domain, path)
+        return OBJECT, read_skops(_skops_archive(data, path), path)
     if is_onnx(data):
-        return tree_from_onnx(data, domain)
+        return "ONNX", data
     if is_xml(data):
-        return tree_from_pmml(data, domain)
+        return "PMML", data
+    if is_ubjson(data):
+        return json_kind(parse_ubjson(data, path=os.fspath(path)))
     if _is_pickle(data):
-        return _model_of(_unpickled(data, path, trust_pickle), domain, path)
-    return _from_text(_text_of(data, path), path, domain)
+        return OBJECT, _unpickled(data, path, trust_pickle)
+    return text_kind(_text_of(data, path), path)
 
 
-def _model_of(obj: Any, domain: Domain | None, path: str | os.PathLike[str]) -> DecisionTree | RuleList | AdditiveModel:
+def _one(
+    held: tuple[str, Any], domain: Domain | None, tree: int | None, path: str | os.PathLike[str]
+) -> DecisionTree | RuleList | AdditiveModel:
+    """Return the one model that a file holds, or the one of its trees that is asked for."""
+    kind, content = held
+    if kind in SEVERAL:
+        return SEVERAL[kind][0](content, domain, tree)
+    if kind == OBJECT and is_sklearn_forest(content) and tree is not None:
+        members = _guarded(lambda: forest_from_sklearn(content, domain).trees, content, path)
+        return members[place_of(len(members), tree, "the forest")]
+    alone(tree, "the file")
+    return _guarded(lambda: as_any(content, domain), content, path) if kind == OBJECT else ONE[kind](content, domain)
+
+
+def _guarded(read: Callable[[], Read], obj: Any, path: str | os.PathLike[str]) -> Read:
     """Return a stored object as a model; whatever its damaged parts raise becomes one error."""
     try:
-        return as_any(obj, domain)
+        return read()
     except GlassineError:
         raise
     except Exception as error:
@@ -302,44 +384,3 @@ def _unpickled(data: bytes, path: str | os.PathLike[str], trusted: bool) -> Any:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None
-
-
-def _from_text(
-    text: str, path: str | os.PathLike[str], domain: Domain | None
-) -> DecisionTree | RuleList | AdditiveModel:
-    start = text.lstrip()
-    if start.startswith(("{", "[")):
-        return _from_json(parse_json(text, path=path), domain)
-    lines = (line.strip() for line in start.splitlines())
-    first = next((line for line in lines if line and not line.startswith("#")), "")
-    if re.match(r"\|-+ ", first):
-        return tree_from_export_text(text, domain)
-    if first.upper() == "RULELIST:":
-        return rules_from_corels_text(text, domain)
-    if is_lightgbm_text(start):
-        return tree_from_lightgbm(text, domain)
-    if is_rpart_text(text):
-        return tree_from_rpart(text, domain)
-    if is_c45_text(text) and not re.match(r"if[\s\[]", first, re.IGNORECASE):
-        return tree_from_c45(text, domain)
-    if RULES.match(first):
-        return parse_rules(text, domain)
-    raise UnsupportedModelError(f"the file starts with {first[:60]!r}, which is no model. Give {FILES}.")
-
-
-def _from_json(data: Any, domain: Domain | None) -> DecisionTree | RuleList | AdditiveModel:
-    if isinstance(data, dict) and "schema" not in data and is_corels(data):
-        return rules_from_corels(data, domain)
-    if is_interpret_json(data):
-        return additive_from_interpret(data, domain)
-    if is_xgboost_json(data):
-        return tree_from_xgboost(data, domain)
-    if is_treelite_json(data):
-        return tree_from_treelite(data, domain)
-    schema = data.get("schema") if isinstance(data, dict) else None
-    kind = schema.split("/")[0] if isinstance(schema, str) else ""
-    if kind.startswith("glassine.") and kind != SCHEMA.split("/")[0]:
-        what = kind.removeprefix("glassine.")
-        hint = " Give it as the domain." if what == "domain" else ""
-        raise InvalidModelError(f"this is a {what}, schema {schema!r}, not a model, schema {SCHEMA!r}.{hint}")
-    return from_dict(data)

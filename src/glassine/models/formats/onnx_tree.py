@@ -1,9 +1,9 @@
-"""Decision trees in ONNX: one ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` with one tree."""
+"""Decision trees in ONNX: one ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -13,13 +13,16 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
-from glassine.models.formats.assembling import Part, assembled, can_be_missing, from_shares, one_tree, sides
+from glassine.models.forest import Forest
+from glassine.models.formats.assembling import Part, assembled, can_be_missing, from_shares, sides
 from glassine.models.formats.conditions import require, with_missing
 from glassine.models.formats.encodings import Coded, Number
 from glassine.models.formats.onnx_columns import NamedColumn, columns_of
+from glassine.models.formats.onnx_several import cut_out
+from glassine.models.formats.several import place_of
 from glassine.models.tree import DecisionTree
 
-__all__ = ["OURS", "is_onnx", "onnx_module", "tree_from_onnx"]
+__all__ = ["OURS", "forest_from_onnx", "is_onnx", "onnx_module", "tree_from_onnx"]
 
 OURS = "glassine"
 """The producer whose single inputs are named after their attribute."""
@@ -33,6 +36,7 @@ MODES = {
     "BRANCH_EQ": "==",
     "BRANCH_NEQ": "!=",
 }
+REMEDY = "Or export a single tree."
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC")
 TEXTS = ("nodes_modes", "classlabels_strings")
 NODE_LISTS = ("nodeids", "treeids", "featureids", "modes", "truenodeids", "falsenodeids")
@@ -61,17 +65,19 @@ def is_onnx(data: bytes) -> bool:
     return len(data) > 2 and data[0] == 8 and 1 <= data[1] < 64
 
 
-def tree_from_onnx(data: bytes, domain: Domain | None = None) -> DecisionTree:
+def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
     """Read a decision tree from the bytes of an ONNX file.
 
     Parameters
     ----------
     data : bytes
-        The file. Its graph is one ``TreeEnsembleClassifier`` or ``TreeEnsembleRegressor`` of ``ai.onnx.ml`` with one
-        tree; before it may stand ``Concat``, ``Cast``, ``Identity`` and a ``LabelEncoder`` of texts.
+
     domain : Domain, optional
         The public domain. Inputs of one column name the attributes; the columns of one wide input are the attributes
         of the domain in order, or ``x0``, ``x1``, ...
+    tree : int, optional
+        The place of the tree, from 0, where there are several. One of a forest tells its own shares, one of boosted
+        trees the scores that it adds.
 
     Returns
     -------
@@ -83,25 +89,60 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None) -> DecisionTree:
     Raises
     ------
     UnsupportedModelError
-        If onnx is not installed, the bytes are not ONNX, the graph holds something else, or more than one tree.
+        If onnx is not installed, the bytes are not ONNX, the graph holds something else, or several trees and none is
+        asked for.
     InvalidModelError
         If the lists of the tree contradict each other or do not fit the domain.
+    InvalidParameterError
+        If the graph holds no such tree.
     """
+    trees, _ = _read(data, domain, lambda n: [place_of(n, tree, "the ONNX graph", REMEDY)])
+    return trees[0]
+
+
+def forest_from_onnx(data: bytes, domain: Domain | None = None) -> Forest:
+    """Read all trees of an ONNX file: those of a forest tell error rates, others the scores that they add.
+
+    The file does not say from which records each tree was learnt, so that a forest of several counts as drawn.
+
+    Raises
+    ------
+    UnsupportedModelError, InvalidModelError
+        As for :func:`tree_from_onnx`.
+    """
+    trees, shares = _read(data, domain, lambda n: range(n) if n else [place_of(n, None, "the ONNX graph")])
+    return Forest(trees=tuple(trees), bootstrap=len(trees) > 1 and shares, source="ONNX")
+
+
+def _read(
+    data: bytes, domain: Domain | None, places: Callable[[int], Iterable[int]]
+) -> tuple[list[DecisionTree], bool]:
+    """Return the trees at the places that are chosen, given their number; and whether they predict classes."""
     onnx = onnx_module()
     try:
         model = onnx.load_model_from_string(data)
     except Exception:
         raise UnsupportedModelError("the file is not ONNX, or it is truncated. Export it anew.") from None
     try:
-        return _tree(onnx, model, domain)
+        ensemble, given = _ensemble(onnx, model.graph)
+        known = _list(given, "nodes_treeids")
+        order = list(dict.fromkeys(known))
+        trees = []
+        for place in places(len(order)):
+            kind, one = str(ensemble.op_type), given
+            if len(order) > 1:
+                one, kind = cut_out(given, order[place], len(order), kind)
+            source = "ONNX" if len(order) == 1 else f"tree {place} of ONNX's {len(order)}"
+            trees.append(_tree(onnx, model, ensemble, (given, one), kind, domain, source))
+        return trees, bool(trees) and trees[0].classes is not None
     except GlassineError:
         raise
     except Exception as error:  # protocol buffers check types, not what lists and tensors hold
         raise InvalidModelError(f"the ONNX graph is damaged: {type(error).__name__}. Export it anew.") from None
 
 
-def _tree(onnx: ModuleType, model: Any, domain: Domain | None) -> DecisionTree:
-    graph = model.graph
+def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the one operator that holds trees, and its attributes."""
     found = [node for node in graph.node if node.op_type in ENSEMBLES]
     if len(found) != 1:
         listed = ", ".join(dict.fromkeys(f"{node.op_type!r:.40}" for node in graph.node)) or "nothing"
@@ -109,17 +150,29 @@ def _tree(onnx: ModuleType, model: Any, domain: Domain | None) -> DecisionTree:
             f"one {' or '.join(ENSEMBLES)} of ai.onnx.ml is read, but the graph holds {listed[:200]}. "
             "Export one decision tree, with ai.onnx.ml at most version 3."
         )
-    ensemble = found[0]
-    given = {str(a.name): _plain(onnx, a) for a in ensemble.attribute}
+    return found[0], {str(a.name): _plain(onnx, a) for a in found[0].attribute}
+
+
+def _tree(
+    onnx: ModuleType,
+    model: Any,
+    ensemble: Any,
+    attributes: tuple[Mapping[str, Any], Mapping[str, Any]],
+    kind: str,
+    domain: Domain | None,
+    source: str,
+) -> DecisionTree:
+    """Return a tree, given the attributes of the whole ensemble and those of the tree."""
+    whole, given = attributes
+    graph = model.graph
     lists = {name: _list(given, f"nodes_{name}") for name in NODE_LISTS}
-    one_tree(len(set(lists["treeids"])), "the ONNX graph", "Export a single tree, or one member of the ensemble.")
-    width = 1 + max(map(int, lists["featureids"]), default=-1)
+    width = 1 + max(map(int, _list(whole, "nodes_featureids")), default=-1)
     columns = columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
     _check_after(graph, ensemble)
     tracks = _list(given, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
     bounds = _numbers(given, "nodes_values", len(lists["nodeids"]))
-    classes, evidence = _leaves(given, lists, ensemble.op_type)
-    gaps = any(tracks)
+    classes, evidence = _leaves(given, lists, kind)
+    gaps = any(_list(whole, "nodes_missing_value_tracks_true", len(_list(whole, "nodes_nodeids"))))
     parts: dict[int, Part[int]] = {}
     for i, key in enumerate(lists["nodeids"]):
         if key in parts:
@@ -140,7 +193,7 @@ def _tree(onnx: ModuleType, model: Any, domain: Domain | None) -> DecisionTree:
     names = tuple(dict.fromkeys(column.name for column in columns))
     for name in names:
         require(name, domain, "the ONNX tree was given")
-    return DecisionTree(nodes, names, classes, source="ONNX")
+    return DecisionTree(nodes, names, classes, source=source)
 
 
 def _plain(onnx: ModuleType, attribute: Any) -> Any:

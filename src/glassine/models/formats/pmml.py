@@ -1,7 +1,8 @@
-"""Decision trees in PMML: one ``TreeModel``."""
+"""Decision trees in PMML: one ``TreeModel``, or those of a ``MiningModel``."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import are_disjoint, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
+from glassine.models.forest import Forest
 from glassine.models.formats.assembling import Part, assembled, can_be_missing, from_shares
 from glassine.models.formats.conditions import with_missing
 from glassine.models.formats.pmml_predicates import Fields, anything, fields_of, literal_of, typed
+from glassine.models.formats.several import place_of, without_sizes
 from glassine.models.formats.xml_elements import Element, parsed_xml
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_xml", "tree_from_pmml"]
+__all__ = ["forest_from_pmml", "is_xml", "tree_from_pmml"]
 
 STRATEGIES = ("none", "nullPrediction", "defaultChild")
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
@@ -36,7 +39,7 @@ def is_xml(data: bytes) -> bool:
     return data.lstrip().startswith((b"<", b"\xef\xbb\xbf<", b"\xff\xfe<", b"\xfe\xff\x00<"))
 
 
-def tree_from_pmml(data: bytes, domain: Domain | None = None) -> DecisionTree:
+def tree_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
     """Read a decision tree from the bytes of a PMML file.
 
     Parameters
@@ -46,6 +49,9 @@ def tree_from_pmml(data: bytes, domain: Domain | None = None) -> DecisionTree:
         entity is expanded and nothing outside the file is read.
     domain : Domain, optional
         The public domain.
+    tree : int, optional
+        The place of the tree, from 0, in a ``MiningModel`` with a segment for each of several. Their counts are not
+        told: they may count draws, and the file does not say so.
 
     Returns
     -------
@@ -57,19 +63,96 @@ def tree_from_pmml(data: bytes, domain: Domain | None = None) -> DecisionTree:
     Raises
     ------
     UnsupportedModelError
-        If the file is not XML, holds a document type, an ensemble or another model, or says something that is not
-        understood: a derived field, a predicate on several fields, another strategy for missing values.
+        If the file is not XML, holds a document type, several trees where none is asked for, another model, or says
+        something that is not understood: a derived field, a predicate on several fields, another strategy for
+        missing values.
     InvalidModelError
         If the model contradicts itself or does not fit the domain.
+    InvalidParameterError
+        If there is no such tree.
     """
+    root, top, trees = _models(data)
+    place = place_of(len(trees), tree, "the PMML file", "Or export a single tree.")
+    if top is trees[place]:
+        return _Reader(root, top, domain).tree()
+    return _member(root, top, trees, place, domain, _classes(root, top, trees, domain))
+
+
+def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
+    """Read all trees of a PMML file, without their counts where there are several.
+
+    The file does not say from which records each tree was learnt, so that a forest of several counts as drawn.
+
+    Raises
+    ------
+    UnsupportedModelError, InvalidModelError
+        As for :func:`tree_from_pmml`.
+    """
+    root, top, trees = _models(data)
+    if top is trees[0]:
+        return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
+    known = _classes(root, top, trees, domain)
+    members = tuple(_member(root, top, trees, place, domain, known) for place in range(len(trees)))
+    return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
+
+
+def _models(data: bytes) -> tuple[Element, Element, list[Element]]:
+    """Return the document, its model, and the trees: the model itself, or its segments."""
     root = parsed_xml(data)
     if root.tag != "PMML":
         raise UnsupportedModelError(f"the XML file is a {root.tag[:40]!r}, not a PMML document.")
     models = [child for child in root.children if child.tag not in BESIDE or child.tag == "TreeModel"]
-    if len(models) != 1 or models[0].tag != "TreeModel":
-        listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
-        raise UnsupportedModelError(f"a PMML file with one TreeModel is read, got {listed}. Export a single tree.")
-    return _Reader(root, models[0], domain).tree()
+    if len(models) == 1 and models[0].tag == "TreeModel":
+        return root, models[0], [models[0]]
+    if len(models) == 1 and models[0].tag == "MiningModel":
+        return root, models[0], _segments(models[0])
+    listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
+    raise UnsupportedModelError(f"a PMML file with one TreeModel is read, got {listed}. Export a single tree.")
+
+
+def _segments(model: Element) -> list[Element]:
+    """Return the trees of a MiningModel, which may stand in one that is chained to something else."""
+    for _ in range(3):
+        segmentation = model.first("Segmentation")
+        segments = [] if segmentation is None else [s for s in segmentation.children if s.tag == "Segment"]
+        models = [c for s in segments for c in s.children if c.tag not in PREDICATES and c.tag != "Extension"]
+        inner = [c for c in models if c.tag == "MiningModel"]
+        if models and all(c.tag == "TreeModel" for c in models):
+            if any(s.first("True") is None for s in segments):
+                raise UnsupportedModelError(
+                    "a Segment of the MiningModel has a condition of its own; only True is read."
+                )
+            return models
+        if len(inner) != 1:
+            break
+        model = inner[0]
+    raise UnsupportedModelError("of a MiningModel segments that are trees are read, got others. Export a single tree.")
+
+
+def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return the classes that the data dictionary or any tree names, in the order of their first mention."""
+    schema = fields_of(root, top, domain)
+    known: tuple[Scalar, ...] = schema.labels
+    for element in trees:
+        if element.attributes.get("functionName") == "classification":
+            known = tuple(_Reader(root, element, domain, known=known, kind=schema.target_type).all_classes())
+    return known
+
+
+def _member(
+    root: Element,
+    top: Element,
+    trees: Sequence[Element],
+    place: int,
+    domain: Domain | None,
+    known: tuple[Scalar, ...],
+) -> DecisionTree:
+    """Return one tree of several, over the fields and classes of them all."""
+    schema = fields_of(root, top, domain)
+    read = _Reader(root, trees[place], domain, known=known, kind=schema.target_type).tree()
+    names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
+    source = f"tree {place} of PMML's {len(trees)}"
+    return without_sizes(dataclasses.replace(read, attributes=names, source=source))
 
 
 @dataclass(slots=True)
@@ -83,14 +166,24 @@ class _Place:
 class _Reader:
     """One TreeModel."""
 
-    def __init__(self, root: Element, model: Element, domain: Domain | None) -> None:
+    def __init__(
+        self,
+        root: Element,
+        model: Element,
+        domain: Domain | None,
+        *,
+        known: tuple[Scalar, ...] = (),
+        kind: str | None = None,
+    ) -> None:
         self.model, self.domain = model, domain
         self.fields: Fields = fields_of(root, model, domain)
+        if kind is not None:  # the target stands in the schema of the model around
+            self.fields = dataclasses.replace(self.fields, labels=known, target_type=kind)
         given = model.attributes
-        kind = given.get("functionName")
-        if kind not in ("classification", "regression"):
-            raise UnsupportedModelError(f"a TreeModel is for classification or regression, got {kind!r:.40}.")
-        self.regression = kind == "regression"
+        purpose = given.get("functionName")
+        if purpose not in ("classification", "regression"):
+            raise UnsupportedModelError(f"a TreeModel is for classification or regression, got {purpose!r:.40}.")
+        self.regression = purpose == "regression"
         self.strategy = given.get("missingValueStrategy", "none")
         self.keeps_last = given.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
         if self.regression and model.first("Targets") is not None:
@@ -122,6 +215,15 @@ class _Reader:
         if classes == ():
             raise InvalidModelError("the TreeModel names no class in a node or in its data dictionary.")
         return DecisionTree(assembled(0, self.parts), names, classes, source="PMML")
+
+    def all_classes(self) -> list[Scalar]:
+        """Return the classes that are known, and those that nodes name."""
+        found, stack = [], [node for node in self.model.children if node.tag == "Node"]
+        while stack:
+            found.append(stack.pop())
+            stack += [child for child in reversed(found[-1].children) if child.tag == "Node"]
+        self._collect_classes(found)
+        return self.classes
 
     def _key(self) -> int:
         self.next_key += 1

@@ -1,4 +1,4 @@
-"""What R prints of an rpart tree, as people paste it."""
+"""What R prints of a tree of rpart, or of the package tree, as people paste it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ __all__ = ["is_rpart_text", "tree_from_rpart"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
+SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
 COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
 SKIPPED = re.compile(r"n= ?[0-9]+.*|\([0-9]+ observations? deleted.*|\* denotes terminal node|#.*|>.*|")
+DIGITS = 1e-3
+"""By how much a printed deviance, of four digits, may miss the one of the counts, as a share of it."""
 WHOLE = 0.01
 """By how much a share, which prints with seven digits or more, may miss a whole number of records."""
 
@@ -39,8 +42,8 @@ class _Line:
 
 
 def is_rpart_text(text: str) -> bool:
-    """Return whether a text holds the headline of a printed rpart tree."""
-    return HEAD.search(text) is not None
+    """Return whether a text holds the headline of a printed rpart tree, or what else R tells of one."""
+    return HEAD.search(text) is not None or SUMMARY.search(text) is not None
 
 
 def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -76,15 +79,20 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
     """
     head = HEAD.search(text)
     if head is None:
-        raise UnsupportedModelError("the text lacks the line 'node), split, n, ...'. Give all that print(fit) printed.")
+        raise UnsupportedModelError(
+            "the text lacks the line 'node), split, n, ...', as those of summary and printcp do. "
+            "Give all that print(fit) printed."
+        )
     lines = _lines(text[head.end() :], text[: head.end()].count("\n") + 1)
     if lines.get(1) is None or lines[1].split != "root":
         raise InvalidModelError("the rpart text lacks its root, 'node 1) root'. Give all that print(fit) printed.")
-    classes = _classes(list(lines.values())) if head[1] == "loss" else None
+    shared = head[2] is not None and any(line.shares is not None for line in lines.values())
+    classes = _classes(list(lines.values())) if head[1] == "loss" or shared else None
+    by_deviance = head[1] == "deviance"
     parts: dict[int, Part[int]] = {}
     names: dict[str, None] = {}
     for node, line in lines.items():
-        evidence = _evidence(line, classes, node)
+        evidence = _evidence(line, classes, node, by_deviance)
         if line.leaf:
             parts[node] = ((), evidence)
             continue
@@ -102,6 +110,8 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
 def _lines(text: str, start: int) -> dict[int, _Line]:
     out: dict[int, _Line] = {}
     for at, raw in enumerate(text.splitlines(), start=start):
+        if out and raw.lstrip().startswith(">"):  # the prompt: what follows is another answer of R
+            break
         if SKIPPED.fullmatch(raw.strip()):
             continue
         node, line = _line(raw.strip(), at)
@@ -160,7 +170,7 @@ def _classes(lines: Sequence[_Line]) -> tuple[Scalar, ...]:
     return tuple(names.get(i, f"class {i}") for i in range(width))
 
 
-def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int) -> Evidence:
+def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_deviance: bool) -> Evidence:
     total = int(line.n) if line.n.is_integer() and 0 <= line.n < 2**53 else None
     if classes is None:
         value = float(line.yval) if re.fullmatch(NUMBER, line.yval) else math.nan
@@ -172,11 +182,27 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int) -> Evi
         return Evidence(total=total, value=value, error_rate=0.0 if line.loss == 0 and line.leaf else None)
     label, shares = classes.index(plain(line.yval)), line.shares or ()
     counts = [share * total for share in shares] if total is not None else []
-    if counts and all(math.isfinite(count) and abs(count - round(count)) <= WHOLE for count in counts):
+    if (
+        total is not None
+        and counts
+        and all(math.isfinite(count) and abs(count - round(count)) <= WHOLE for count in counts)
+    ):
         whole = tuple(round(count) for count in counts)
-        if sum(whole) == total and total - whole[label] == line.loss:
+        if min(whole) < 0:
+            raise InvalidModelError(
+                f"node {node} of the rpart text has a negative share. Give what print(fit) printed."
+            )
+        told = _deviance(whole) if by_deviance else total - whole[label]
+        near = DIGITS * max(1.0, line.loss) if by_deviance else 0.0
+        if sum(whole) == total and abs(told - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
             return Evidence(counts=whole, label=label)
     return Evidence(total=total, label=label, weighted=True)
+
+
+def _deviance(counts: Sequence[int]) -> float:
+    """Return the deviance of a node, which the package tree prints in place of a loss."""
+    total = sum(counts)
+    return -2 * sum(count * math.log(count / total) for count in counts if count)
 
 
 def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Literal, Literal]:
@@ -184,15 +210,20 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
     left, right = COMPARED.fullmatch(first), COMPARED.fullmatch(second)
     if left and right:
         opposite = {"<": ">=", ">=": "<", "<=": ">", ">": "<="}
-        if (left[1], left[3]) != (right[1], right[3]) or opposite[left[2]] != right[2]:
+        # The package tree prints > for at least.
+        loose = left[1].endswith(" ") and {left[2], right[2]} == {"<", ">"}
+        if (left[1], left[3]) != (right[1], right[3]) or (opposite[left[2]] != right[2] and not loose):
             raise InvalidModelError(
                 f"the branches of node {node}, {first[:40]!r} and {second[:40]!r}, are no opposites."
             )
-        require(left[1], domain, "the rpart tree tests")
-        return sides(left[1], left[2], float(left[3]), domain)
-    name = _listed_name(first, second, domain)
-    if name is None:
+        name = left[1].rstrip() if loose else left[1]
+        require(name, domain, "the rpart tree tests")
+        operator = ">=" if loose and left[2] == ">" else left[2]
+        return sides(name, operator, float(left[3]), domain)
+    listed = _listed_name(first, second, domain)
+    if listed is None:
         raise UnsupportedModelError(f"the branches of node {node}, {first[:40]!r} and {second[:40]!r}, cannot be read.")
+    name = listed
     require(name, domain, "the rpart tree tests")
     lists = [_values(text[len(name) + 1 :], name, domain) for text in (first, second)]
     if set(lists[0]) & set(lists[1]):

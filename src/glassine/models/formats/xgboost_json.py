@@ -1,25 +1,36 @@
-"""The JSON that ``Booster.save_model`` of XGBoost writes, of a model with one tree."""
+"""The JSON that ``Booster.save_model`` of XGBoost writes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from glassine.domain import Domain
-from glassine.domain.attributes import LARGEST
+from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
-from glassine.models.formats.assembling import Part, assembled, can_be_missing, feature_names, one_tree, sides
-from glassine.models.formats.boosted import boosted_leaf, consistent_totals, numbers, whole_numbers
+from glassine.models.forest import Forest
+from glassine.models.formats.assembling import Part, assembled, can_be_missing, sides
+from glassine.models.formats.boosted import (
+    boosted_forest,
+    boosted_leaf,
+    consistent_totals,
+    exponential,
+    numbers,
+    whole_numbers,
+)
+from glassine.models.formats.categories import MOST_CODES, picked, spelled
 from glassine.models.formats.conditions import require
+from glassine.models.formats.several import place_of
+from glassine.models.formats.xgboost_counts import binary_counts
+from glassine.models.formats.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_xgboost_json", "tree_from_xgboost"]
+__all__ = ["forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
 
-REGRESSIONS = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror")
-BINARY = ("binary:logistic", "binary:logitraw", "reg:logistic")
 WHOLE = 1e-4
-REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first tree alone."
+REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first round alone."
 
 
 def is_xgboost_json(data: Any) -> bool:
@@ -27,123 +38,238 @@ def is_xgboost_json(data: Any) -> bool:
     return isinstance(data, dict) and "learner" in data and "schema" not in data
 
 
-def tree_from_xgboost(data: Any, domain: Domain | None = None) -> DecisionTree:
-    """Read the one tree of an XGBoost model from plain JSON values.
+def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+    """Read one tree of an XGBoost model from plain JSON values.
 
     Parameters
     ----------
     data : dict
-        What ``Booster.save_model("model.json")`` wrote.
+        What ``Booster.save_model("model.json")`` wrote, or ``model.ubj`` in plain values.
     domain : Domain, optional
         The public domain; it names the features of a model that does not.
+    tree : int, optional
+        The place of the tree, from 0, where there are several.
 
     Returns
     -------
     DecisionTree
-        A leaf tells the class on whose side its score lies, base score included, or the predicted value. The sums of
+        A leaf of the first tree tells the class on whose side its score lies, base score included, or the predicted
+        value; the scores of other trees are told as values, which add up over the trees. The sums of
         second derivatives, divided by the one of a record, are taken as numbers of records if every node's is whole
         and splits are the sums of their children; with sample weights they need not be, and the file does not say so.
-        Thresholds are as printed, which are the decimals of single precision.
+        Of a logistic objective, weights and gains of the first tree determine the class counts, which are told where
+        they come out whole in every node. Thresholds are as printed, which are the decimals of single precision.
 
     Raises
     ------
     UnsupportedModelError
-        If the model has more than one tree, is linear, splits on categories, or has an objective that is not read.
+        If the model has several trees and none is asked for, is linear, or has an objective that is not read.
+    InvalidModelError
+        If lists contradict each other or do not fit the domain.
+    InvalidParameterError
+        If the model has no such tree.
+    """
+    shared = shared_parts(data, domain)
+    place = place_of(len(shared.trees), tree, "the XGBoost model", REMEDY)
+    return _tree(shared, place, domain, as_model=place == 0 and shared.first == len(shared.base[:1]))
+
+
+def forest_from_xgboost(data: Any, domain: Domain | None = None) -> Forest:
+    """Read all trees of an XGBoost model from plain JSON values; each tells scores, which add up.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If trees were learnt from samples of the records, or as for :func:`tree_from_xgboost`.
     InvalidModelError
         If lists contradict each other or do not fit the domain.
     """
-    learner = _part(data, "learner")
-    booster = _part(learner, "gradient_booster")
-    if booster.get("name") != "gbtree":
-        raise UnsupportedModelError(f"a booster of kind gbtree is read, got {booster.get('name')!r:.40}.")
-    trees = _part(booster, "model").get("trees")
-    one_tree(len(trees) if isinstance(trees, list) else 0, "the XGBoost model", REMEDY)
-    tree: dict[str, Any] = trees[0] if isinstance(trees, list) and isinstance(trees[0], dict) else {}
-    vector = tree.get("tree_param")
-    if isinstance(vector, dict) and vector.get("size_leaf_vector", "1") not in ("0", "1"):
-        raise UnsupportedModelError("the leaves of the XGBoost tree hold several outputs; one is supported.")
-    objective = _part(learner, "objective").get("name")
-    if objective not in (*REGRESSIONS, *BINARY):
-        raise UnsupportedModelError(
-            f"the objective {objective!r:.40} is not read: its scores are neither a value nor a class of two."
-        )
-    parameters = _part(learner, "learner_model_param")
-    names = _names(learner, parameters, domain)
-    listed = learner.get("feature_types")
-    kinds = listed if isinstance(listed, list) else []
-    base = _base(parameters.get("base_score"), objective in BINARY)
+    shared = shared_parts(data, domain)
+    if len(shared.trees) <= 1:
+        return Forest(trees=(tree_from_xgboost(data, domain),), source="XGBoost")
+    trees = [_tree(shared, i, domain, as_model=False) for i in range(len(shared.trees))]
+    return boosted_forest(trees, "XGBoost")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """The lists of one tree."""
+
+    left: list[int]
+    right: list[int]
+    indices: list[int]
+    bounds: list[float]
+    defaults: list[int]
+    types: list[int]
+    chosen: dict[int, list[int]]
+
+    @property
+    def children(self) -> list[tuple[int, ...]]:
+        """The children of each node."""
+        return [(a, b) if a != -1 else () for a, b in zip(self.left, self.right, strict=True)]
+
+
+def _lists(tree: Any) -> _Lists:
+    if not isinstance(tree, dict):
+        raise InvalidModelError("a tree of the XGBoost model must be an object. Export it anew.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")
     n = len(left)
-    right = whole_numbers(tree.get("right_children"), n, "right_children")
-    indices = whole_numbers(tree.get("split_indices"), n, "split_indices")
-    bounds = numbers(tree.get("split_conditions"), n, "split_conditions")
-    defaults = whole_numbers(tree.get("default_left"), n, "default_left")
-    if any(whole_numbers(tree.get("split_type", [0] * n), n, "split_type")):
-        raise UnsupportedModelError("the XGBoost tree splits on categories. Learn it on one-hot columns.")
-    totals = _totals(tree, left, right, base, objective)
-    parts: dict[int, Part[int]] = {}
-    for i in range(n):
-        if left[i] == -1:
-            parts[i] = ((), boosted_leaf(bounds[i] + base, objective in BINARY, totals[i]))
-            continue
-        if not 0 <= indices[i] < len(names):
-            raise InvalidModelError(f"node {i} tests feature {indices[i]}, but the model has {len(names)}.")
-        name = names[indices[i]]
-        require(name, domain, "the XGBoost tree tests")
-        missing, to_left = can_be_missing(name, domain, False), bool(defaults[i])
-        whole = indices[i] < len(kinds) and kinds[indices[i]] in ("int", "i")
-        test = ("<=", math.ceil(bounds[i]) - 1.0) if whole else ("<", bounds[i])
-        pair = sides(name, *test, domain, (missing and to_left, missing and not to_left))
-        parts[i] = (tuple(zip(pair, (left[i], right[i]), strict=True)), Evidence(total=totals[i]))
-    classes = (0, 1) if objective in BINARY else None
-    return DecisionTree(assembled(0, parts, spare=True), names, classes, source="XGBoost")
+    return _Lists(
+        left,
+        whole_numbers(tree.get("right_children"), n, "right_children"),
+        whole_numbers(tree.get("split_indices"), n, "split_indices"),
+        numbers(tree.get("split_conditions"), n, "split_conditions"),
+        whole_numbers(tree.get("default_left"), n, "default_left"),
+        whole_numbers(tree.get("split_type", [0] * n), n, "split_type"),
+        _chosen(tree),
+    )
 
 
-def _part(entry: Any, key: str) -> dict[str, Any]:
-    value = entry.get(key)
-    if not isinstance(value, dict):
-        raise InvalidModelError(f"the XGBoost model lacks the object {key!r}. Write it with save_model('model.json').")
-    return value
+def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
+    """Return the codes that each split on categories sends to the right."""
+    nodes = whole_numbers(tree.get("categories_nodes", []), None, "categories_nodes")
+    starts = whole_numbers(tree.get("categories_segments", []), len(nodes), "categories_segments")
+    sizes = whole_numbers(tree.get("categories_sizes", []), len(nodes), "categories_sizes")
+    codes = whole_numbers(tree.get("categories", []), None, "categories")
+    out: dict[int, list[int]] = {}
+    used = 0
+    for node, start, size in zip(nodes, starts, sizes, strict=True):
+        if node in out or not 0 <= start <= start + size <= len(codes):
+            raise InvalidModelError(f"the categories of node {node} do not fit the list of them. Export it anew.")
+        used += size
+        if used > len(codes):
+            raise InvalidModelError("the XGBoost tree lists a category for two nodes. Export it anew.")
+        out[node] = codes[start : start + size]
+    if any(not 0 <= code < MOST_CODES for code in codes):
+        raise InvalidModelError(f"codes of categories must be from 0 to {MOST_CODES - 1}. Export the model anew.")
+    return out
 
 
-def _names(learner: dict[str, Any], parameters: dict[str, Any], domain: Domain | None) -> tuple[str, ...]:
-    listed = learner.get("feature_names")
-    if isinstance(listed, list) and listed:
-        if not all(isinstance(name, str) for name in listed):
-            raise InvalidModelError("the XGBoost model must name features by texts.")
-        return feature_names(listed, len(listed), domain, "the XGBoost model")
-    text = str(parameters.get("num_feature"))
-    width = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else -1
-    return feature_names(None, width, domain, "the XGBoost model")
-
-
-def _base(text: Any, binary: bool) -> float:
-    """Return the score that every record starts with; the file holds the probability that it means."""
-    try:
-        base = float(str(text).strip("[]"))
-    except ValueError:
-        base = math.nan
-    if not abs(base) <= LARGEST or (binary and not 0 < base < 1):
-        raise InvalidModelError(
-            f"base_score must be one finite number, and a probability of classes, got {text!r:.40}."
+def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) -> DecisionTree:
+    """Return a tree; as a model of its own, or as one whose scores add to those of others."""
+    tree = shared.trees[place]
+    lists = _lists(tree)
+    vector = tree.get("tree_param")
+    width = str(vector.get("size_leaf_vector", "1")) if isinstance(vector, dict) else "1"
+    if width not in ("0", "1") and (width != str(len(shared.base)) or shared.objective not in SEVERAL):
+        raise UnsupportedModelError("the leaves of the XGBoost tree hold several outputs, which are no classes.")
+    if width not in ("0", "1") and place:
+        raise UnsupportedModelError(
+            "XGBoost trees that hold scores of several classes are not read together. "
+            "Read the first with load_model(..., tree=0)."
         )
-    return math.log(base / (1 - base)) if binary else base
+    evidence, classes = _evidence(shared, tree, place, lists, as_model=as_model, vector=width not in ("0", "1"))
+    parts: dict[int, Part[int]] = {}
+    for i, (left, right) in enumerate(zip(lists.left, lists.right, strict=True)):
+        if left == -1:
+            parts[i] = ((), evidence[i])
+            continue
+        parts[i] = (tuple(zip(_pair(shared, lists, i, domain), (left, right), strict=True)), evidence[i])
+    source = "XGBoost" if as_model or width not in ("0", "1") else f"tree {place} of XGBoost's {len(shared.trees)}"
+    return DecisionTree(assembled(0, parts, spare=True), shared.names, classes, source=source)
 
 
-def _totals(tree: dict[str, Any], left: list[int], right: list[int], base: float, objective: str) -> list[int | None]:
+def _pair(shared: Shared, lists: _Lists, i: int, domain: Domain | None) -> tuple[Literal, Literal]:
+    """Return the conditions of the left and the right branch of a node."""
+    feature = lists.indices[i]
+    if not 0 <= feature < len(shared.names):
+        raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(shared.names)}.")
+    name = shared.names[feature]
+    require(name, domain, "the XGBoost tree tests")
+    missing, to_left = can_be_missing(name, domain, False), bool(lists.defaults[i])
+    gaps = missing and to_left, missing and not to_left
+    if lists.types[i]:
+        if i not in lists.chosen:
+            raise InvalidModelError(f"node {i} splits on categories, but the tree lists none for it.")
+        values = spelled(name, lists.chosen[i], shared.categories[feature], domain, "the XGBoost model")
+        check_spelling(values, name, domain)
+        right, left = picked(name, values, domain, (gaps[1], gaps[0]))
+        return left, right
+    if shared.categories[feature] is not None:
+        raise InvalidModelError(f"node {i} puts a threshold on the categories of {name!r:.60}. Export it anew.")
+    whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
+    test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])
+    return sides(name, *test, domain, gaps)
+
+
+def _evidence(
+    shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, *, as_model: bool, vector: bool
+) -> tuple[list[Evidence], tuple[int, ...] | None]:
+    """Return what each node publishes, and the classes."""
+    totals = _totals(shared, tree, place, lists, vector)
+    if vector:
+        return _shares(shared, tree, lists, totals), tuple(range(len(shared.base)))
+    out: list[Evidence] = []
+    counts = _counts(shared, tree, lists, totals) if as_model and shared.binary else None
+    for i, (score, total) in enumerate(zip(lists.bounds, totals, strict=True)):
+        if lists.left[i] != -1:
+            out.append(Evidence(counts=counts[i]) if counts is not None else Evidence(total=total))
+        elif not as_model:
+            out.append(Evidence(total=total, value=score))
+        elif shared.exponential:
+            out.append(Evidence(total=total, value=exponential(score + shared.base[0])))
+        else:
+            leaf = boosted_leaf(score + shared.base[0], shared.binary, total)
+            out.append(Evidence(counts=counts[i], label=leaf.label) if counts is not None else leaf)
+    return out, (0, 1) if as_model and shared.binary else None
+
+
+def _shares(shared: Shared, tree: dict[str, Any], lists: _Lists, totals: Sequence[int | None]) -> list[Evidence]:
+    """Return what the nodes of a tree with one score a class publish; its leaves are numbered by their right child."""
+    width = len(shared.base)
+    leaves = [i for i, child in enumerate(lists.left) if child == -1]
+    if "leaf_weights" not in tree:
+        raise UnsupportedModelError("this XGBoost tree of several classes was written by a version that is not read.")
+    scores = numbers(tree["leaf_weights"], width * len(leaves), "leaf_weights")
+    out = [Evidence(total=total) for total in totals]
+    for i in leaves:
+        row = lists.right[i]
+        if not 0 <= row < len(leaves):
+            raise InvalidModelError(f"leaf {i} has the scores of row {row}, but there are {len(leaves)}.")
+        sums = [a + b for a, b in zip(scores[row * width : (row + 1) * width], shared.base, strict=True)]
+        out[i] = Evidence(total=totals[i], label=sums.index(max(sums)))
+    return out
+
+
+def _totals(shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, vector: bool) -> list[int | None]:
     """Return the number of records of each node, as far as the sums of second derivatives tell it."""
-    unknown: list[int | None] = [None] * len(left)
-    if "sum_hessian" not in tree:
+    unknown: list[int | None] = [None] * len(lists.left)
+    each = shared.each
+    if "sum_hessian" not in tree or each is None or (place >= shared.first and shared.objective not in COUNTING):
         return unknown
-    sums = numbers(tree["sum_hessian"], len(left), "sum_hessian")
-    chance = 1 / (1 + math.exp(-base)) if objective in BINARY and abs(base) < 300 else 0.5
-    each = chance * (1 - chance) if objective in BINARY else 1.0 if objective in REGRESSIONS[:2] else 0.0
-    if not each > 0:
+    sums = numbers(tree["sum_hessian"], len(lists.left), "sum_hessian")
+    one = sum(each) if vector else each[place % len(each)]
+    if not one > 0:
         return unknown
-    found = [total / each for total in sums]
-    if any(total < 0 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in found):
+    found = [total / one for total in sums]
+    if any(not 0 <= total < 2**53 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in found):
         return unknown
     totals: list[int | None] = [round(total) for total in found]
-    below = [(a, b) if a != -1 else () for a, b in zip(left, right, strict=True)]
-    inside = all(0 <= child < len(left) for pair in below for child in pair)
+    below = lists.children
+    inside = all(0 <= child < len(below) for pair in below for child in pair)
     return totals if inside and consistent_totals(totals, below) else unknown
+
+
+def _counts(
+    shared: Shared, tree: dict[str, Any], lists: _Lists, totals: Sequence[int | None]
+) -> list[tuple[int, int]] | None:
+    """Return the class counts of every node of a logistic tree, where its figures determine them."""
+    sizes = [total for total in totals if total is not None]
+    if len(sizes) < len(totals) or not {"base_weights", "loss_changes"} <= set(tree) or not _is_tree(lists.children):
+        return None
+    n = len(sizes)
+    weights = numbers(tree["base_weights"], n, "base_weights")
+    weights = [
+        score if left == -1 else weight for score, weight, left in zip(lists.bounds, weights, lists.left, strict=True)
+    ]
+    gains = numbers(tree["loss_changes"], n, "loss_changes")
+    hessians = numbers(tree["sum_hessian"], n, "sum_hessian")
+    if any(max(abs(w), abs(g), abs(h)) > 1e50 for w, g, h in zip(weights, gains, hessians, strict=True)):
+        return None
+    return binary_counts(shared.chance, sizes, hessians, weights, gains, lists.children)
+
+
+def _is_tree(children: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether no node is the child of two, or the root the child of any."""
+    below = [child for pair in children for child in pair]
+    return len(set(below)) == len(below) and 0 not in below
