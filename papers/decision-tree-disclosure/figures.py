@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from study import FOLDER, Options, Row, one, options, read, select, write
 
-BLUE, ORANGE, GREY, GREEN, RED = "#0072B2", "#E69F00", "#767676", "#009E73", "#D55E00"
+from papers.common.drawing import BLUE, GREEN, GREY, ORANGE
+from papers.common.drawing import save as write_figure
+
 NAMES = {
     "gini": "Gini",
     "gini-gain": "Gini, pruned by gain",
@@ -21,17 +22,6 @@ NAMES = {
     "entropy-small": "information gain, as few leaves",
 }
 ERRORS, COUNTS, LABELS = "error_rates", "leaf_counts", "labels_only"
-
-mpl.rcParams.update(
-    {
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "glassine",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-)
 
 Table = list[dict[str, object]]
 Bars = Sequence[tuple[str, str, float]]
@@ -161,7 +151,7 @@ def new(height: float) -> tuple[Figure, Axes]:
 
 def save(figure: Figure, given: Options, name: str) -> None:
     """Write a plot without a date."""
-    figure.savefig(given.images / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    write_figure(figure, given.images / f"{name}.svg")
 
 
 def bars(given: Options, name: str, items: Bars, label: str, colours: dict[str, str], *, log: bool = False) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from constraint_counts import BINARY, READINGS
 from figures import NAMES
 from study import Row, options, read, say
+
+from papers.common.tables import digits, fill, judged_table, markdown
 
 LEAVES = {"leaf_counts": "class counts", "error_rates": "error rates", "labels_only": "labels only"}
 CRITERIA = {"gini": "Gini", "entropy": "information gain"}
@@ -18,31 +19,14 @@ CLOSE = 0.06
 TREES = NAMES | {"cart": "CART for income, 13 attributes"}
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = [header, ["---"] * len(header), *cells]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def digits(value: str, places: int = 3) -> str:
-    """Return a number with some decimals, or nothing."""
-    return f"{float(value):.{places}f}" if value else ""
-
-
 def whole(value: str) -> str:
-    """Return a whole number with separators."""
+    """Return a number cut to a whole one, with separators."""
     return f"{int(float(value)):,}" if value else ""
 
 
 def claims(results: Path) -> str:
     """Return the findings and whether they were confirmed."""
-    header = ["where", "what the paper finds", "verdict", "here", "reason"]
-    rows = [
-        [row["where"], row["claim"], f"**{row['verdict']}**", row["here"], row["reason"]]
-        for row in read(results / "claims.csv")
-    ]
-    return markdown(header, rows)
+    return judged_table(results, "where", "what the paper finds", "reason")
 
 
 def _place(row: Row) -> tuple[int, int, str]:
@@ -220,13 +204,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
 
 def filled(text: str, results: Path) -> str:
     """Return the text of a page with the tables of the results between their marks."""
-    for name, table in TABLES.items():
-        mark = re.compile(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if len(mark.findall(text)) != 1:
-            raise LookupError(f"the page has no place, or several, for the table {name}.")
-        made = table(results)
-        text = mark.sub(lambda found, made=made: f"{found[1]}{made}\n{found[2]}", text)
-    return text
+    return fill(text, TABLES, results)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

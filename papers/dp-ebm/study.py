@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import statistics
 import sys
 import time
@@ -22,10 +21,10 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the path is set
 from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
+from papers.common.results import make_folders, read, say, write  # noqa: E402
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-6
-FIELDS = ("dataset", "epsilon", "method", "measure", "mean", "sd", "splits", "seconds")
 
 Model = Any
 Make = Callable[[Additive, float, int], Model]
@@ -132,23 +131,6 @@ def cell(data: Additive, method: Method, epsilon: float, splits: int) -> list[di
     ]
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file, none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def write(path: Path, rows: Sequence[dict[str, str]]) -> None:
-    """Write rows as a CSV file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def published(table: int, measure: str) -> dict[tuple[str, str, str], tuple[float, float]]:
     """Return the paper's means and standard deviations by data set, epsilon and method."""
     rows = read(HERE / f"published_table_{table}.csv")
@@ -156,12 +138,6 @@ def published(table: int, measure: str) -> dict[tuple[str, str, str], tuple[floa
         (row["dataset"], row["epsilon"], row["method"]): (float(row[f"{measure}_mean"]), float(row[f"{measure}_sd"]))
         for row in rows
     }
-
-
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def run(table: int, measure: str, names: Sequence[str], arguments: Sequence[str] | None, about: str) -> None:
@@ -174,6 +150,7 @@ def run(table: int, measure: str, names: Sequence[str], arguments: Sequence[str]
     given = parser.parse_args(arguments)
     splits = 25 if given.full else 5
     path = HERE / "results" / f"table_{table}.csv"
+    make_folders(path.parent)
     rows = read(path)
     printed = published(table, measure)
     for name in given.datasets:

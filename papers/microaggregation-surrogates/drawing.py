@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-# Okabe and Ito's colours.
-ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-BLACK, GREY = "#000000", "#767676"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-mpl.rcParams.update(
-    {
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "glassine",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
+from papers.common.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    YELLOW,
+    save,
 )
+
+COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK)
 
 
 def new_figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels."""
     figure = Figure(figsize=(9.0, height), layout="constrained", dpi=110)
     return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the same figure gives the same file."""
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
 def over_k(axes: Axes, ks: Sequence[int], title: str, label: str) -> None:

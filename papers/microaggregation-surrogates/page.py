@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,36 +10,12 @@ from local_trees import BOTH, FORMS
 from settings import FEW_SHARES, PUBLISHED_SEED
 from study import options, read, say, select
 
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def digits(value: str, places: int = 3) -> str:
-    """Return a number with some decimals, or nothing."""
-    return f"{round(float(value), places) + 0.0:,.{places}f}" if value else ""
-
-
-def whole(value: str) -> str:
-    """Return a number without decimals, with separators."""
-    return f"{float(value):,.0f}" if value else ""
-
-
-def percent(value: str, places: int = 1) -> str:
-    """Return a share in per cent."""
-    return f"{100 * float(value) + 0.0:.{places}f} %" if value else ""
+from papers.common.tables import digits, fill, judged_table, markdown, percent, whole
 
 
 def claims(results: Path) -> str:
     """Return the statements and whether they were confirmed."""
-    header = ["section", "what the paper says", "verdict", "here", "remark"]
-    rows = [
-        [row["where"], row["claim"], f"**{row['verdict']}**", row["here"], row["reason"]]
-        for row in read(results / "claims.csv")
-    ]
-    return markdown(header, rows)
+    return judged_table(results, "section", "what the paper says", "remark")
 
 
 def figure_4(results: Path) -> str:
@@ -223,13 +198,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
 
 def filled(text: str, results: Path) -> str:
     """Return the text of a page with the tables of the results between their marks."""
-    for name, table in TABLES.items():
-        mark = re.compile(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if len(mark.findall(text)) != 1:
-            raise LookupError(f"the page has no place, or several, for the table {name}.")
-        made = table(results)
-        text = mark.sub(lambda found, made=made: f"{found[1]}{made}\n{found[2]}", text)
-    return text
+    return fill(text, TABLES, results)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,19 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-Floats = npt.NDArray[np.float64]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-# Okabe and Ito's colours.
-BLACK, ORANGE, SKY, GREEN, BLUE, RED, PINK = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-GREY = "#767676"
+from papers.common.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY, save
+
+Floats = npt.NDArray[np.float64]
 
 STYLE = {
     "GreedyRL": (GREY, "--"),
@@ -40,17 +33,7 @@ STYLE = {
 }
 OURS = ("counted-gini, strict", "exponential rule list")
 
-mpl.rcParams.update(
-    {
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "glassine",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "path.simplify_threshold": 0.2,
-    }
-)
+mpl.rcParams["path.simplify_threshold"] = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +108,7 @@ def plot(
         if line.place is not None:
             axes.annotate(line.label, line.place, color=line.colour, fontsize=8.5)
     _labels(axes, [line for line in lines if line.place is None], y_log=y_log)
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    save(figure, path)
 
 
 def _labels(axes: Axes, lines: Sequence[Line], *, y_log: bool) -> None:

@@ -8,24 +8,10 @@ from pathlib import Path
 from figure_4 import METHODS
 from study import FOLDER, Row, options, read, say
 
+from papers.common.tables import digits, markdown, scientific
+
 SETTINGS = {"german": "German", "compas": "COMPAS", "adult": "Adult", "adult-pairs": "Adult, conjunctions"}
 SHOWN = ("0.01", "0.1", "1", "10", "100")
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def digits(value: str, places: int = 3) -> str:
-    """Return a number with some decimals, or nothing."""
-    return f"{float(value):.{places}f}" if value else ""
-
-
-def scientific(value: str) -> str:
-    """Return a number with two significant digits."""
-    return f"{float(value):.2g}" if value else ""
 
 
 def pools(results: Path) -> str:

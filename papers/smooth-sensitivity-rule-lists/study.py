@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import statistics
 import sys
@@ -16,9 +15,10 @@ from fitting import METHODS, accuracy, cells_of, fit, split_of
 from settings import SETTINGS
 
 FOLDER = Path(__file__).resolve().parent
-IMAGES = FOLDER.parents[1] / "docs" / "images" / "papers" / FOLDER.name
+sys.path.insert(0, str(FOLDER.parents[1]))
 
-Row = dict[str, str]
+from papers.common.results import Row, make_folders, parser_of, read, say, text, write  # noqa: E402 - after the path
+
 Key = tuple[str, ...]
 Work = Callable[[], dict[str, float]]
 
@@ -26,12 +26,6 @@ FULL = 100
 QUICK = 10
 SLOW_SEEDS = 20
 """Seeds of the learner that sums over all lists, whose fits take longest."""
-
-
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +51,19 @@ class Options:
     images: Path
 
 
-def options(text: str | None, arguments: Sequence[str] | None = None) -> Options:
+def options(about: str | None, arguments: Sequence[str] | None = None) -> Options:
     """Read the arguments of a script."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(about, FOLDER)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} splits instead of {FULL}")
     parser.add_argument("--seeds", type=int, help="number of splits, at least 1")
     parser.add_argument("--settings", nargs="+", default=(), choices=[*SETTINGS], help="names of settings")
     parser.add_argument("--grid", nargs="+", type=float, default=(), help="values of epsilon")
-    parser.add_argument("--results", type=Path, default=FOLDER / "results", help="folder of the CSV files")
-    parser.add_argument("--images", type=Path, default=IMAGES, help="folder of the plots")
     given = parser.parse_args(arguments)
     if given.seeds is not None and not given.seeds >= 1:
         parser.error(f"--seeds must be at least 1, got {given.seeds}")
     if not all(epsilon > 0 for epsilon in given.grid):
         parser.error(f"--grid must hold positive values, got {given.grid}")
-    for folder in (given.results, given.images):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folders(given.results, given.images)
     return Options(
         seeds=given.seeds if given.seeds is not None else QUICK if given.quick else FULL,
         settings=tuple(given.settings),
@@ -82,35 +73,12 @@ def options(text: str | None, arguments: Sequence[str] | None = None) -> Options
     )
 
 
-def read(path: Path) -> list[Row]:
-    """Return the rows of a CSV file; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def write(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as a CSV file, whole or not at all."""
-    new = path.with_suffix(".new")
-    with new.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    new.replace(path)
-
-
 def published(quantity: str) -> dict[tuple[str, str, str], str]:
     """Return the published values of a quantity, by setting, method and epsilon."""
     rows = read(FOLDER / "published.csv")
     return {
         (row["setting"], row["method"], row["epsilon"]): row["value"] for row in rows if row["quantity"] == quantity
     }
-
-
-def text(value: float) -> str:
-    """Return a number with six significant digits."""
-    return f"{value:.6g}"
 
 
 def run(path: Path, names: Sequence[str], work: Iterable[tuple[Key, int, Work]]) -> list[Row]:

@@ -279,4 +279,4 @@ def test_reports_say_what_is_claimed() -> None:
     for policy, word in ((ACCEPTING, "accepted"), (Policy(), "not accepted")):
         findings = audit(tree(CLAIM), DOMAIN, policy=policy)
         assert f"[{word}]" in render_text(findings)
-        assert "claims differential privacy with ε = 1, δ = 0, add-or-remove-one" in render_html(findings)
+        assert "claims differential privacy with epsilon 1, delta 0, add-or-remove-one" in render_html(findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,13 @@ def test_the_recommendation_and_the_figures_that_it_follows_from() -> None:
     assert "smallest epsilon" in view.why
     assert view.command == "glassine fit x.csv"
     assert [row.number for row in view.rows if row.chosen] == [1]
-    assert [fact[1] for fact in view.facts] == ["0.7960 ± 0.0000", "0.8500 ± 0.0000", "0.6000 ± 0.0000"]
+    assert [fact.value for fact in view.facts] == ["0.7960 ± 0.0000", "0.8500 ± 0.0000", "0.6000 ± 0.0000"]
 
 
 def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
     view = comparison_view(comparison(row("tree", 0.1, (0.7, 0.7, 0.7)), BEST, CONSTANT))
     assert view.headline == "Fit the private additive model at epsilon 1"
-    assert ("Best at epsilon 0.1", "0.7000 ± 0.0000", "private tree") in view.facts
+    assert ("Best at epsilon 0.1", "0.7000 ± 0.0000", "private tree") in map(astuple, view.facts)
     assert "the highest of the private models" in view.why
     assert "One private model has 0.7942 or more" in view.why
 

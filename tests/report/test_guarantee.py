@@ -29,7 +29,7 @@ def test_it_is_worded_as_a_claim() -> None:
     row = summarize(private_findings()).guarantee
     assert row is not None
     assert row.sentence == (
-        "The model's certificate claims differential privacy with ε = 1, δ = 1e-06, add-or-remove-one."
+        "The model's certificate claims differential privacy with epsilon 1, delta 1e-06, add-or-remove-one."
     )
     assert "cannot verify" in row.standing
     assert "if the claim is true" in Page(render_html(private_findings())).text
@@ -56,7 +56,7 @@ def test_bounds_are_rounded_up() -> None:
     assert row is not None
     assert [bound.value for bound in row.bounds] == ["at most 0.463", "at most 2.8%", "at most 2.9 bits"]
     figures = [figure.value for figure in summarize(private_findings()).figures]
-    assert figures == ["ε = 1", "at most 2.9 bits", "right for at most 73.2%"]
+    assert figures == ["epsilon 1", "at most 2.9 bits", "right for at most 73.2%"]
     exact = replace(GUARANTEE.bounds[1], value=0.3)
     row = summarize(private_findings(bounds=(exact,))).guarantee
     assert row is not None
@@ -68,7 +68,7 @@ def test_without_a_guarantee_that_holds_nothing_is_bounded() -> None:
         standing="does not hold", caveats=("seeded: not private",), bounds=(), bits_per_record=None
     )
     summary = summarize(doubt)
-    assert [figure.value for figure in summary.figures] == ["ε = 1", "not known", "not known"]
+    assert [figure.value for figure in summary.figures] == ["epsilon 1", "not known", "not known"]
     assert "at most 2.9 bits" not in Page(render_html(doubt)).text.split("The policy, limit by limit")[0]
     assert "Caveat: seeded: not private" in render_text(doubt)
 

@@ -216,9 +216,9 @@ def test_the_order_of_the_page() -> None:
     ids = ["verdict", "notes-h", "policy", "next", "measured", "rebuild", "model", "labels", "groups", "records"]
     places = [text.index(f'id="{name}"') for name in ids]
     assert places == sorted(places)
-    assert text.index("<footer>") < text.index("What was audited") < text.index("0f" * 32)
+    assert text.index("<footer>") < text.index("What was read") < text.index("0f" * 32)
     assert "notes-h" not in render_html(findings(notes=()))
-    assert "What was audited" not in render_html(findings(inputs=()))
+    assert "What was read" not in render_html(findings(inputs=()))
 
 
 def test_measurements_are_folded_only_if_all_were_made() -> None:

@@ -118,7 +118,8 @@ def compare_counts(model: DecisionTree | RuleList, counted: CountedData, shown: 
         "subgroups by column and membership were not measured."
     )
     for name, count in counted.outside.items():
-        notes.append(f"{name}: {shown.count(count)} records of the data lie outside the domain.")
+        lie = "record of the data lies" if shown.count(count) == 1 else "records of the data lie"
+        notes.append(f"{name}: {shown.count(count)} {lie} outside the domain.")
     outside = bool(set(attributes_of(model.literals)) & set(counted.outside))
     published = [cell.evidence.size for cell in model.cells]
     if not model.counts_are_exact:

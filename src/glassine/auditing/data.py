@@ -54,7 +54,8 @@ def compare_with_data(
     present = [name for name in domain or () if name in columns]
     if domain is not None and present:
         for name, count in violations(domain.restrict(present), frame).items():
-            notes.append(f"{name}: {shown.count(count)} records of the data lie outside the domain.")
+            lie = "record of the data lies" if shown.count(count) == 1 else "records of the data lie"
+            notes.append(f"{name}: {shown.count(count)} {lie} outside the domain.")
             tested = set(attributes_of(model.literals))
             outside = outside or bool(tested & {name, *name.split(" + ")})
     if not model.counts_are_exact:

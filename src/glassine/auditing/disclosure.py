@@ -231,6 +231,7 @@ def _agree(found: Disclosure, truth: npt.NDArray[Any]) -> bool:
 def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
+    from glassine.attacks.disclosure.hints import read_hints
 
     held = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
     leaves: Any = "labels_only"
@@ -238,17 +239,14 @@ def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tup
         leaves = "leaf_counts"
     elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in held):
         leaves = "error_rates"
-    final = question.artefact.steps[-1][1] if getattr(question.artefact, "steps", None) else question.artefact
-    told: Any = question.criterion or getattr(final, "criterion", None)
-    criterion: Any = {"log_loss": "entropy", None: "gini"}.get(told, told)
-    chosen = getattr(final, "splitter", "best") == "best" and getattr(final, "class_weight", None) is None
-    unused = DRAWN if tree.guarantee is not None else NOT_THE_BEST if criterion == "none" or not chosen else ""
+    hints = read_hints(question.artefact)
+    told: Any = question.criterion or hints.criterion
+    criterion: Any = "gini" if told is None else told
+    unused = DRAWN if tree.guarantee is not None else NOT_THE_BEST if criterion == "none" or not hints.best else ""
     codes = tuple(name for name in tree.attributes if name in known and _is_category(question.domain, name))
     if unused or criterion not in CRITERIA:
         return Adversary(leaves, internal_nodes=False, categories=codes), unused or NOT_THE_BEST, ""
-    some = getattr(final, "max_features", None) is not None
-    candidates: Any = "same_attribute" if some else "all_attributes"
-    reader = Adversary(leaves, criterion=criterion, candidates=candidates, categories=codes)
+    reader = Adversary(leaves, criterion=criterion, candidates=hints.candidates, categories=codes)
     return reader, "", ASSUMED if told is None else ""
 
 

@@ -107,7 +107,9 @@ def subgroups(
         if group.size >= shown.below and math.isfinite(group.bits_mean)
     )
     if len(kept) < len(found):
-        notes.append(f"{len(found) - len(kept)} subgroups of fewer than {shown.below} records are not shown.")
+        hidden = len(found) - len(kept)
+        are = "subgroup" if hidden == 1 else "subgroups"
+        notes.append(f"{hidden} {are} of fewer than {shown.below} records {'is' if hidden == 1 else 'are'} not shown.")
     return Measured(kept)
 
 

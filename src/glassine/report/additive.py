@@ -253,7 +253,11 @@ def _told(entry: BinsFinding) -> Iterator[str]:
     if entry.n_rebuilt:
         yield f"{entry.n_rebuilt:,} training values follow from the cuts and the range by arithmetic."
     if entry.n_midpoints:
-        yield f"{entry.n_midpoints:,} of {entry.n_cuts:,} cuts are half way between two training values, bit for bit."
+        at = "is" if entry.n_midpoints == 1 else "are"
+        yield (
+            f"{entry.n_midpoints:,} of {wording.plural(entry.n_cuts, 'cut')} {at} half way between two training "
+            "values, bit for bit."
+        )
     private = entry.n_private_bounds != 0
     if entry.exact_bounds and private:
         ends = " and the ".join(entry.exact_bounds)
@@ -261,7 +265,8 @@ def _told(entry: BinsFinding) -> Iterator[str]:
     elif entry.n_bounds and private and entry.exact_bounds is None:
         yield "A range of values is published; whether it ends at training values needs the data."
     if entry.n_off_grid:
-        yield f"{entry.n_off_grid:,} of {entry.n_cuts:,} cuts are no public cut points."
+        known = "is no public cut point" if entry.n_off_grid == 1 else "are no public cut points"
+        yield f"{entry.n_off_grid:,} of {wording.plural(entry.n_cuts, 'cut')} {known}."
     if entry.n_undeclared:
         yield f"{wording.plural(entry.n_undeclared, 'named value')} not declared by the domain."
     if entry.n_lone_categories:

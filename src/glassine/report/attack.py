@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
-from glassine import __version__
 from glassine.findings import InputFile, MembershipFinding
-from glassine.report import wording
-from glassine.report.html import environment
+from glassine.report.html import render_page
+from glassine.report.lines import wrap
 from glassine.report.membership import membership_view
 from glassine.report.roc import draw_roc
 
 __all__ = ["render_attack_html", "render_attack_text"]
-
-WIDTH = 88
 
 
 def render_attack_html(
@@ -32,37 +28,24 @@ def render_attack_html(
         The files that were read.
     """
     view = membership_view(found)
-    cleaned = [
-        InputFile(role=wording.clean(file.role), name=wording.clean(file.name), sha256=wording.clean(file.sha256))
-        for file in inputs
-    ]
-    return (
-        environment()
-        .get_template("attack.html")
-        .render(
-            view=view,
-            chart=draw_roc(view.curve, view.strongest),
-            title=wording.clean(title),
-            described=wording.clean(described),
-            inputs=cleaned,
-            version=__version__,
-        )
+    return render_page(
+        "attack.html",
+        view=view,
+        chart=draw_roc(view.curve, view.strongest),
+        title=title,
+        described=described or view.described,
+        inputs=inputs,
     )
 
 
 def render_attack_text(found: MembershipFinding) -> str:
     """Return what membership attacks found as plain text, at most 88 characters wide."""
     view = membership_view(found)
-    lines = [*_wrap(view.sentence, ""), "", "Attacks: advantage with its interval; 0 is guessing"]
+    lines = [*wrap(view.sentence, ""), "", "Attacks: advantage with its interval; 0 is guessing"]
     for row in view.rows:
-        lines += _wrap(f"[{row.state}] {row.name}{f': {row.advantage}' if row.advantage else ''}", "    ")
-        lines += _wrap(row.meaning, "    ", first="    ")
+        lines += wrap(f"[{row.state}] {row.name}{f': {row.advantage}' if row.advantage else ''}", "    ")
+        lines += wrap(row.meaning, "    ", first="    ")
     lines += ["", "Beside them"]
     for fact in view.facts:
-        lines += _wrap(f"{fact.name}: {fact.value}. {fact.meaning}", "    ")
+        lines += wrap(f"{fact.name}: {fact.value}. {fact.meaning}", "    ")
     return "\n".join(lines) + "\n"
-
-
-def _wrap(text: str, hang: str, first: str | None = None) -> list[str]:
-    lead = first if first is not None else ("  " if hang else "")
-    return textwrap.wrap(text, WIDTH, initial_indent=lead, subsequent_indent=hang, break_on_hyphens=False)

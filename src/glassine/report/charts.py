@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from glassine.findings import TreeNode
 from glassine.report import wording
+from glassine.report.axes import ticks
 from glassine.report.outline import children_of, leaves_below
 from glassine.report.parts import PartRow, Scale
 
@@ -37,7 +38,7 @@ def draw_curve(points: Sequence[tuple[float, float]], scale: Scale) -> Markup:
     """
     if not points:
         return Markup("")
-    left, top, width, height = 46, 14, 600, 220
+    left, top, width, height = 56, 14, 590, 220
     bottom = top + height
 
     def x(share: float) -> str:
@@ -52,7 +53,7 @@ def draw_curve(points: Sequence[tuple[float, float]], scale: Scale) -> Markup:
         start = share
     outline = Markup("").join(path)
     pieces = [Markup('<path class="area" d="{0}L{1} {2}Z"/>').format(outline, x(start), bottom)]
-    for tick in _ticks(scale.top):
+    for tick in ticks(0.0, float(scale.top)):
         pieces.append(
             Markup('<line class="grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>').format(left, left + width, y(tick))
         )
@@ -80,6 +81,11 @@ def draw_curve(points: Sequence[tuple[float, float]], scale: Scale) -> Markup:
             left + width / 2, bottom + 50
         )
     )
+    pieces.append(
+        Markup('<text class="tick mid" transform="translate(12 {0}) rotate(-90)">bits learned</text>').format(
+            top + height / 2
+        )
+    )
     head = Markup(
         '<svg class="chart curve" viewBox="0 0 676 296" role="img" aria-labelledby="curve-title curve-desc">'
         '<title id="curve-title">Exposure curve</title><desc id="curve-desc">{0}</desc>'
@@ -88,13 +94,6 @@ def draw_curve(points: Sequence[tuple[float, float]], scale: Scale) -> Markup:
         f"to {wording.bits(points[-1][1])} at the right. The table below has the figures."
     )
     return head + Markup("").join(pieces) + Markup("</svg>")
-
-
-def _ticks(top: float) -> list[float]:
-    for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
-        if top / step <= 6:
-            return [float(step * i) for i in range(int(top / step) + 1)]
-    return [0.0, top]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -16,11 +16,12 @@ from glassine.comparing.values import Measure
 from glassine.findings import InputFile
 from glassine.report import wording
 from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
-from glassine.report.html import environment
+from glassine.report.html import render_page
+from glassine.report.lines import WIDTH
+from glassine.report.statements import Fact
 
 __all__ = ["ComparisonView", "comparison_view", "name_of", "render_comparison_html", "render_comparison_text"]
 
-WIDTH = 88
 MEASURES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC"}
 
 RULE = (
@@ -61,8 +62,8 @@ class ComparisonView:
         The command that fits the recommended model; empty where there is none.
     chosen : Row or None
         The recommended model.
-    facts : tuple of (str, str, str)
-        Name, figure and meaning of what stands beside it.
+    facts : tuple of Fact
+        What stands beside it.
     columns : tuple of str
         Heads of the table's figures.
     rows : tuple of TableRow
@@ -82,7 +83,7 @@ class ComparisonView:
     rule: str
     command: str
     chosen: Row | None
-    facts: tuple[tuple[str, str, str], ...]
+    facts: tuple[Fact, ...]
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
     missing: tuple[tuple[str, str], ...]
@@ -194,12 +195,13 @@ def _many(count: int, single: bool) -> str:
     return "One private model has" if count == 1 else f"{count} private models have"
 
 
-def _facts(found: Comparison, advice: Recommendation) -> tuple[tuple[str, str, str], ...]:
+def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     measure = advice.measure
     title = MEASURES[measure]
-    out: list[tuple[str, str, str]] = []
+    out: list[Fact] = []
     if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
-        out.append((f"{title} of the recommended model", _mean(mean), name_of(advice.chosen)))
+        meaning = name_of(advice.chosen)
+        out.append(Fact(name=f"{title} of the recommended model", value=_mean(mean), meaning=meaning))
         out += _cheaper(found, advice.chosen, measure)
     plain = [(row, mean) for row in found.rows if not row.private and (mean := row.measured(measure)) is not None]
     readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
@@ -210,18 +212,18 @@ def _facts(found: Comparison, advice: Recommendation) -> tuple[tuple[str, str, s
     ):
         if rows:
             row, mean = max(rows, key=lambda pair: pair[1].value)
-            out.append((head, _mean(mean), name_of(row)))
+            out.append(Fact(name=head, value=_mean(mean), meaning=name_of(row)))
     return tuple(out)
 
 
-def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[tuple[str, str, str]]:
+def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
     """Return the best model at the smallest epsilon, where that is below the recommended one."""
     private = [(row, mean) for row in found.rows if row.private and (mean := row.measured(measure)) is not None]
     least = min(row.epsilon or 0.0 for row, _ in private)
     if least >= (chosen.epsilon or 0.0):
         return []
     row, mean = max((pair for pair in private if pair[0].epsilon == least), key=lambda pair: pair[1].value)
-    return [(f"Best at epsilon {least:g}", _mean(mean), CANDIDATES[row.model].title)]
+    return [Fact(name=f"Best at epsilon {least:g}", value=_mean(mean), meaning=CANDIDATES[row.model].title)]
 
 
 def _mean(mean: Mean) -> str:
@@ -359,20 +361,13 @@ def render_comparison_html(
         The files that were read.
     """
     view = comparison_view(found, measure=measure, command=command)
-    cleaned = [
-        replace(file, **{name: wording.clean(getattr(file, name)) for name in ("role", "name", "sha256")})
-        for file in inputs
-    ]
-    return (
-        environment()
-        .get_template("comparison.html")
-        .render(
-            view=view,
-            charts=dict(_charts(found, view.chosen)),
-            title=wording.clean(title),
-            inputs=cleaned,
-            version=found.version,
-        )
+    return render_page(
+        "comparison.html",
+        view=view,
+        charts=dict(_charts(found, view.chosen)),
+        title=title,
+        inputs=inputs,
+        version=found.version,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from markupsafe import Markup
 
 from glassine.report import wording
+from glassine.report.axes import round_steps, ticks
 
 __all__ = ["Line", "Mark", "Point", "Reference", "draw_budget", "draw_frontier"]
 
@@ -17,7 +18,6 @@ Scale: TypeAlias = Callable[[float], float]
 Box: TypeAlias = tuple[float, float, float, float]
 
 LEFT, TOP, WIDE, HIGH = 62, 18, 620, 340
-TICKS = 6
 """Ticks of an axis, about."""
 
 NAMES = 190
@@ -136,7 +136,7 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
 
     pieces = _levels(low, high, y)
     last = -math.inf
-    for at in _ticks(nothing, most, halves=bool(nothing)):
+    for at in _stretched(nothing, most) if nothing else ticks(nothing, most):
         if x(at) - last >= 44:
             last = x(at)
             pieces.append(
@@ -244,7 +244,7 @@ def _names(names: Sequence[tuple[float, str, str]]) -> list[Markup]:
 
 def _levels(low: float, high: float, y: Scale) -> list[Markup]:
     out = []
-    for at in _ticks(low, high):
+    for at in ticks(low, high):
         out += [
             Markup('<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>').format(LEFT, LEFT + WIDE, y(at)),
             Markup('<text class="tick end" x="{0}" y="{1:.1f}" dy="4">{2:.6g}</text>').format(LEFT - 8, y(at), at),
@@ -252,19 +252,10 @@ def _levels(low: float, high: float, y: Scale) -> list[Markup]:
     return out
 
 
-def _ticks(low: float, high: float, *, halves: bool = False) -> list[float]:
-    """Return round numbers between two ends; with ``halves`` denser near the lower end, for a stretched axis."""
-    if halves:
-        wide = high - low
-        return sorted({low} | {round(low + part, 6) for k in range(-5, 1) for part in _rounds(10.0**k) if part <= wide})
-    rough = (high - low) / TICKS
-    step = next(part for part in (*_rounds(10.0 ** math.floor(math.log10(rough))), math.inf) if part >= rough * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    return [round(i * step, 9) for i in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def _rounds(power: float) -> tuple[float, ...]:
-    return (power, 2 * power, 5 * power, 10 * power)
+def _stretched(low: float, high: float) -> list[float]:
+    """Return round numbers between two ends, denser near the lower one, for a stretched axis."""
+    wide = high - low
+    return sorted({low} | {round(low + part, 6) for k in range(-5, 1) for part in round_steps(10.0**k) if part <= wide})
 
 
 def _spread(epsilons: Sequence[float], x: Scale) -> list[float]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine import __version__
-from glassine.attacks.outcome import Count
 from glassine.findings import InputFile
-from glassine.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding, SubgroupFinding
+from glassine.findings.disclosure import DisclosureFinding, RemedyFinding, SubgroupFinding
 from glassine.report import wording
-from glassine.report.html import environment
+from glassine.report.html import render_page
+from glassine.report.lines import wrap
+from glassine.report.readers import ReaderRow, estimate_fact, internal_fact, people, reader_row
 from glassine.report.statements import Fact
 from glassine.report.trade_off import Mark, draw_trade_off
 
 __all__ = [
     "DisclosureView",
-    "ReaderRow",
     "RemedyRow",
     "SubgroupRow",
     "disclosure_view",
@@ -25,19 +23,7 @@ __all__ = [
     "render_disclosure_text",
 ]
 
-WIDTH = 88
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderRow:
-    """One reader in words; empty where the truth is not known."""
-
-    name: str
-    entropy: str
-    certain: str
-    d_overall: str
-    guess_rate: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +56,10 @@ class DisclosureView:
 
     Attributes
     ----------
-    sentence, warning : str
-        What the reader learns; and what to keep in mind, empty if nothing.
+    headline, sentence : str
+        How much is learned in a word or two, and what the reader learns.
+    figures : tuple of Fact
+        The few figures that matter most.
     readers : tuple of ReaderRow
         The readers, the one who knows least first.
     facts : tuple of Fact
@@ -90,7 +78,9 @@ class DisclosureView:
         Whether remedies were measured on held-out records.
     """
 
+    headline: str
     sentence: str
+    figures: tuple[Fact, ...]
     readers: tuple[ReaderRow, ...]
     facts: tuple[Fact, ...]
     exposed: tuple[str, ...]
@@ -103,15 +93,23 @@ class DisclosureView:
 
 def disclosure_view(found: DisclosureFinding) -> DisclosureView:
     """Return what a tree discloses, in words."""
-    facts = [_estimate(found), _internal(found), *_sample(found), *_truth(found), *_anonymity(found)]
+    facts = [
+        estimate_fact(found.status, found.gap, known=found.knowledge),
+        internal_fact(found.readers, found.n_internal, found.n_active, named=found.active),
+        *_sample(found),
+        *_truth(found),
+        *_anonymity(found),
+    ]
     held_out = any(row.holdout_accuracy is not None for row in found.remedies)
     placed = [
         (i, row.holdout_accuracy if held_out else row.accuracy, row.d_overall)
         for i, row in enumerate(found.remedies, start=1)
     ]
     return DisclosureView(
+        headline=_headline(found),
         sentence=_sentence(found),
-        readers=tuple(_reader(reader) for reader in found.readers),
+        figures=_figures_of(found),
+        readers=tuple(map(reader_row, found.readers)),
         facts=tuple(facts),
         exposed=tuple(f"row {p.row}: {_certainty(p.probability)}" for p in found.exposed),
         notes=tuple(map(wording.clean, found.notes)),
@@ -141,18 +139,13 @@ def render_disclosure_html(
         The files that were read.
     """
     view = disclosure_view(found)
-    cleaned = [
-        InputFile(role=wording.clean(file.role), name=wording.clean(file.name), sha256=wording.clean(file.sha256))
-        for file in inputs
-    ]
-    page = environment().get_template("disclosure.html")
-    return page.render(
+    return render_page(
+        "disclosure.html",
         view=view,
         chart=draw_trade_off(view.marks, held_out=view.held_out),
-        title=wording.clean(title),
-        described=wording.clean(described),
-        inputs=cleaned,
-        version=__version__,
+        title=title,
+        described=described or _described(found),
+        inputs=inputs,
     )
 
 
@@ -160,34 +153,34 @@ def render_disclosure_text(found: DisclosureFinding) -> str:
     """Return what a tree discloses as plain text, at most 88 characters wide."""
     view = disclosure_view(found)
     lines = [
-        *_wrap(view.sentence, ""),
+        *wrap(view.sentence, ""),
         "",
         "What each reader concludes; entropy left and distance to the truth in nats",
     ]
     for row in view.readers:
         told = f"{row.name}: {row.entropy} left, certain of {row.certain}"
         truth = f"; D_overall {row.d_overall}, right in {row.guess_rate}" if row.d_overall else ""
-        lines += _wrap(told + truth, "    ")
+        lines += wrap(told + truth, "    ")
     lines += ["", "Beside them"]
     for fact in view.facts:
-        lines += _wrap(f"{fact.name}: {fact.value}. {fact.meaning}", "    ")
-    lines += ["", "Most exposed, by row number from 0", *_wrap(", ".join(view.exposed), "  ", first="  ")]
+        lines += wrap(f"{fact.name}: {fact.value}. {fact.meaning}", "    ")
+    lines += ["", "Most exposed, by row number from 0", *wrap(", ".join(view.exposed), "  ", first="  ")]
     if view.subgroups:
         lines += ["", "Subgroups, the most exposed first; the last one the least exposed"]
         for group in view.subgroups:
             distance = f", D_overall {group.d_overall}" if group.d_overall else ""
-            lines += _wrap(f"{group.name}: {group.size}, {group.entropy} left{distance}", "    ")
+            lines += wrap(f"{group.name}: {group.size}, {group.entropy} left{distance}", "    ")
     if view.notes:
-        lines += ["", "Left out", *(line for note in view.notes for line in _wrap(note, "    "))]
+        lines += ["", "Left out", *(line for note in view.notes for line in wrap(note, "    "))]
     if view.remedies:
         lines += [
             "",
-            *_wrap(f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[view.held_out]}", ""),
+            *wrap(f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[view.held_out]}", ""),
         ]
         for remedy in view.remedies:
             figures = _figures(remedy) if remedy.d_overall else ""
             told = f"{remedy.number}. {remedy.name}: {f'{figures} {remedy.meaning}'.strip()}"
-            lines += _wrap(told, "      ", first="  ")
+            lines += wrap(told, "      ", first="  ")
     return "\n".join(lines) + "\n"
 
 
@@ -199,9 +192,9 @@ def _figures(remedy: RemedyRow) -> str:
 def _subgroup(group: SubgroupFinding) -> SubgroupRow:
     return SubgroupRow(
         name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
-        size=_people(group.size),
+        size=people(group.size),
         entropy=f"{group.entropy:.3g} nats",
-        d_overall="" if group.d_overall is None else f"{group.d_overall:.3g}",
+        d_overall="" if group.d_overall is None else f"{group.d_overall:.3g} nats",
     )
 
 
@@ -214,9 +207,51 @@ def _sample(found: DisclosureFinding) -> list[Fact]:
             name="Who was in the training sample",
             value=f"{wording.percent(sample.fraction)} on average",
             meaning=f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
-            f"{_people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
+            f"{people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
         )
     ]
+
+
+def _described(found: DisclosureFinding) -> str:
+    return (
+        f"{people(found.n_people)[:1].upper()}{people(found.n_people)[1:]}, "
+        f"{wording.plural(found.n_classes, 'class')} of {wording.clean(found.sensitive)}. "
+        f"The reader knows {wording.clean(found.knowledge)}."
+    )
+
+
+def _headline(found: DisclosureFinding) -> str:
+    """Return which share of the entropy the tree takes away."""
+    before, left = found.readers[0].entropy, found.readers[-1].entropy
+    if not before > 0:
+        return "Nothing was open"
+    return f"{wording.percent(min(max(1 - left / before, 0.0), 1.0))} of the uncertainty is gone"
+
+
+def _figures_of(found: DisclosureFinding) -> tuple[Fact, ...]:
+    least, best = found.readers[0], found.readers[-1]
+    told = [
+        Fact(
+            name="Learned about the average person",
+            value=f"{found.learned_mean:.3g} nats",
+            meaning=f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
+        ),
+        Fact(
+            name="Learned about the most exposed",
+            value=f"{found.learned_most:.3g} nats",
+            meaning="beyond the class distribution",
+        ),
+        Fact(name="As good as certain", value=f"of {people(best.certain)}", meaning=f"among {people(found.n_people)}"),
+    ]
+    if best.guess_rate is not None and least.guess_rate is not None:
+        told.append(
+            Fact(
+                name="Guesses right",
+                value=f"for {wording.percent(best.guess_rate)}",
+                meaning=f"from the class distribution for {wording.percent(least.guess_rate)}",
+            )
+        )
+    return tuple(told)
 
 
 def _sentence(found: DisclosureFinding) -> str:
@@ -228,45 +263,8 @@ def _sentence(found: DisclosureFinding) -> str:
         f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
-        told += f" Of {_people(best.certain)} the class is as good as certain."
+        told += f" Of {people(best.certain)} the class is as good as certain."
     return told
-
-
-def _reader(reader: ReaderFinding) -> ReaderRow:
-    known = reader.d_overall is not None and reader.guess_rate is not None
-    return ReaderRow(
-        name=reader.reader[:1].upper() + reader.reader[1:],
-        entropy=f"{reader.entropy:.3g} nats",
-        certain=_people(reader.certain),
-        d_overall=f"{reader.d_overall:.3g}" if known else "",
-        guess_rate=wording.percent(reader.guess_rate or 0.0) if known else "",
-    )
-
-
-def _estimate(found: DisclosureFinding) -> Fact:
-    if found.status == "local":
-        value = "a local optimum"
-        meaning = (
-            "Without class counts the constraints are not convex: another estimate may leave up to "
-            f"{found.gap:.3g} nats a person more open."
-        )
-    else:
-        value = "the global optimum"
-        meaning = f"No estimate that the knowledge allows leaves more than {found.gap:.1g} nats a person more open."
-    return Fact(name="Estimate of maximum entropy", value=value, meaning=f"{meaning} Known: {found.knowledge}.")
-
-
-def _internal(found: DisclosureFinding) -> Fact:
-    if len(found.readers) < 3:
-        return Fact(name="Internal nodes", value="not used", meaning="The reader looks at the leaves alone.")
-    more = found.readers[1].entropy - found.readers[2].entropy
-    named = f" Among them: {'; '.join(map(wording.clean, found.active))}." if found.active else ""
-    return Fact(
-        name="Internal nodes",
-        value=f"{max(more, 0.0):.3g} nats more",
-        meaning=f"Every split was the best one of its node: {found.n_internal:,} constraints, of which "
-        f"{found.n_active:,} shape the estimate.{named}",
-    )
 
 
 def _truth(found: DisclosureFinding) -> list[Fact]:
@@ -278,7 +276,7 @@ def _truth(found: DisclosureFinding) -> list[Fact]:
             name="D_individual, distance to the truth",
             value=f"{truth.mean:.3g} nats on average (D_overall)",
             meaning=f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
-            f"below 0.1 nats for {_people(truth.disclosed)}.",
+            f"below 0.1 nats for {people(truth.disclosed)}.",
         )
     ]
 
@@ -333,14 +331,3 @@ def _remedy(number: int, row: RemedyFinding) -> RemedyRow:
 
 def _certainty(probability: float) -> str:
     return "certain" if probability == 1 else wording.percent(probability)
-
-
-def _people(count: Count) -> str:
-    if isinstance(count, str):
-        return f"{count} people"
-    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"
-
-
-def _wrap(text: str, hang: str, first: str | None = None) -> list[str]:
-    lead = first if first is not None else ("  " if hang else "")
-    return textwrap.wrap(text, WIDTH, initial_indent=lead, subsequent_indent=hang, break_on_hyphens=False)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
@@ -19,21 +17,11 @@ from glassine.models.drawing import score_meaning
 from glassine.models.formats.additive_json import layout
 from glassine.models.formats.json import to_dict
 from glassine.models.shapes import COVERAGE, bands
+from glassine.report.html import environment
 
 __all__ = ["render_editor"]
 
 MARK = "scores and edits go here"
-
-
-@functools.cache
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("glassine.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: float = COVERAGE) -> str:
@@ -66,7 +54,7 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
         If the coverage is out of range.
     """
     named = title or (f"Model of {model.target}" if model.target else "Additive model")
-    page = _environment().get_template("editor.html")
+    page = environment().get_template("editor.html")
     return page.render(
         title=named,
         described=f"{str(replace(model, edits=())).capitalize()}; {score_meaning(model)}.",

@@ -91,7 +91,7 @@ def guarantee_figures(findings: Findings) -> tuple[Fact, ...]:
     found = findings.guarantee
     if found is None:
         return ()
-    value = f"ε = {found.epsilon:g}"
+    value = f"epsilon {found.epsilon:g}"
     first = Fact(name="Claimed guarantee", value=value, meaning=f"{_delta(found)}; {found.standing}")
     names = ("Told about one record", "Told who was in the data")
     if found.bits_per_record is None:
@@ -110,15 +110,19 @@ def guarantee_figures(findings: Findings) -> tuple[Fact, ...]:
 
 
 def _claim(found: GuaranteeFinding) -> str:
-    return f"ε = {found.epsilon:g}, {_delta(found)}, {found.neighboring}"
+    return f"epsilon {found.epsilon:g}, {_delta(found)}, {found.neighboring}"
 
 
 def _delta(found: GuaranteeFinding) -> str:
-    return f"δ = {found.delta:g}"
+    return f"delta {found.delta:g}"
 
 
 def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
-    scale = "no count is said to be noisy" if found.count_scale is None else f"scale {found.count_scale:g} records"
+    scale = (
+        "no count is said to be noisy"
+        if found.count_scale is None
+        else f"scale {wording.amount(found.count_scale)} records"
+    )
     return (
         Fact(
             name="Epsilon",

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from glassine.findings import Findings
+from glassine import __version__
+from glassine.findings import Findings, InputFile
 from glassine.report import wording
 from glassine.report.additive import draw_figures
 from glassine.report.charts import draw_curve, draw_tree
+from glassine.report.inputs import clean_inputs
 from glassine.report.roc import draw_roc
 from glassine.report.summary import summarize
 
-__all__ = ["environment", "render_html"]
+__all__ = ["environment", "render_html", "render_page"]
 
 
 @functools.cache
@@ -33,6 +37,26 @@ def environment() -> Environment:
     environment.filters["percent"] = wording.percent
     environment.filters["plural"] = wording.plural
     return environment
+
+
+def render_page(
+    template: str, *, title: str, described: str = "", inputs: Sequence[InputFile] = (), **more: Any
+) -> str:
+    """Return a page with its head and foot.
+
+    Parameters
+    ----------
+    template : str
+        Name of the template.
+    title, described : str
+        Title of the page, and a line on what was examined.
+    inputs : sequence of InputFile
+        The files that were read.
+    **more
+        What the template shows besides; ``version``, unless it is given, is that of the package.
+    """
+    head = {"title": wording.clean(title), "described": wording.clean(described), "inputs": clean_inputs(inputs)}
+    return environment().get_template(template).render({"version": __version__} | more | head)
 
 
 def _code(text: str) -> Markup:
@@ -99,8 +123,10 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
     """
     summary = summarize(findings, title=title)
     drawing, reading = draw_tree(summary.tree, summary.parts)
-    page = environment().get_template("report.html")
-    return page.render(
+    return render_page(
+        "report.html",
+        title=summary.title,
+        version=summary.version,
         s=summary,
         curve=draw_curve(summary.curve, summary.scale),
         drawing=drawing,

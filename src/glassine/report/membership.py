@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from glassine.attacks.outcome import Count
 from glassine.findings import AttackFinding, MembershipFinding
@@ -41,8 +41,14 @@ class MembershipView:
 
     Attributes
     ----------
-    sentence : str
-        What the attacks found, in a sentence or two.
+    described : str
+        Whose records were told apart.
+    headline, sentence : str
+        What the attacks found, in a few words and in a sentence or two.
+    tone : str
+        ``outside policy`` where members were found, ``finding`` where attacks found none, ``could not tell`` otherwise.
+    figures : tuple of Fact
+        The few figures that matter most.
     rows : tuple of AttackRow
         Each attack.
     facts : tuple of Fact
@@ -53,7 +59,11 @@ class MembershipView:
         Its name.
     """
 
+    described: str
+    headline: str
     sentence: str
+    tone: str
+    figures: tuple[Fact, ...]
     rows: tuple[AttackRow, ...]
     facts: tuple[Fact, ...]
     curve: tuple[tuple[float, float], ...]
@@ -62,13 +72,34 @@ class MembershipView:
 
 def membership_view(found: MembershipFinding) -> MembershipView:
     """Return what membership attacks found, in words."""
+    headline, tone = _headline(found)
+    facts = (_holdout(found), _midpoints(found), _vulnerability(found))
     return MembershipView(
+        described=f"{_sizes(found)} Intervals of {found.confidence:.0%} confidence.",
+        headline=headline,
         sentence=_sentence(found),
+        tone=tone,
+        figures=(_strongest(found), *(replace(fact, meaning="") for fact in facts[1:])),
         rows=tuple(_row(attack) for attack in found.attacks),
-        facts=(_holdout(found), _midpoints(found), _vulnerability(found)),
+        facts=facts,
         curve=found.roc,
         strongest=found.strongest or "",
     )
+
+
+def _headline(found: MembershipFinding) -> tuple[str, str]:
+    made = [attack for attack in found.attacks if attack.status == "measured"]
+    if any(attack.detected for attack in made) or found.accused:
+        return "Members were found", "outside policy"
+    return ("No attack found members", "finding") if made else ("Could not tell", "could not tell")
+
+
+def _strongest(found: MembershipFinding) -> Fact:
+    name = "Advantage of the strongest attack"
+    best = next((a for a in found.attacks if a.attack == found.strongest and a.advantage is not None), None)
+    if best is None:
+        return Fact(name=name, value="not known", meaning="No attack was made.")
+    return Fact(name=name, value=f"{best.advantage:.3f}", meaning=f"{wording.clean(best.attack)}; 0 is guessing")
 
 
 def _sentence(found: MembershipFinding) -> str:
@@ -122,12 +153,13 @@ def _row(attack: AttackFinding) -> AttackRow:
 def _holdout(found: MembershipFinding) -> Fact:
     value = {True: "differ", False: "no difference seen", None: "not tested"}[found.shifted]
     value = "share records" if found.overlap else value
-    sizes = f"{_records(found.n_members)} in the data, {_records(found.n_nonmembers)} in the holdout."
     told = wording.clean(f"{found.overlap} {found.shift}".strip())
     told = told[:1].upper() + told[1:]
-    return Fact(
-        name="Members and holdout without the model", value=value, meaning=f"{wording.clean(found.shift)} {sizes}"
-    )
+    return Fact(name="Members and holdout without the model", value=value, meaning=f"{told} {_sizes(found)}")
+
+
+def _sizes(found: MembershipFinding) -> str:
+    return f"{_records(found.n_members)} in the data, {_records(found.n_nonmembers)} in the holdout."
 
 
 def _midpoints(found: MembershipFinding) -> Fact:

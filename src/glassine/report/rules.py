@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from glassine.findings import Check, Findings
 from glassine.report import wording
 
-__all__ = ["CheckRow", "check_rows", "verdict_sentence"]
+__all__ = ["CheckRow", "check_rows", "kept_sentence", "limit_and_measured", "status_of", "verdict_sentence"]
 
 STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
 NOTHING = "nothing to judge"
@@ -158,24 +158,42 @@ def _named(template: str, kind: str) -> str:
     return template.format(part=part, parts=parts) if "{part" in template else template
 
 
+def status_of(check: Check) -> str:
+    """Return the status in words; where the model publishes nothing of the kind, there is nothing to judge."""
+    return NOTHING if _nothing_published(check) else STATUS[check.status]
+
+
+def limit_and_measured(check: Check, unit: str | None = None) -> tuple[str, str]:
+    """Return the limit and the figure with their units; a ``unit`` is that of a smallest number."""
+    words = _words(check.rule)
+    missing = "not known" if check.status == "unknown" else "not published"
+    missing = BY_GUARANTEE if check.basis == "guarantee" else missing
+    bounded = check.basis == "guarantee" and check.rule == "largest_bits_per_record"
+    at_most = "at most " if bounded and check.measured is not None else ""
+    if unit is not None:
+        value = check.measured
+        shown = missing if value is None else f"{value} {unit}" if isinstance(value, str) else f"{value:,g} {unit}"
+        return f"at least {check.limit:g} {unit}", shown
+    return words.limit(check.limit), at_most + (
+        missing if check.measured is None else words.measured(check.measured, check)
+    )
+
+
 def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
     """Return the checks in words, in the policy's order."""
     kind = findings.model.kind
     rows = []
     for check in findings.checks:
         words = _words(check.rule)
-        missing = "not known" if check.status == "unknown" else "not published"
-        missing = BY_GUARANTEE if check.basis == "guarantee" else missing
-        bounded = check.basis == "guarantee" and check.rule == "largest_bits_per_record"
-        at_most = "at most " if bounded and check.measured is not None else ""
+        limit, measured = limit_and_measured(check)
         rows.append(
             CheckRow(
                 key=check.rule,
                 short=_named(words.short, kind),
                 rule=_named(words.rule, kind),
-                limit=words.limit(check.limit),
-                measured=at_most + (missing if check.measured is None else words.measured(check.measured, check)),
-                status=NOTHING if _nothing_published(check) else STATUS[check.status],
+                limit=limit,
+                measured=measured,
+                status=status_of(check),
                 meaning=wording.clean(check.meaning),
             )
         )
@@ -197,6 +215,11 @@ def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
         what = _listing([_named(_words(c.rule).rule, kind).lower() for c in checks if c.status == "unknown"])
         which = f": {what}" if named else ""
         return f"No limit is known to be broken, but {unknown} of {len(checks)} could not be judged{which}."
+    return kept_sentence(checks)
+
+
+def kept_sentence(checks: Sequence[Check]) -> str:
+    """Return how many limits are kept, and for how many there is nothing to judge."""
     empty = sum(map(_nothing_published, checks))
     every = "the one limit" if len(checks) == 1 else f"all {len(checks)} limits"
     if empty == len(checks):

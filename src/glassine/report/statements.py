@@ -265,9 +265,9 @@ def value_sentence(findings: Findings) -> str:
     found = findings.values.value
     told = []
     if found.n_off_grid is not None:
-        told.append(
-            f"{_are(found.n_off_grid)} not public cut points" if found.n_off_grid else "all are public cut points"
-        )
+        points = "a public cut point" if max(found.n_off_grid, 1) == 1 else "public cut points"
+        alone = "it is a public cut point" if found.n_thresholds == 1 else "all are public cut points"
+        told.append(f"{_are(found.n_off_grid)} not {points}" if found.n_off_grid else alone)
     if found.n_midpoints is not None:
         told.append(f"{_are(found.n_midpoints)} the midpoint of two training values")
     if not told:

@@ -79,7 +79,7 @@ def group_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
     return (
         Fact(
             name="People behind a representative",
-            value=f"{_count(groups.smallest)} to {_count(groups.largest)}",
+            value=" to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
             meaning=f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
         ),
         Fact(
@@ -171,8 +171,8 @@ def together_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
         told = found.together.value
         out = [
             Fact(
-                name="Bits learned about a person",
-                value=f"{wording.bits(told.bits_mean)}, at most {wording.bits(told.bits_largest)}",
+                name="Learned about a person",
+                value=f"{wording.bits(told.bits_mean)} bits, at most {wording.bits(told.bits_largest)} bits",
                 meaning="On average and in the most exposed leaf, the group being known. One bit halves the possible "
                 "records.",
             ),

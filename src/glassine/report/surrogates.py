@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Count, Failed, Measured, Outcome
 from glassine.findings import Check, FormFinding, InputFile, SurrogateFindings
 from glassine.report import wording
-from glassine.report.html import environment
+from glassine.report.html import render_page
+from glassine.report.inputs import clean_inputs
+from glassine.report.lines import wrap
 from glassine.report.membership import MembershipView, membership_view
 from glassine.report.roc import draw_roc
-from glassine.report.statements import Fact, MeasureRow
+from glassine.report.rules import CheckRow, kept_sentence, limit_and_measured, status_of
+from glassine.report.statements import Fact, MeasureRow, unmeasured_sentence
 from glassine.report.surrogate_facts import (
     GUESSES,
     figures_of,
@@ -24,9 +26,7 @@ from glassine.report.surrogate_facts import (
 
 __all__ = ["SurrogatesView", "render_surrogates", "render_surrogates_text", "surrogates_view"]
 
-WIDTH = 88
 CAVEAT = "A verdict covers what was measured, and no more."
-STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
 RULES = {
     "declared_k": "Fewest people behind a representative, as the release declares",
     "smallest_group": "Fewest people behind a representative",
@@ -40,6 +40,7 @@ RULES = {
     "max_epsilon": "Epsilon of the guarantee",
     "max_delta": "Delta of the guarantee",
 }
+OF_PEOPLE = ("declared_k", "smallest_group", "smallest_leaf")
 QUESTIONS = {
     "groups": ("Groups", "How many people stand behind each representative?"),
     "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
@@ -61,17 +62,6 @@ class FormRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleRow:
-    """A rule in words."""
-
-    rule: str
-    limit: str
-    measured: str
-    status: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SurrogatesView:
     """What the report says about a release.
 
@@ -87,10 +77,12 @@ class SurrogatesView:
         The forms side by side.
     compared_on : str
         On which records they were.
-    checks : tuple of RuleRow
+    checks : tuple of CheckRow
         The rules.
     measures : tuple of MeasureRow
         What was measured, and what was not.
+    all_measured : bool
+        Whether everything was.
     rows : tuple of int
         People who are alone in a leaf.
     diversity, guesses : tuple of tuple of str
@@ -125,8 +117,9 @@ class SurrogatesView:
     forms: tuple[str, ...]
     comparison: tuple[FormRow, ...]
     compared_on: str
-    checks: tuple[RuleRow, ...]
+    checks: tuple[CheckRow, ...]
     measures: tuple[MeasureRow, ...]
+    all_measured: bool
     rows: tuple[int, ...]
     diversity: tuple[tuple[str, ...], ...]
     guesses: tuple[tuple[str, ...], ...]
@@ -152,11 +145,12 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
     """
     outcomes: dict[str, Outcome[object]] = {name: getattr(found, name) for name in QUESTIONS}
     membership = found.membership.value if isinstance(found.membership, Measured) else None
+    measures = tuple(_measures(found, outcomes))
     return SurrogatesView(
         title=wording.clean(title or "Privacy of published explanations"),
         described=_described(found),
         verdict=found.verdict,
-        sentence=_sentence(found),
+        sentence=_sentence(found, measures),
         caveat=CAVEAT,
         claim=wording.clean(found.release.claim),
         figures=figures_of(found),
@@ -168,7 +162,8 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
         comparison=tuple(_comparison(found)),
         compared_on=found.compared_on,
         checks=tuple(_rule(check) for check in found.checks),
-        measures=tuple(_measures(found, outcomes)),
+        measures=measures,
+        all_measured=all(row.state == "measured" for row in measures),
         rows=found.leaves.value.rows_alone if isinstance(found.leaves, Measured) else (),
         diversity=tuple(_diversity(found)),
         guesses=tuple(_guesses(found)),
@@ -185,10 +180,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
             if not isinstance(outcome, Measured)
         },
         sensitive=wording.clean(found.sensitive or ""),
-        inputs=tuple(
-            InputFile(role=wording.clean(f.role), name=wording.clean(f.name), sha256=wording.clean(f.sha256))
-            for f in found.inputs
-        ),
+        inputs=clean_inputs(found.inputs),
         version=wording.clean(found.version),
     )
 
@@ -206,28 +198,29 @@ def _described(found: SurrogateFindings) -> str:
     )
 
 
-def _sentence(found: SurrogateFindings) -> str:
-    by = {status: [c for c in found.checks if c.status == status] for status in STATUS}
-    if by["broken"]:
-        return f"{wording.plural(len(by['broken']), 'rule')} broken. {by['broken'][0].meaning}"
-    if by["unknown"]:
-        return f"{wording.plural(len(by['unknown']), 'rule')} could not be judged. {by['unknown'][0].meaning}"
-    return "Every rule that could be judged is kept." if found.checks else "The policy holds no rule."
+def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
+    broken = [check for check in found.checks if check.status == "broken"]
+    unknown = [check for check in found.checks if check.status == "unknown"]
+    if not found.checks:
+        return "The policy holds no rule that could be judged, so nothing can be said."
+    of = f"of {wording.plural(len(found.checks), 'limit')}"
+    if broken:
+        return f"{len(broken)} {of} {'is' if len(broken) == 1 else 'are'} broken. {broken[0].meaning}"
+    if unknown:
+        return f"No limit is known to be broken, but {len(unknown)} {of} could not be judged. {unknown[0].meaning}"
+    return f"{kept_sentence(found.checks)} {unmeasured_sentence(measures)}".strip()
 
 
-def _rule(check: Check) -> RuleRow:
-    share = check.rule in ("purest_leaf",)
-    at_least = check.rule in ("declared_k", "smallest_group", "smallest_leaf")
-    limit = wording.percent(check.limit) if share else f"{check.limit:g}"
-    value = check.measured
-    measured = "–" if value is None else value if isinstance(value, str) else f"{value:g}"
-    if share and isinstance(value, int | float):
-        measured = wording.percent(value)
-    return RuleRow(
-        rule=RULES.get(check.rule, check.rule),
-        limit=f"at least {limit}" if at_least else "none allowed" if not check.limit else f"at most {limit}",
+def _rule(check: Check) -> CheckRow:
+    limit, measured = limit_and_measured(check, "people" if check.rule in OF_PEOPLE else None)
+    name = RULES.get(check.rule, check.rule)
+    return CheckRow(
+        key=check.rule,
+        short=name,
+        rule=name,
+        limit=limit,
         measured=measured,
-        status=STATUS[check.status],
+        status=status_of(check),
         meaning=wording.clean(check.meaning),
     )
 
@@ -374,38 +367,33 @@ def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> 
     """
     view = surrogates_view(found, title=title)
     chart = draw_roc(view.membership.curve, view.membership.strongest) if view.membership else ""
-    return environment().get_template("surrogates.html").render(s=view, roc=chart)
+    return render_page("surrogates.html", s=view, roc=chart, title=view.title, version=view.version)
 
 
 def render_surrogates_text(found: SurrogateFindings) -> str:
     """Return the report as plain text, at most 88 characters wide."""
     view = surrogates_view(found)
-    lines = [f"Glassine {view.version}: {view.verdict.upper()}", *_wrap(view.described), *_wrap(view.sentence)]
-    lines += _wrap(view.claim)
+    lines = [f"Glassine {view.version}: {view.verdict.upper()}", *wrap(view.described), *wrap(view.sentence)]
+    lines += wrap(view.claim)
     lines += ["", "Policy"]
     for check in view.checks:
-        lines += _wrap(f"[{check.status}] {check.rule}: {check.measured} (limit: {check.limit})", hang="    ")
+        lines += wrap(f"[{check.status}] {check.rule}: {check.measured} (limit: {check.limit})", hang="    ")
     if view.comparison:
         lines += ["", f"Side by side, measured on {view.compared_on}: {' | '.join(view.forms)}"]
         for row in view.comparison:
-            lines += _wrap(f"{row.name}: {' | '.join(row.values)}", hang="    ")
+            lines += wrap(f"{row.name}: {' | '.join(row.values)}", hang="    ")
     lines += ["", "What a reader learns"]
     for fact in view.figures:
-        lines += _wrap(f"{fact.name}: {fact.value} ({fact.meaning})", hang="    ")
+        lines += wrap(f"{fact.name}: {fact.value} ({fact.meaning})", hang="    ")
     for fact in view.gaps:
-        lines += _wrap(f"{fact.name}: {fact.value}. {fact.meaning}", hang="    ")
+        lines += wrap(f"{fact.name}: {fact.value}. {fact.meaning}", hang="    ")
     missing = [row for row in view.measures if row.state != "measured"]
     lines += ["", "What was not measured"] if missing else []
     for measure in missing:
-        lines += _wrap(f"{measure.name} ({measure.state}): {measure.reason}", hang="    ")
+        lines += wrap(f"{measure.name} ({measure.state}): {measure.reason}", hang="    ")
     for note in view.notes:
-        lines += _wrap(note, hang="    ")
+        lines += wrap(note, hang="    ")
     lines += ["", "What to do next"] if view.advice else []
     for number, advice in enumerate(view.advice, start=1):
-        lines += _wrap(f"{number}. {advice}", hang="     ")
+        lines += wrap(f"{number}. {advice}", hang="     ")
     return "\n".join(lines) + "\n"
-
-
-def _wrap(text: str, hang: str | None = None) -> list[str]:
-    first, rest = ("", "") if hang is None else ("  ", hang)
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from glassine.report.axes import ticks
+
 __all__ = ["Mark", "draw_trade_off"]
 
 LEFT, TOP, WIDE, HIGH = 66, 16, 460, 290
-STEPS = 4
 WIDTH, MARGIN = 8, 36
 """Width of a letter at most, and what is free to the right of the axes."""
 
@@ -46,19 +47,21 @@ def draw_trade_off(marks: Sequence[Mark], *, held_out: bool = False) -> Markup:
         return bottom - value / top * HIGH
 
     pieces = []
-    for i in range(STEPS + 1):
-        accuracy, distance = low + (high - low) * i / STEPS, top * i / STEPS
+    for distance in ticks(0.0, top):
         pieces += [
             Markup('<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>').format(
                 LEFT, LEFT + WIDE, y(distance)
             ),
             Markup('<text class="tick end" x="{0}" y="{1:.1f}" dy="4">{2}</text>').format(
-                LEFT - 8, y(distance), f"{distance:.2g}"
-            ),
-            Markup('<text class="tick mid" x="{0:.1f}" y="{1}">{2}</text>').format(
-                x(accuracy), bottom + 20, f"{100 * accuracy:.3g}%"
+                LEFT - 8, y(distance), f"{distance:g}"
             ),
         ]
+    for accuracy in ticks(low, high):
+        pieces.append(
+            Markup('<text class="tick mid" x="{0:.1f}" y="{1}">{2}</text>').format(
+                x(accuracy), bottom + 24, f"{100 * accuracy:.6g}%"
+            )
+        )
     placed: list[tuple[float, float, list[int]]] = []
     for mark in marks:
         across, down = x(mark.accuracy), y(mark.d_overall)

@@ -18,6 +18,7 @@ from glassine.attacks.disclosure.concave import MOST_STEPS, climb, convex_concav
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.hints import read_hints
 from glassine.attacks.disclosure.leaves import LeafKnowledge, read_leaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import People, read_people
@@ -251,13 +252,11 @@ def _adversary(model: Any, adversary: Adversary | None) -> Adversary:
         if not isinstance(given, Adversary):
             raise InvalidParameterError(f"adversary must be an Adversary, got {type(given).__name__}.")
         return adversary
-    final = model.steps[-1][1] if getattr(model, "steps", None) else model
-    named = getattr(final, "criterion", "gini")
-    criterion = check_criterion("entropy" if named == "log_loss" else named)
-    if getattr(final, "splitter", "best") != "best" or getattr(final, "class_weight", None) is not None:
+    told = read_hints(model)
+    criterion = check_criterion("gini" if told.criterion is None else told.criterion)
+    if not told.best:
         return Adversary(internal_nodes=False, criterion=criterion)
-    some = getattr(final, "max_features", None) is not None
-    return Adversary(criterion=criterion, candidates="same_attribute" if some else "all_attributes")
+    return Adversary(criterion=criterion, candidates=told.candidates)
 
 
 def _leaves(tree: DecisionTree, people: People, adversary: Adversary) -> tuple[LeafKnowledge, CountNoise | None]:

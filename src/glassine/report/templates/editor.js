@@ -27,6 +27,16 @@
     var size = Math.abs(value);
     return size >= 1e6 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
   }
+  function column(values) {
+    /* Figures that stand below one another: all with the digits of the largest. */
+    var most = Math.max.apply(null, values.map(Math.abs).concat(0));
+    var digits = Math.min(Math.max(3 - Math.floor(Math.log10(most)), 0), 6);
+    return function (value) {
+      if (most < 1e-4 || most >= 1e6) return shown(value);
+      var text = value.toFixed(digits);
+      return Number(text) === 0 ? (0).toFixed(digits) : text;
+    };
+  }
   function signed(value) { return (value > 0 ? "+" : "") + shown(value); }
   function shorter(text, room) { return text.length <= room ? text : text.slice(0, Math.max(room - 1, 1)) + "\u2026"; }
   function whole(text) {
@@ -188,7 +198,7 @@
     e.value = value;
     return e;
   }
-  function percent(share) { return (100 * share).toFixed(share > 0.0995 && share < 0.9005 ? 1 : 2) + " %"; }
+  function percent(share) { return (100 * share).toFixed(share > 0.0995 && share < 0.9005 ? 1 : 2) + "%"; }
   function drawAnswer() {
     var now = answer("scores"), was = answer("released"), box = at("answer");
     var k = data.link === "softmax" ? state.output : 0;
@@ -211,7 +221,7 @@
     parts.sort(function (a, b) { return Math.abs(b[1]) - Math.abs(a[1]); });
     var most = parts.length ? Math.abs(parts[0][1]) || 1 : 1, list = at("adds");
     list.textContent = "";
-    var rows = element("ul", "adds");
+    var rows = element("ul", "adds"), figure = column(parts.map(function (part) { return part[1]; }));
     rows.setAttribute("aria-label", "What each term adds");
     parts.slice(0, 12).forEach(function (part) {
       var line = element("li", part[2] ? "changed" : ""), svg = make("svg", { viewBox: "-50 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -221,7 +231,7 @@
       var name = element("span", "name");
       name.appendChild(isolated(part[0]));
       line.appendChild(name); line.appendChild(svg);
-      line.appendChild(element("span", "n", signed(part[1])));
+      line.appendChild(element("span", "n", (part[1] > 0 ? "+" : "") + figure(part[1])));
       rows.appendChild(line);
     });
     list.appendChild(rows);
@@ -259,6 +269,7 @@
     var rows = data.terms.map(function (t, i) { return [i, importance(t)]; });
     if (!drawTerms.order) drawTerms.order = rows.slice().sort(function (a, b) { return b[1] - a[1]; }).map(function (row) { return row[0]; });
     var most = Math.max.apply(null, rows.map(function (row) { return row[1]; }).concat(1e-300));
+    var figure = column(rows.map(function (row) { return row[1]; }));
     list.textContent = "";
     drawTerms.order.forEach(function (i) {
       var t = data.terms[i], item = element("li"), button = element("button", "term"), track = element("i", "track");
@@ -266,7 +277,7 @@
       button.setAttribute("aria-pressed", String(i === state.term));
       button.appendChild(isolated(t.name));
       if (isEdited(t)) button.appendChild(element("span", "mark", " edited"));
-      button.appendChild(element("span", "n", shown(rows[i][1])));
+      button.appendChild(element("span", "n", figure(rows[i][1])));
       var bar = element("i", "fill");
       bar.style.width = (100 * rows[i][1] / most).toFixed(1) + "%";
       track.appendChild(bar); button.appendChild(track);

@@ -1,0 +1,205 @@
+"""Every kind of page is built alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassine import MultiwayTreeClassifier
+from glassine.attacks.disclosure import infer_sensitive
+from glassine.attacks.disclosure.remedies import measure_remedies
+from glassine.findings import InputFile
+from glassine.report import render_attack_html, render_html, render_surrogates
+from glassine.report.axes import ticks
+from glassine.report.comparison import render_comparison_html
+from glassine.report.disclosure import render_disclosure_html
+from glassine.report.html import environment
+from glassine.report.rules import kept_sentence, limit_and_measured, status_of
+from glassine.surrogates import SurrogateExplainer
+from tests.comparing.builders import comparison
+from tests.report.builders import CHECKS, GAP, MEMBERSHIP, findings, private_findings, rule_findings, unknown_findings
+from tests.report.test_browser import CONTRAST
+from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT
+from tests.report.test_disclosure import finding, people
+from tests.report.test_html import Page
+from tests.surrogates.scenes import numbers, ring
+
+FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
+
+
+def disclosure() -> str:
+    frame, y = people()
+    tree = MultiwayTreeClassifier().fit(frame, y)
+    table = measure_remedies(tree, frame, y, merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    found = finding(infer_sensitive(tree, frame), truth=y, remedies=table, frame=frame)
+    return render_disclosure_html(found, title="What a tree discloses", inputs=FILES)
+
+
+def surrogates() -> str:
+    explainer = SurrogateExplainer(ring, 40, form="paper", random_state=0).fit(numbers(300), ring(numbers(300)))
+    return render_surrogates(replace(explainer.audit(sensitive="x0"), inputs=FILES))
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    quiet = replace(GAP, detected=False)
+    return {
+        "audit": render_html(findings(inputs=FILES)),
+        "rules": render_html(rule_findings(inputs=FILES)),
+        "unknown": render_html(replace(unknown_findings(), inputs=FILES)),
+        "private": render_html(replace(private_findings(), inputs=FILES)),
+        "attack": render_attack_html(MEMBERSHIP, title="Attacks", inputs=FILES),
+        "quiet attack": render_attack_html(
+            replace(MEMBERSHIP, attacks=(quiet,), accused=0), title="Attacks", inputs=FILES
+        ),
+        "no attack": render_attack_html(
+            replace(MEMBERSHIP, attacks=(), strongest=None, roc=(), accused=None), title="Attacks", inputs=FILES
+        ),
+        "disclosure": disclosure(),
+        "comparison": render_comparison_html(
+            comparison(CHEAP, BEST, CART, CONSTANT), title="Learners", command="glassine fit x.csv", inputs=FILES
+        ),
+        "surrogates": surrogates(),
+    }
+
+
+def test_the_parts_stand_in_one_order(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        page = Page(text)
+        tags = [tag for tag, _ in page.elements]
+        assert [tags.count(tag) for tag in ("h1", "main", "header", "footer", "nav")] == [1] * 5, name
+        marks = [
+            "<h1>",
+            'id="verdict"',
+            'class="figures"',
+            "<nav",
+            'id="terms"',
+            "<footer>",
+            "What was read",
+            "0f" * 32,
+        ]
+        places = [text.index(mark) for mark in marks]
+        assert places == sorted(places), name
+        assert 'class="described"' in text, name
+        assert tags.count("caption") == tags.count("table"), name
+
+
+def test_links_lead_to_sections_in_the_order_of_the_page(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        links = re.findall(r'<a href="#([^"]+)"', text[text.index("<nav") : text.index("</nav>")])
+        ids = [attrs.get("id") for _, attrs in Page(text).elements if attrs.get("id")]
+        assert len(set(ids)) == len(ids), name
+        places = [ids.index(link) for link in links]
+        assert places == sorted(places), name
+        assert set(re.findall(r'<section id="([^"]+)"', text)) == set(links), name
+
+
+def test_all_load_nothing_and_are_small(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in text, name
+        assert ("script-src" in text) == ("<script" in text), name
+        assert not re.search(r"https?:|url\((?!#)|@import|//[a-z]", text), name
+        assert len(text.encode()) < 1_000_000, name
+
+
+def test_an_attack_that_finds_nothing_is_told_apart_from_none_and_from_one_that_finds(pages: dict[str, str]) -> None:
+    heads = {name: re.findall(r'<h2 id="verdict">([^<]+)</h2>', text) for name, text in pages.items()}
+    assert heads["attack"] == ["Members were found"]
+    assert heads["quiet attack"] == ["No attack found members"]
+    assert heads["no attack"] == ["Could not tell"]
+    for name in ("quiet attack", "no attack"):
+        assert 'class="verdict within-policy' not in pages[name]
+
+
+def test_every_definition_is_used_and_stands_once() -> None:
+    loader = environment().loader
+    assert loader is not None
+    source = {name: loader.get_source(environment(), name)[0] for name in environment().list_templates()}
+    defined = re.findall(r'^"([^"]+)": \("', source["terms.html"], re.MULTILINE)
+    assert len(set(defined)) == len(defined)
+    used: set[str] = set()
+    for name, text in source.items():
+        asked = re.search(r"{% set terms = (.+?) %}", text, re.DOTALL) if name.endswith(".html") else None
+        used |= set(re.findall(r'"([^"]+)"', asked[1])) if asked else set()
+    assert used == set(defined)
+
+
+def test_units_stand_beside_limits_and_figures() -> None:
+    small, pure = CHECKS[0], CHECKS[1]
+    assert limit_and_measured(small) == ("at least 10 records", "<10 records")
+    assert limit_and_measured(small, "people") == ("at least 10 people", "<10 people")
+    assert limit_and_measured(replace(small, measured=1234.0), "people")[1] == "1,234 people"
+    assert limit_and_measured(CHECKS[2])[0] == "at most 10 bits"
+    assert status_of(replace(pure, measured=None)) == "nothing to judge"
+    assert status_of(CHECKS[3]) == "not known"
+    assert kept_sentence((pure, replace(pure, measured=None))) == (
+        "1 limit is kept; for 1 the model publishes nothing to judge."
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.49), (0.755, 0.775), (0.0, 12.0), (0.0, 5000.0)])
+def test_ticks_are_few_and_round(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 3 <= len(found) <= 8
+    assert low <= found[0]
+    assert found[-1] <= high
+    steps = {round(b - a, 9) for a, b in pairwise(found)}
+    assert len(steps) == 1
+    assert f"{steps.pop():.0e}"[0] in "125"
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_no_page_is_wider_than_a_phone_or_paper(
+    browser: Any, pages: dict[str, str], tmp_path: Path, scheme: Any, media: Any
+) -> None:
+    context = browser.new_context(viewport={"width": 360 if media == "screen" else 694, "height": 800})
+    shown = context.new_page()
+    shown.emulate_media(media=media, color_scheme=scheme)
+    for name, text in pages.items():
+        path = tmp_path / "page.html"
+        path.write_text(text, encoding="utf-8")
+        shown.goto(path.as_uri())
+        over = shown.evaluate(
+            "[...document.querySelectorAll('main *, footer *')].filter(e => !e.closest('.scroll, svg, thead')"
+            " && e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + 1)"
+            ".map(e => e.tagName + '.' + e.className)"
+        )
+        assert over == [], name
+        if media == "screen":
+            assert shown.evaluate("document.documentElement.scrollWidth") <= 360, name
+            seen, low = shown.evaluate(CONTRAST)
+            assert seen > 25, name
+            assert low == [], name
+    context.close()
+
+
+@pytest.mark.browser
+def test_what_scrolls_sideways_can_be_reached_by_keyboard(browser: Any, pages: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    shown = browser.new_page(viewport={"width": 360, "height": 800})
+    for name, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+        shown.goto(path.as_uri())
+        without = shown.evaluate(
+            "[...document.querySelectorAll('main *')].filter(e => e.scrollWidth > e.clientWidth + 1"
+            " && getComputedStyle(e).overflowX === 'auto' && e.tabIndex < 0).map(e => e.className)"
+        )
+        assert without == [], name
