@@ -34,7 +34,7 @@ from glassine.privacy.accounting import (
     epsilon,
 )
 from glassine.privacy.conversions import epsilon_from_rho
-from glassine.privacy.events import event_from_dict, event_to_dict
+from glassine.privacy.event_json import event_from_dict, event_to_dict
 from glassine.privacy.mechanisms import CAUCHY_SLACK
 
 # PLD rounds losses up to a grid, so its figures lie above the tight ones by about this.

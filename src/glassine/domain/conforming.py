@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.columns import GAP, UNDECLARED, Columns, checked_columns, code_type, values_of
+from glassine.domain.conforming_arrays import conformed, plain_arrays
+from glassine.domain.conforming_objects import from_objects
 from glassine.domain.domain import Domain, _some
-from glassine.domain.literals import Between, Literal
 from glassine.errors import InvalidDataError
 
-__all__ = ["Columns", "conform"]
+__all__ = ["GAP", "Columns", "checked_columns", "collect", "conform", "expressions", "number", "open_frame"]
 
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 Loose: TypeAlias = tuple[Sequence[Any] | npt.NDArray[np.float64], npt.NDArray[Any] | None]
 """Python objects or doubles, and where in them each record's value stands if they are not one per record."""
-
-UNDECLARED = -2
-"""Code of a category that is not declared, where it is told apart from a missing one."""
-
-GAP = -3
-"""Code of a missing value that the attribute does not allow; it never leaves this module."""
 
 WIDE = (nw.UInt64, nw.Int128, nw.UInt128)
 """Whole numbers that do not fit into 64 bits with a sign."""
@@ -36,99 +29,6 @@ WIDE = (nw.UInt64, nw.Int128, nw.UInt128)
 MOST_COMPARED = 64
 """Most values with which a category of a lazy Polars frame is compared one by one: to look values up, Polars takes the
 whole column into memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Columns:
-    """Records that conform to a domain, column by column.
-
-    Attributes
-    ----------
-    attributes : mapping of str to Attribute
-        The public attribute of each column, in order.
-    numbers : mapping of str to ndarray of float64, shape (n,)
-        The :class:`Integer` and :class:`Real` attributes; a missing value is NaN.
-    codes : mapping of str to ndarray of int, shape (n,)
-        The :class:`Category` and :class:`Binary` attributes: the index into the attribute's values (0 and 1 for a
-        :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if that was asked
-        for.
-
-    Examples
-    --------
-    >>> domain = Domain({"age": Integer(18, 99), "job": Category(("clerk", "baker"))})
-    >>> data = {"age": np.array([17, 30, 120]), "job": np.array(["baker", "pope", "clerk"])}
-    >>> columns = conform(data, domain)
-    >>> columns.numbers["age"].tolist(), columns.codes["job"].tolist()
-    ([18.0, 30.0, 99.0], [1, -1, 0])
-    >>> columns.holds(Between("age", hi=40)).tolist()
-    [True, True, False]
-    """
-
-    attributes: Mapping[str, Attribute]
-    numbers: Mapping[str, npt.NDArray[np.float64]]
-    codes: Mapping[str, npt.NDArray[np.signedinteger[Any]]]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns' names, in order."""
-        return tuple(self.attributes)
-
-    @property
-    def n_records(self) -> int:
-        """Number of records n."""
-        return len(self.array(self.names[0]))
-
-    def __repr__(self) -> str:
-        return f"<Columns of {len(self.attributes)} attributes: {_some(self.names)}>"
-
-    def array(self, name: str) -> npt.NDArray[Any]:
-        """Return the numbers or codes of a column, shape (n,)."""
-        if name in self.numbers:
-            return self.numbers[name]
-        if name in self.codes:
-            return self.codes[name]
-        raise InvalidDataError(f"the records lack the column {name!r}; they have {_some(self.names)}. Read it too.")
-
-    def values(self, name: str) -> npt.NDArray[Any]:
-        """Return the values of a column, shape (n,): numbers, or declared values with None for what is not declared."""
-        array = self.array(name)
-        return array if name in self.numbers else _decoder(self.attributes[name])[np.maximum(array, -1)]
-
-    def restrict(self, names: Iterable[str]) -> Columns:
-        """Return some of the columns, in the given order."""
-        arrays = {name: self.array(name) for name in names}
-        return _columns({name: self.attributes[name] for name in arrays}, arrays)
-
-    def take(self, rows: npt.NDArray[Any]) -> Columns:
-        """Return some of the records, by index or as a Boolean selection."""
-        return _columns(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
-
-    def holds(self, literal: Literal) -> npt.NDArray[np.bool_]:
-        """Return where the records satisfy a literal, shape (n,), as ``literal.holds`` says of :meth:`values`.
-
-        A value that is not declared counts as missing, so that of a literal and its negation exactly one holds.
-
-        Parameters
-        ----------
-        literal : Between or OneOf
-            A condition on one of the columns.
-
-        Raises
-        ------
-        InvalidDataError
-            If there is no such column, or a threshold is put to an attribute that declares strings.
-        """
-        array = self.array(literal.attribute)
-        if literal.attribute in self.codes:
-            # The last entry, that of None, is the one at index -1.
-            truths = literal.holds(_decoder(self.attributes[literal.attribute]))
-            return np.asarray(truths[np.maximum(array, -1)])
-        inside = _inside(literal, array)
-        if literal.negated:
-            np.logical_not(inside, out=inside)
-        if literal.negated != literal.missing:
-            inside[np.isnan(array)] = literal.missing
-        return inside
 
 
 def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, apart: bool = False) -> Columns:
@@ -180,8 +80,10 @@ def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, ap
     if not attributes:
         raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
     frame, loose = open_frame(data, attributes)
-    arrays = {name: _from_objects(name, attributes[name], *column, apart=apart) for name, column in loose.items()}
-    plain = {name: attribute for name, attribute in attributes.items() if name not in loose}
+    arrays = {name: from_objects(name, attributes[name], *column, apart=apart) for name, column in loose.items()}
+    if isinstance(frame, nw.DataFrame):
+        arrays |= _from_numbers(frame, {name: a for name, a in attributes.items() if name not in loose}, apart=apart)
+    plain = {name: attribute for name, attribute in attributes.items() if name not in arrays}
     if plain:
         collected = collect(frame.select(*expressions(frame, plain, apart=apart)))
         arrays |= {name: collected[key].to_numpy() for name, key in zip(plain, collected.columns, strict=True)}
@@ -212,7 +114,11 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
     kinds = {name: schema[name] for name in wanted if _present(name, schema)}
     if isinstance(frame, nw.LazyFrame):
         return frame, {}
-    found = {name: _loose(frame[name], kind, attributes[name]) for name, kind in kinds.items()}
+    found = {
+        name: _loose(frame[name], kind, attributes[name])
+        for name, kind in kinds.items()
+        if not _is_plain(kind, attributes[name])
+    }
     return frame, {name: loose for name, loose in found.items() if loose is not None}
 
 
@@ -220,6 +126,12 @@ def _present(name: str, columns: Iterable[object]) -> bool:
     if name not in columns:
         raise InvalidDataError(f"data lack the column {name!r} of the domain. Add it, or drop the attribute.")
     return True
+
+
+def _is_plain(kind: nw.dtypes.DType, attribute: Attribute) -> bool:
+    """Return whether every column of a type can be read by expressions."""
+    whole = kind.is_integer() and not isinstance(attribute, Integer | Real)
+    return whole or kind.is_float() or kind == nw.Boolean
 
 
 def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) -> Loose | None:
@@ -305,7 +217,7 @@ def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType) -> nw.
 
 
 def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unknown: int, *, compared: bool) -> nw.Expr:
-    values = _values(attribute)
+    values = values_of(attribute)
     column = nw.col(name)
     usable = ~column.is_null()
     known: dict[Any, int] = {}
@@ -339,7 +251,7 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unkno
             f"column {name!r} has the type {kind}, which holds none of the values of its attribute: "
             f"{_some([str(value) for value in values])}. Convert the column, or declare its values as they are."
         )
-    size = _TYPES[_code_type(attribute)]
+    size = _TYPES[code_type(attribute)]
     found: nw.Expr = nw.lit(unknown)
     if compared and len(known) <= MOST_COMPARED:
         for value, code in known.items():
@@ -353,114 +265,15 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unkno
 _TYPES: dict[Any, Any] = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}
 
 
-def _code_type(attribute: Category | Binary) -> type[np.signedinteger[Any]]:
-    n_values = len(_values(attribute))
-    return np.int8 if n_values < 2**7 else np.int16 if n_values < 2**15 else np.int32
-
-
-def _values(attribute: Attribute) -> tuple[Scalar, ...]:
-    return attribute.values if isinstance(attribute, Category) else (0, 1)
-
-
-def _decoder(attribute: Attribute) -> npt.NDArray[Any]:
-    """Return the values that codes stand for, with None at the end."""
-    return np.array([*_values(attribute), None], dtype=object)
-
-
-def _is_gap(value: object) -> bool:
-    # pandas' NA and NaT are recognised by name, so that pandas need not be there.
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and not math.isfinite(value)
-
-
-def _from_objects(
-    name: str,
-    attribute: Attribute,
-    values: Sequence[Any] | npt.NDArray[np.float64],
-    index: npt.NDArray[Any] | None,
-    *,
-    apart: bool,
-) -> npt.NDArray[Any]:
-    """Return what :func:`expressions` would, of a column of Python objects."""
-    if isinstance(attribute, Integer | Real):
-        array: npt.NDArray[Any] = values.copy() if isinstance(values, np.ndarray) else _floats(name, values)
-        if not attribute.missing:
-            array[np.isinf(array)] = np.nan
-        array = np.clip(array, float(attribute.lo), float(attribute.hi))
-    else:
-        lookup = {value: code for code, value in enumerate(_values(attribute))}
-        unknown = UNDECLARED if apart else -1
-        try:
-            array = np.fromiter(map(lookup.get, values, repeat(unknown)), _code_type(attribute), len(values))
-        except TypeError:
-            raise InvalidDataError(
-                f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
-            ) from None
-        if apart or not attribute.missing:
-            gaps = [i for i in np.flatnonzero(array == unknown).tolist() if _is_gap(values[i])]
-            array[gaps] = -1 if attribute.missing else GAP
-    return array if index is None else array[index]
-
-
-def _floats(name: str, values: Sequence[Any]) -> npt.NDArray[np.float64]:
-    """Return Python objects as doubles, NaN for a gap; text is not read as a number."""
-    kinds = set(map(type, values))
-    for kind in kinds:
-        if not (issubclass(kind, int | float | np.number | np.bool_) or _is_gap_type(kind)):
-            raise InvalidDataError(
-                f"column {name!r} must hold numbers, got {kind.__name__} among its values. "
-                "Convert it to a numeric type."
-            )
-    if any(map(_is_gap_type, kinds)):
-        values = [math.nan if _is_gap_type(type(value)) else value for value in values]
-    try:
-        return np.fromiter(values, dtype=np.float64, count=len(values))
-    except OverflowError:
-        return np.array([float(min(max(v, -LARGEST), LARGEST)) if isinstance(v, int) else float(v) for v in values])
-
-
-def _is_gap_type(kind: type) -> bool:
-    return kind is type(None) or kind.__name__ in ("NAType", "NaTType")
-
-
-def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
-    """Return collected columns, or refuse those with a gap that their attribute does not allow."""
-    out: dict[str, npt.NDArray[Any]] = {}
-    for name, attribute in attributes.items():
-        if isinstance(attribute, Integer | Real):
-            # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
-            out[name] = np.asarray(arrays[name], dtype=np.float64) + 0.0
-            gaps = np.isnan(out[name])
-        else:
-            out[name] = np.asarray(arrays[name], dtype=_code_type(attribute))
-            gaps = out[name] == GAP
-        if not attribute.missing and gaps.any():
-            raise InvalidDataError(
-                f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow. "
-                "Declare the attribute with missing=True, or replace these values."
-            )
-    return _columns(attributes, out)
-
-
-def _columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
-    numeric = {name for name, attribute in attributes.items() if isinstance(attribute, Integer | Real)}
-    return Columns(
-        attributes=dict(attributes),
-        numbers={name: arrays[name] for name in attributes if name in numeric},
-        codes={name: arrays[name] for name in attributes if name not in numeric},
-    )
-
-
-def _inside(literal: Literal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return where numbers satisfy a literal before negation; NaN does not."""
-    if isinstance(literal, Between):
-        if literal.lo == -math.inf:
-            return numbers <= literal.hi
-        return numbers > literal.lo if literal.hi == math.inf else (numbers > literal.lo) & (numbers <= literal.hi)
-    listed = []
-    for value in literal.values:
-        # A whole number that no double equals cannot be the value of any record.
-        if not isinstance(value, str) and abs(value) <= LARGEST and float(value) == value:
-            listed.append(float(value))
-    return np.isin(numbers, listed)
+def _from_numbers(
+    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], *, apart: bool
+) -> dict[str, npt.NDArray[Any]]:
+    """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, array in plain_arrays(frame, attributes).items():
+        attribute = attributes[name]
+        gap = -1 if attribute.missing else GAP
+        column = conformed(array, attribute, unknown=UNDECLARED if apart else -1, gap=gap)
+        if column is not None:
+            found[name] = column
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +18,20 @@ from glassine.errors import InvalidDataError
 __all__ = ["columns", "infer", "remarks", "violations"]
 
 MAX_DECIMALS = 9
+
+MANY_VALUES = 20
+"""Values of a column beyond which they may name people."""
+
+NEARLY_ALL = 0.95
+"""Share of different values from which whole numbers look like numbers of records."""
+
+WORDS = 3
+"""Blanks of a value, in the mean, from which it is a sentence."""
+
+DATE = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?", flags=re.ASCII
+)
+DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
 
 
 def eager(frame: Any) -> nw.DataFrame[Any]:
@@ -110,29 +125,51 @@ def infer(frame: Any) -> Domain:
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
 
 
-def remarks(frame: Any) -> list[str]:
-    """Return what looks wrong about inferring a domain from a frame: identifiers, and numbers read as text.
+def remarks(frame: Any) -> dict[str, str]:
+    """Return what looks wrong about inferring a domain from a frame: a remark for each column that has one.
+
+    Remarks are made on identifiers, dates, free text, columns of one value, and numbers read as text. Most begin their
+    advice with "Leave it out".
 
     Parameters
     ----------
     frame : data frame
         The records.
     """
-    out = []
-    for name, column in columns(frame).items():
-        if column.dtype.kind != "O":
-            continue
-        present = [str(v) for v in column[~is_missing(column)].tolist()]
-        values = set(present)
-        odd = sorted(v for v in values if not _is_number(v))
-        if values and len(odd) <= max(1, len(values) // 20) and len(odd) < len(values):
-            shown = ", ".join(repr(v) for v in odd[:3])
-            out.append(f"{name}: numbers but for {shown}. Recode these as missing, or declare a number by hand.")
-        elif len(values) > 20 and len(values) > len(present) / 2:
-            out.append(
-                f"{name}: {len(values)} different values in {len(present)} records, an identifier? Leave it out."
-            )
-    return out
+    found = {name: _remark(column) for name, column in columns(frame).items()}
+    return {name: remark for name, remark in found.items() if remark}
+
+
+def _remark(column: npt.NDArray[Any]) -> str:
+    present = column[~is_missing(column)].tolist()
+    values = set(map(str, present))
+    if len(values) == 1 and len(present) > 1:
+        return "one value only, from which nothing is learnt. Leave it out, or declare the values it can have."
+    if column.dtype.kind != "O":
+        return _remark_on_numbers(present)
+    odd = sorted(value for value in values if not _is_number(value))
+    if values and len(odd) <= max(1, len(values) // 20) and len(odd) < len(values):
+        shown = ", ".join(repr(value) for value in odd[:3])
+        return f"numbers but for {shown}. Recode these as missing, or declare a number by hand."
+    if values and all(DATE.fullmatch(value) for value in values):
+        return "dates, which can name people. Leave it out, or keep a number instead, such as a year or an age."
+    texts = [value for value in present if isinstance(value, str)]
+    if len(values) > MANY_VALUES and sum(value.count(" ") for value in texts) >= WORDS * len(present):
+        return "free text, which can name people. Leave it out, or code it in a few categories."
+    if len(values) > MANY_VALUES and len(values) > len(present) / 2:
+        return f"{len(values)} different values in {len(present)} records, an identifier? Leave it out."
+    return ""
+
+
+def _remark_on_numbers(present: list[Any]) -> str:
+    if not all(float(value).is_integer() for value in present):
+        return ""
+    values = set(present)
+    if len(values) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in values):
+        return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
+    if len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present):
+        return f"{len(values)} different whole numbers in {len(present)} records, an identifier? Leave it out."
+    return ""
 
 
 def _is_number(text: str) -> bool:

@@ -14,7 +14,8 @@ from glassine.errors import GlassineError, InvalidCertificateError, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
-from glassine.privacy.events import LARGEST, UNPROVED, event_from_dict, event_to_dict
+from glassine.privacy.event_json import LARGEST, event_from_dict, event_to_dict
+from glassine.privacy.events import UNPROVED
 
 __all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
 

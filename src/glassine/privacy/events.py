@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from glassine.errors import InvalidMechanismError, UnknownEventError
-from glassine.privacy.exact import rational
 from glassine.privacy.fine_gaussian import FINE_SIGMA
 from glassine.privacy.mechanisms import CAUCHY_SLACK
+from glassine.privacy.release import Release, check_name, check_whole
 
 __all__ = [
+    "KINDS",
     "UNPROVED",
     "CauchyNoise",
     "CountBound",
@@ -28,86 +28,52 @@ __all__ = [
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
     "Stated",
-    "event_from_dict",
-    "event_to_dict",
+    "refuse",
 ]
 
-LARGEST = 1e300
-"""Largest size of a number in an event: beyond it, whole numbers have no floating-point form."""
 UNPROVED = "none: as published"
 """What stands for the proof of a claim that has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """What every release has in common.
+class _Choice(Release):
+    """The figures of a choice among scores."""
 
-    Parameters
-    ----------
-    name : str
-        What was released, in words.
-    proof : str
-        Where the proof stands that the mechanism keeps its guarantee, relative to the package.
-    count : int, default=1
-        How many times the same mechanism ran, each run free to depend on the results before it.
-    share : float, optional
-        Share of the budget that was meant for it, in [0, 1]; for the reader, not used in accounting.
-    slack : float, default=0
-        Epsilon that arithmetic may add to each run: probabilities are within ``exp(slack / 2)`` of the stated ones.
+    inverse_temperature: float
+    sensitivity: float
+    monotone: bool = False
+    proof: str = "privacy/selection.md"
 
-    Raises
-    ------
-    InvalidMechanismError
-        If a parameter is out of its range.
-    """
-
-    name: str
-    proof: str = ""
-    count: int = 1
-    share: float | None = None
-    slack: float = 0.0
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ()
-    """Parameters that must be positive."""
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)
-    """Parameters that must be at least 0."""
-
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        count: object = self.count
-        if isinstance(count, bool) or not isinstance(count, int) or not count >= 1:
-            raise InvalidMechanismError(f"count must be a whole number of at least 1, got {count!r} in {self.name!r}.")
-        if self.share is not None:
-            object.__setattr__(self, "share", float(rational(self.share, "share")))
-            if not 0 <= float(self.share) <= 1:
-                raise InvalidMechanismError(f"share must lie in [0, 1], got {self.share} in {self.name!r}.")
-        for field in (*self.POSITIVE, *self.NON_NEGATIVE):
-            number = _finite(getattr(self, field), field, self.name)
-            if not (number > 0 if field in self.POSITIVE else number >= 0):
-                rule = "positive" if field in self.POSITIVE else "at least 0"
-                raise InvalidMechanismError(f"{field} must be {rule}, got {number} in the event {self.name!r}.")
-            object.__setattr__(self, field, number)
-
-
-def _check_whole(value: object, field: str, least: int, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not value >= least:
-        raise InvalidMechanismError(f"{field} must be a whole number of at least {least}, got {value!r} in {name!r}.")
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not name:
-        raise InvalidMechanismError(f"an event needs a name, got {name!r}. Say what was released.")
-
-
-def _finite(value: object, field: str, name: str) -> float:
-    try:
-        return float(rational(value, field))
-    except OverflowError:
-        raise InvalidMechanismError(f"{field} must be below 1.8e308, got more in the event {name!r}.") from None
+    POSITIVE: ClassVar[tuple[str, ...]] = ("inverse_temperature",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("sensitivity", "slack")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection(Release):
+class _Laplace(Release):
+    """The figures of Laplace noise."""
+
+    l1_sensitivity: float
+    scale: float
+    proof: str = "privacy/mechanisms.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("scale",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l1_sensitivity", "slack")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Gaussian(Release):
+    """The figures of Gaussian noise."""
+
+    l2_sensitivity: float
+    sigma: float
+    proof: str = "privacy/mechanisms.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l2_sensitivity", "slack")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection(_Choice):
     """A draw with probability proportional to ``exp(inverse_temperature * score)``: the exponential mechanism.
 
     Guarantee
@@ -125,66 +91,29 @@ class Selection(Release):
         Whether one record moves all scores in one direction.
     """
 
-    inverse_temperature: float
-    sensitivity: float
-    monotone: bool = False
-    proof: str = "privacy/selection.md"
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ("inverse_temperature",)
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("sensitivity", "slack")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMax(Release):
+class NoisyMax(_Choice):
     """A selection by permute-and-flip or report-noisy-max; parameters and epsilon are those of :class:`Selection`."""
 
-    inverse_temperature: float
-    sensitivity: float
-    monotone: bool = False
-    proof: str = "privacy/selection.md"
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ("inverse_temperature",)
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("sensitivity", "slack")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceNoise(Release):
+class LaplaceNoise(_Laplace):
     """Numbers with Laplace noise: epsilon is ``l1_sensitivity / scale``."""
 
-    l1_sensitivity: float
-    scale: float
-    proof: str = "privacy/mechanisms.md"
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ("scale",)
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l1_sensitivity", "slack")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplaceNoise(Release):
+class DiscreteLaplaceNoise(_Laplace):
     """Integers with discrete Laplace noise: epsilon is ``l1_sensitivity / scale``."""
 
-    l1_sensitivity: float
-    scale: float
-    proof: str = "privacy/mechanisms.md"
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ("scale",)
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l1_sensitivity", "slack")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianNoise(Release):
+class GaussianNoise(_Gaussian):
     """Numbers with Gaussian noise: mu is ``l2_sensitivity / sigma``."""
 
-    l2_sensitivity: float
-    sigma: float
-    proof: str = "privacy/mechanisms.md"
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l2_sensitivity", "slack")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianNoise(Release):
+class DiscreteGaussianNoise(_Gaussian):
     """Integers with discrete Gaussian noise: rho is ``l2_sensitivity**2 / (2 * sigma**2)``.
 
     Parameters
@@ -194,13 +123,7 @@ class DiscreteGaussianNoise(Release):
         Gaussian of mu ``l2_sensitivity / sigma``, up to a slack for each value: see ``privacy/fine_gaussian.md``.
     """
 
-    l2_sensitivity: float
-    sigma: float
     values: int = 0
-    proof: str = "privacy/mechanisms.md"
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("l2_sensitivity", "slack")
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
@@ -280,7 +203,7 @@ class SmoothCauchyMax(Release):
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
-        _check_whole(self.candidates, "candidates", 1, self.name)
+        check_whole(self.candidates, "candidates", 1, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,7 +238,7 @@ class GaussianMax(Release):
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
-        _check_whole(self.candidates, "candidates", 1, self.name)
+        check_whole(self.candidates, "candidates", 1, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,8 +273,8 @@ class CountBound(Release):
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
-        _check_whole(self.others, "others", 0, self.name)
-        _check_whole(self.threshold, "threshold", 1, self.name)
+        check_whole(self.others, "others", 0, self.name)
+        check_whole(self.threshold, "threshold", 1, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,7 +324,7 @@ class Parallel:
     proof: str = "privacy/accounting.md"
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        check_name(self.name)
         object.__setattr__(self, "branches", tuple(tuple(branch) for branch in self.branches))
 
 
@@ -421,7 +344,7 @@ Event: TypeAlias = (
     | Parallel
 )
 
-_KINDS: dict[str, type[Event]] = {
+KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (
         Selection,
@@ -445,67 +368,7 @@ def refuse(event: object) -> UnknownEventError:
     """Return the error for an event of unknown kind."""
     named = f" named {getattr(event, 'name', None)!r}" if getattr(event, "name", None) else ""
     return UnknownEventError(
-        f"an event must be one of {', '.join(_KINDS)}, got {type(event).__name__}{named}. "
+        f"an event must be one of {', '.join(KINDS)}, got {type(event).__name__}{named}. "
         "Use Stated with its epsilon, delta and proof.",
         event=event,
     )
-
-
-def event_to_dict(event: Event) -> dict[str, Any]:
-    """Return an event as plain values, its kind under ``event``.
-
-    Raises
-    ------
-    UnknownEventError
-        If it is of no known kind.
-    """
-    if type(event).__name__ not in _KINDS or type(event) is not _KINDS[type(event).__name__]:
-        raise refuse(event)
-    if isinstance(event, Parallel):
-        branches = [[event_to_dict(inner) for inner in branch] for branch in event.branches]
-        return {"event": "Parallel", "name": event.name, "branches": branches, "proof": event.proof}
-    return {"event": type(event).__name__, **dataclasses.asdict(event)}
-
-
-def event_from_dict(values: object) -> Event:
-    """Return the event that :func:`event_to_dict` wrote; unknown, missing and mistyped fields are errors.
-
-    Raises
-    ------
-    InvalidMechanismError
-        If a field is unknown, missing or of the wrong type.
-    UnknownEventError
-        If the kind is unknown.
-    """
-    if not isinstance(values, dict):
-        raise InvalidMechanismError(f"an event must be an object, got {values!r}. Use event_to_dict.")
-    given = dict(values)
-    kind = _KINDS.get(str(given.pop("event", None)))
-    if kind is None:
-        raise UnknownEventError(
-            f"an event must name its kind, one of {', '.join(_KINDS)}, got {values.get('event')!r}.", event=values
-        )
-    fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
-    wrong = sorted(set(map(str, given)) ^ set(fields))
-    if wrong:
-        raise InvalidMechanismError(f"{kind.__name__} has the fields {sorted(fields)}; unknown or missing: {wrong}.")
-    for field, declared in fields.items():
-        if not _fits(given[field], declared):
-            raise InvalidMechanismError(f"{kind.__name__}.{field} must be {declared}, got {given[field]!r}.")
-    if kind is Parallel:
-        given["branches"] = tuple(tuple(event_from_dict(inner) for inner in branch) for branch in given["branches"])
-    return kind(**given)
-
-
-def _fits(value: object, declared: str) -> bool:
-    if declared.startswith("tuple"):
-        return isinstance(value, list) and all(isinstance(inner, list) for inner in value)
-    if declared == "bool":
-        return isinstance(value, bool)
-    if isinstance(value, bool):
-        return False
-    if declared == "str":
-        return isinstance(value, str)
-    if value is None:
-        return "None" in declared
-    return isinstance(value, int if declared == "int" else int | float) and abs(value) <= LARGEST

@@ -1,0 +1,377 @@
+"""What holds for every private fit: refused before it is charged, charged before it draws, recorded as certified.
+
+A fit is watched from outside: what the ledger holds, and when random bits are fetched, from whatever stream. The watch
+is proved by planted learners that draw too early, charge too early, too little or twice, or keep too much.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator
+
+import glassine
+from glassine import (
+    Category,
+    Domain,
+    GreedyRuleListClassifier,
+    Integer,
+    Ledger,
+    PrivateEBMClassifier,
+    PrivateEBMRegressor,
+    PrivateRuleListClassifier,
+    PrivateTreeClassifier,
+)
+from glassine.errors import GlassineError
+from glassine.learners.greedy_plan import MECHANISMS
+from glassine.learners.private_learner import UNPAID, Price, PrivateLearner
+from glassine.privacy.randomness import Randomness
+from tests.repo.code_blocks import ROOT
+
+DOMAIN = Domain(
+    {
+        "age": Integer(18, 90, thresholds=(40, 60)),
+        "job": Category(("clerk", "baker"), missing=True),
+        "size": Integer(0, 9),
+    }
+)
+RNG = np.random.default_rng(3)
+PEOPLE = pl.DataFrame(
+    {
+        "age": RNG.integers(18, 91, 120),
+        "job": RNG.choice(np.array(["clerk", "baker", None], dtype=object), 120).tolist(),
+        "size": RNG.integers(0, 10, 120),
+    }
+)
+CLASSES = np.where(PEOPLE["age"].to_numpy() > 50, "yes", "no")
+NUMBERS = PEOPLE["age"].to_numpy() / 10.0
+
+Make = Callable[..., Any]
+
+
+def classifier(kind: Any, *given: Any, **fixed: Any) -> Make:
+    return lambda **more: kind(*given, **({"epsilon": 1.0, "domain": DOMAIN, "classes": ("no", "yes")} | fixed | more))
+
+
+def greedy(mechanism: str, accounting: str) -> Make:
+    delta = {"delta": 1e-6} if mechanism in ("smooth-laplace", "global-gaussian") else {}
+    return classifier(
+        GreedyRuleListClassifier, 2, mechanism=mechanism, accounting=accounting, literals="thresholds", **delta
+    )
+
+
+def regressor(**fixed: Any) -> Make:
+    usual: dict[str, Any] = {"epsilon": 1.0, "domain": DOMAIN, "target_range": (0, 10)}
+    return lambda **more: PrivateEBMRegressor(**(usual | fixed | more))
+
+
+SIMPLEST: dict[str, Make] = {
+    "tree": classifier(PrivateTreeClassifier, 2, literals="thresholds"),
+    "rule list": classifier(PrivateRuleListClassifier, 2, literals="thresholds"),
+    "greedy, counted-gini": greedy("counted-gini", "strict"),
+    "additive, boosting": classifier(PrivateEBMClassifier, algorithm="boosting"),
+    "regression, boosting": regressor(algorithm="boosting"),
+}
+"""One form of every private learner."""
+
+FITS: dict[str, Make] = SIMPLEST | {
+    "tree on quantiles": classifier(PrivateTreeClassifier, 2, n_quantiles=2),
+    "tree without counts": classifier(PrivateTreeClassifier, 1, literals="thresholds", leaf_counts_share=0.0),
+    "rule list on quantiles": classifier(PrivateRuleListClassifier, 1, n_quantiles=2),
+    "pairs": classifier(PrivateRuleListClassifier, 1, pool="pairs", literals="thresholds"),
+    **{f"greedy, {name}": greedy(name, "strict") for name in MECHANISMS},
+    **{f"greedy, {name}, as published": greedy(name, "published") for name in MECHANISMS if name != "counted-gini"},
+    **{f"additive, {name}": classifier(PrivateEBMClassifier, algorithm=name) for name in ("penalized", "marginals")},
+    **{f"regression, {name}": regressor(algorithm=name) for name in ("penalized", "marginals")},
+    "additive with pairs": classifier(PrivateEBMClassifier, interactions=1),
+}
+
+
+def target(learner: Any) -> Any:
+    return NUMBERS if isinstance(learner, PrivateEBMRegressor) else CLASSES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What one fit did: charges on disk at each fetch of random bits and in the end, and how it ended."""
+
+    learner: Any
+    fetches: list[int]
+    charges: list[tuple[Any, Any, str]]
+    error: BaseException | None
+
+
+@pytest.fixture
+def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watched]:
+    """Run a fit against a ledger of its own; all streams of random bits are watched."""
+    fetches: list[int] = []
+    books: list[Ledger] = []
+    inside = False
+
+    def spied(name: str) -> None:
+        honest = getattr(Randomness, name)
+
+        def fetch(self: Randomness, *given: Any) -> Any:
+            if inside:
+                fetches.append(len(books[-1].entries("people")) if not fetches or not fetches[-1] else fetches[-1])
+            return honest(self, *given)
+
+        monkeypatch.setattr(Randomness, name, fetch)
+
+    for name in ("_word", "words"):
+        spied(name)
+
+    def run(
+        make: Make, X: Any = PEOPLE, y: Any = None, *, budget: float = 10.0, fit: Any = None, **given: Any
+    ) -> Watched:
+        nonlocal inside
+        fetches.clear()
+        books.append(Ledger(tmp_path / f"{len(books)}.sqlite"))
+        books[-1].budget("people", budget, 0.1)
+        learner = make(**({"ledger": books[-1], "dataset": "people"} | given))
+        error: BaseException | None = None
+        inside = True
+        try:
+            learner.fit(X, target(learner) if y is None else y, **(fit or {}))
+        except (GlassineError, TypeError, ValueError, RuntimeError) as refusal:
+            error = refusal
+        inside = False
+        entries = [(entry.epsilon, entry.delta, entry.note) for entry in books[-1].entries("people")]
+        return Watched(learner=learner, fetches=list(fetches), charges=entries, error=error)
+
+    return run
+
+
+READ = {"n_features_in_", "feature_names_in_"}
+"""Fitted attributes that are read off the records' columns, and may outlive a refusal."""
+
+
+def kept(learner: Any) -> set[str]:
+    return {name for name in vars(learner) if name.endswith("_")}
+
+
+def faults(seen: Watched) -> list[str]:
+    """Return what is wrong with a fit that should have ended well."""
+    if seen.error is not None:
+        return [f"failed: {seen.error}"]
+    found = []
+    if not seen.fetches:
+        found.append("drew nothing")
+    if 0 in seen.fetches:
+        found.append("drew before the charge")
+    if len(seen.charges) != 1:
+        found.append(f"was charged {len(seen.charges)} times")
+    certificate = seen.learner.certificate_
+    claimed = (certificate.epsilon, certificate.delta)
+    if any((float(epsilon), float(delta)) != claimed for epsilon, delta, _ in seen.charges):
+        found.append(f"claims {claimed}, which is not what was charged")
+    if (seen.learner.model_.guarantee.epsilon, seen.learner.model_.guarantee.delta) != claimed:
+        found.append("the model claims another guarantee than the certificate")
+    if not kept(seen.learner) <= seen.learner.released:
+        found.append(f"keeps {sorted(kept(seen.learner) - seen.learner.released)}")
+    return found
+
+
+def faults_of_refusal(seen: Watched) -> list[str]:
+    """Return what is wrong with a fit that should have been refused."""
+    found = ["was not refused"] if seen.error is None else []
+    if seen.charges:
+        found.append("was charged")
+    if seen.fetches:
+        found.append("drew")
+    if kept(seen.learner) - READ:
+        found.append(f"keeps {sorted(kept(seen.learner) - READ)}")
+    return found
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_is_charged_once_before_it_draws_and_as_certified(name: str, watch: Callable[..., Watched]) -> None:
+    seen = watch(FITS[name], random_state=0)
+    assert faults(seen) == []
+    # The note is read by others: it says what was fitted, from public parameters alone.
+    ((_, _, note),) = seen.charges
+    assert note == FITS[name]()._prepare(PEOPLE[:60], target(seen.learner)[:60]).price.note
+
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "a missing column": {"X": PEOPLE.drop("job")},
+    "an undeclared column": {"X": PEOPLE.with_columns(name=pl.lit("Alice"))},
+    "no records": {"X": PEOPLE[:0]},
+    "too few targets": {"y": np.array(["no"])},
+    "a missing target": {"y": np.array([np.nan] * 120)},
+    "weights": {"fit": {"sample_weight": np.ones(120)}},
+    "a misspelt argument": {"fit": {"sample_wieght": np.ones(120)}},
+    "no epsilon": {"epsilon": 0.0},
+    "no number": {"epsilon": float("nan")},
+    "no domain": {"domain": "ages"},
+    "a progress that cannot be called": {"progress": 3},
+    "a seed that is none": {"random_state": -1},
+    "no data set": {"dataset": None},
+    "a data set without a budget": {"dataset": "others"},
+    "no ledger": {"ledger": None},
+    "a ledger that is none": {"ledger": 3},
+    "an overdrawn budget": {"budget": 0.5},
+    "too little memory": {"memory_limit": 1},
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("name", SIMPLEST)
+def test_a_refused_fit_costs_nothing_and_draws_nothing(name: str, refusal: str, watch: Callable[..., Watched]) -> None:
+    if refusal == "too little memory" and "memory_limit" not in SIMPLEST[name]().get_params():
+        pytest.skip("it has no such limit")
+    assert faults_of_refusal(watch(SIMPLEST[name], **REFUSALS[refusal])) == []
+
+
+class Broken(RuntimeError):
+    pass
+
+
+def broken(size: int) -> bytes:
+    raise Broken("planted")
+
+
+@pytest.mark.parametrize("name", SIMPLEST)
+def test_a_fit_that_breaks_while_it_draws_stays_charged_and_keeps_nothing(
+    name: str, watch: Callable[..., Watched]
+) -> None:
+    seen = watch(SIMPLEST[name], random_state=Randomness(broken))
+    assert isinstance(seen.error, Broken)
+    assert len(seen.charges) == 1
+    assert kept(seen.learner) <= READ
+
+
+@pytest.mark.parametrize("name", SIMPLEST)
+def test_each_fit_spends_again_and_one_that_fails_leaves_the_last(name: str, tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 2.5, 0.1)
+    learner = SIMPLEST[name](ledger=book, dataset="people", random_state=0)
+    learner.fit(PEOPLE, target(learner)).fit(PEOPLE, target(learner))
+    assert len(book.entries("people")) == 2
+    before = (learner.model_, learner.certificate_)
+    with pytest.raises(GlassineError, match="budget of 'people'"):
+        learner.fit(PEOPLE, target(learner))
+    assert (learner.model_, learner.certificate_) == before
+    assert len(book.entries("people")) == 2
+
+
+def test_what_a_fit_does_not_release_is_forgotten() -> None:
+    learner = FITS["additive, marginals"](random_state=0).fit(PEOPLE, CLASSES)
+    assert hasattr(learner, "marginals_")
+    assert not hasattr(learner.set_params(algorithm="penalized").fit(PEOPLE, CLASSES), "marginals_")
+
+
+def test_nothing_can_be_drawn_unpaid() -> None:
+    with pytest.raises(RuntimeError, match="before a fit is paid for"):
+        UNPAID.below(3)
+
+
+class DrawsEarly(PrivateTreeClassifier):
+    """Draws while it prepares, from a stream of its own."""
+
+    def _prepare(self, X: Any, y: Any) -> Any:
+        Randomness.of(0).below(3)
+        return super()._prepare(X, y)
+
+
+class ChargesEarly(PrivateTreeClassifier):
+    """Charges by itself before it looks at the records."""
+
+    def _prepare(self, X: Any, y: Any) -> Any:
+        self.ledger.charge("people", 1.0)
+        return super()._prepare(X, y)
+
+
+class _Cheap:
+    """A plan that states half of its price."""
+
+    def __init__(self, honest: Any) -> None:
+        self.honest = honest
+
+    @property
+    def price(self) -> Price:
+        honest: Price = self.honest.price
+        return replace(honest, epsilon=honest.epsilon / 2)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.honest, name)
+
+
+class PaysHalf(PrivateTreeClassifier):
+    """Charges half of what it claims."""
+
+    def _prepare(self, X: Any, y: Any) -> Any:
+        return _Cheap(super()._prepare(X, y))
+
+
+class KeepsRecords(PrivateTreeClassifier):
+    """Keeps the records among its fitted attributes."""
+
+    def _draw(self, prepared: Any, caveats: tuple[str, ...], randomness: Randomness) -> dict[str, Any]:
+        return super()._draw(prepared, caveats, randomness) | {"records_": prepared.intake.columns}
+
+
+PLANTED: Mapping[Any, list[str]] = {
+    DrawsEarly: ["drew before the charge"],
+    ChargesEarly: ["was charged 2 times"],
+    PaysHalf: ["claims (1.0, 0.0), which is not what was charged"],
+    KeepsRecords: ["keeps ['records_']"],
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED, ids=lambda kind: kind.__name__)
+def test_planted_learners_are_found(kind: Any, watch: Callable[..., Watched]) -> None:
+    assert faults(watch(classifier(kind, 2, literals="thresholds"), random_state=0)) == PLANTED[kind]
+
+
+def test_planted_refusals_are_found(watch: Callable[..., Watched]) -> None:
+    refused: dict[str, Any] = {"X": PEOPLE.drop("job"), "random_state": 0}
+    assert faults_of_refusal(watch(classifier(DrawsEarly, 2), **refused)) == ["drew"]
+    assert faults_of_refusal(watch(classifier(ChargesEarly, 2), **refused)) == ["was charged"]
+    assert faults_of_refusal(watch(classifier(PrivateTreeClassifier, 1))) == [
+        "was not refused",
+        "was charged",
+        "drew",
+        "keeps ['certificate_', 'classes_', 'domain_', 'model_']",
+    ]
+
+
+def test_every_learner_with_a_ledger_is_among_them() -> None:
+    public = [getattr(glassine, name) for name in glassine.__all__]
+    learners = [kind for kind in public if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
+    spending = {kind for kind in learners if "ledger" in inspect.signature(kind).parameters}
+    assert {type(make()) for make in SIMPLEST.values()} == spending
+    assert all(issubclass(kind, PrivateLearner) for kind in spending)
+
+
+LEARNERS = ROOT / "src" / "glassine" / "learners"
+DOOR = "private_learner.py"
+
+
+def side_doors(sources: Mapping[str, str]) -> list[str]:
+    """Return calls that make a stream of random bits or charge a ledger outside the place that does both in order."""
+    found = []
+    for name, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call) and name != DOOR:
+                called = ast.unparse(node.func)
+                if called.split(".")[0] in ("Randomness", "Ledger") or called.endswith((".charge", "urandom")):
+                    found.append(f"{name}: {called}")
+    return found
+
+
+def test_only_one_place_charges_and_makes_randomness() -> None:
+    sources = {path.name: path.read_text() for path in LEARNERS.glob("*.py")}
+    assert DOOR in sources
+    assert side_doors(sources) == []
+    assert len(side_doors({"twin.py": sources[DOOR]})) == 4
+    planted = "def fit(self):\n    self.ledger.charge('people', 1)\n    Randomness.of(None)\n"
+    assert side_doors({"twin.py": planted}) == ["twin.py: self.ledger.charge", "twin.py: Randomness.of"]
