@@ -85,8 +85,8 @@ class DemoResult:
             lines += [f"  {_mark(check.status)} {check.meaning}" for check in findings.checks]
             lines.append("")
         lines.append(
-            f"Scrubbing moved {self.scrub.n_rounded} thresholds and merged {self.scrub.n_merged} leaves; accuracy on "
-            f"the records went from {self.accuracy_before:.3f} to {self.accuracy_after:.3f}."
+            f"Thresholds that scrubbing moved: {self.scrub.n_rounded}; leaves that it merged: {self.scrub.n_merged}. "
+            f"Accuracy on the records went from {self.accuracy_before:.3f} to {self.accuracy_after:.3f}."
         )
         lines.append(f"Open {self.folder / 'tree-report.html'} in a browser.")
         return "\n".join(lines)

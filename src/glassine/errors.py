@@ -18,6 +18,7 @@ __all__ = [
     "InvalidPolicyError",
     "LedgerError",
     "PrivacyLeakWarning",
+    "SeveralTreesError",
     "SignatureError",
     "UndefinedMeasureError",
     "UnknownEventError",
@@ -83,6 +84,10 @@ class ClassTooLargeError(GlassineError):
 
 class UnsupportedModelError(GlassineError):
     """An object or a file is not a model that Glassine can read."""
+
+
+class SeveralTreesError(UnsupportedModelError):
+    """A file holds several trees where one is wanted."""
 
 
 class UnreadableFileError(GlassineError):

@@ -44,6 +44,10 @@ def _some(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def _thresholds(count: int) -> str:
+    return "1 threshold" if count == 1 else f"{count} thresholds"
+
+
 def _nouns(model: DecisionTree | RuleList) -> tuple[str, str]:
     return ("leaf", "leaves") if isinstance(model, DecisionTree) else ("rule", "rules")
 
@@ -138,7 +142,8 @@ def check_sizes(
     small = sum(size < limit for size in held)
     meaning = f"Every {noun} was made from at least {limit} people."
     if small:
-        meaning = f"{small} of {len(held)} {nouns} were made from fewer than {limit} people."
+        made = "was" if small == 1 else "were"
+        meaning = f"{small} of {len(held)} {nouns} {made} made from fewer than {limit} people."
     if strangers and not small:
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=STRANGERS)]
     status = _status(small > 0)
@@ -245,10 +250,9 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
     elif limit is not None and values.n_off_grid is not None:
         meaning = "Every threshold is a public cut point."
         if values.n_off_grid:
-            meaning = (
-                f"{values.n_off_grid} of {values.n_thresholds} thresholds are not public cut points, so they were "
-                "taken from training values."
-            )
+            one = values.n_off_grid == 1
+            known = "is no public cut point, so it was" if one else "are no public cut points, so they were"
+            meaning = f"{values.n_off_grid} of {_thresholds(values.n_thresholds)} {known} taken from training values."
         status: Status = _status(values.n_off_grid > limit)
         if inferred and status == "kept":
             status = "unknown"
@@ -258,8 +262,9 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
     if limit is not None and hits is not None:
         meaning = "No threshold is the midpoint of two training values."
         if hits:
+            at = "is" if hits == 1 else "are"
             meaning = (
-                f"{hits} of {values.n_thresholds} thresholds are, bit for bit, the midpoint of two training values."
+                f"{hits} of {_thresholds(values.n_thresholds)} {at}, bit for bit, the midpoint of two training values."
             )
         status = _status(hits > limit)
         if strangers and status == "kept":

@@ -112,7 +112,7 @@ def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
         (("--confidence", "nan"), "confidence must lie strictly between 0 and 1"),
         (("--max-advantage", "2"), "--max-advantage must lie"),
         (("--max-advantage", "nan"), "--max-advantage must lie"),
-        (("--target", "income"), "lacks the target column 'income'"),
+        (("--target", "income"), "has no column 'income' for --target"),
         (("-o", "others.csv"), "is read or written already"),
         (("--holdout", "nowhere.csv"), "cannot read"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier, write_model
 from tests.cli.running import Run
 
-COMMAND = ("disclose", "tree.json", "--quasi", "people.csv", "--sensitive", "level")
+COMMAND = ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "level")
 
 
 def records(n: int = 240, *, levels: tuple[str, ...] = ("low", "high")) -> pl.DataFrame:
@@ -63,7 +63,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     assert plain["learned_mean"] == pytest.approx(least - best, abs=1e-6)
     assert plain["learned_most"] >= plain["learned_mean"]
     assert plain["n_people"] == 240
-    assert [file["role"] for file in plain["inputs"]] == ["model", "quasi"]
+    assert [file["role"] for file in plain["inputs"]] == ["model", "people"]
 
 
 def test_without_the_sensitive_column_there_is_no_truth(folder: Path, run: Run) -> None:
@@ -293,3 +293,33 @@ def test_subgroups_are_reported(folder: Path, run: Run) -> None:
     assert mean == pytest.approx(plain["truth"]["mean"], abs=1e-9)
     distances = [group["d_overall"] for group in plain["subgroups"]]
     assert distances == sorted(distances)
+
+
+def test_a_domain_may_declare_more_than_the_tree_knows(folder: Path, run: Run) -> None:
+    before = run(*COMMAND, "--domain", "domain.json", cwd=folder)
+    assert before.status == 0
+    domain = Domain(
+        {
+            "age": Integer(18, 60, thresholds=(30, 40)),
+            "town": Category(("a", "b", "c")),
+            "level": Category(("high", "low")),
+            "ward": Category(("x", "y")),
+        }
+    )
+    domain.to_json(folder / "domain.json")
+    assert run(*COMMAND, "--domain", "domain.json", cwd=folder).out == before.out
+
+
+def test_splits_that_were_not_selected_say_nothing(folder: Path, run: Run) -> None:
+    drawn = run(*COMMAND, "--criterion", "none", "--json", cwd=folder)
+    assert (
+        json.loads(drawn.out)["readers"]
+        == json.loads(run(*COMMAND, "--no-internal-nodes", "--json", cwd=folder).out)["readers"]
+    )
+
+
+def test_a_misspelt_sensitive_column_is_remarked_on(folder: Path, run: Run) -> None:
+    done = run(*COMMAND[:-1], "levl", cwd=folder)
+    assert done.status == 0
+    assert done.err == "glassine: people.csv has no column 'levl' to compare with. Did you mean 'level'?\n"
+    assert run(*COMMAND[:-1], "salary", cwd=folder).err == ""

@@ -125,3 +125,12 @@ def test_what_is_refused(folder: Path, run: Run, arguments: list[str], told: str
     assert told in done.err
     assert done.err.count("\n") == 1
     assert not (folder / "x.json").exists()
+
+
+def test_a_black_box_that_fails_is_told_what_it_was_given(folder: Path, run: Run) -> None:
+    make = [word for word in MAKE if word not in ("--takes", "pandas")]
+    done = run(*make, "--takes", "array", "--target", "label", "-o", "x.json", cwd=folder)
+    assert done.status == 2
+    assert "It was given a NumPy array; --takes names another form." in done.err
+    # One default for all commands: what is read from a file is given as it is.
+    assert run(*make, "--target", "label", "-k", "50", "-o", "x.json", cwd=folder).status == 0

@@ -331,7 +331,8 @@ def test_interrupted_after_the_charge(folder: Path) -> None:
     before = set(listing(folder))
     done = process(KILL.format("SIGINT"), *CHARGED, cwd=folder)
     assert done.returncode == 130, done.stderr
-    assert done.stderr == "glassine: entry 1 of budget.sqlite stays charged: epsilon 0.5 is spent.\n"
+    charged = "glassine: entry 1 of budget.sqlite stays charged: epsilon 0.5 is spent.\n"
+    assert done.stderr == f"glassine: interrupted.\n{charged}"
     assert set(listing(folder)) == before
     assert Ledger(folder / "budget.sqlite").spent("people") == 0.5
 

@@ -125,3 +125,13 @@ def test_an_empty_ledger_says_what_to_do(tmp_path: Path, run: Run) -> None:
     done = run("ledger", "show", "b.sqlite", cwd=tmp_path)
     assert done.status == 0
     assert "glassine ledger budget" in done.out
+
+
+def test_a_misspelt_data_set_is_recognized(tmp_path: Path, run: Run) -> None:
+    run("ledger", "budget", "b.sqlite", "people", "1", cwd=tmp_path)
+    charge = ("ledger", "charge", "b.sqlite", "peple", "0.1", "--note", "a table")
+    for command in (charge, ("ledger", "show", "b.sqlite", "--dataset", "peple")):
+        done = run(*command, cwd=tmp_path)
+        assert done.status == 2
+        assert done.err.endswith(" Did you mean 'people'?\n")
+    assert Ledger(tmp_path / "b.sqlite").spent("people") == 0

@@ -15,6 +15,9 @@ from glassine import Domain
 from tests.cli.running import Run
 
 RULES = "if [a] then [true] ([3 ; 5] examples)\nelse [false] ([6 ; 2] examples)\n"
+SECOND = "if [a] and [b] then [true] ([3 ; 4] examples)\nelse [false] ([6 ; 3] examples)\n"
+OTHER = "if [b] then [true] ([3 ; 5] examples)\nelse [false] ([2 ; 6] examples)\n"
+CLASH = "if [a] then [true] ([2 ; 5] examples)\nelse [false] ([7 ; 2] examples)\n"
 
 
 @pytest.fixture
@@ -27,7 +30,11 @@ def folder(tmp_path: Path) -> Path:
     records = pl.DataFrame(X, schema=names)
     forest = RandomForestClassifier(30, bootstrap=False, random_state=0).fit(records.to_pandas(), y)
     (tmp_path / "forest.pkl").write_bytes(pickle.dumps(forest))
-    (tmp_path / "rules.txt").write_text(RULES)
+    for name, text in (("rules", RULES), ("second", SECOND), ("clash", CLASH), ("other", OTHER)):
+        (tmp_path / f"{name}.txt").write_text(text)
+    Domain.binary(["a", "b", "c"]).to_json(tmp_path / "three.json")
+    a, b = [1] * 8 + [0] * 8, [1] * 7 + [0] * 9
+    pl.DataFrame({"a": a, "b": b, "c": [0, 1] * 8}).write_csv(tmp_path / "both.csv")
     Domain.binary(names).to_json(tmp_path / "domain.json")
     Domain.binary(["a"]).to_json(tmp_path / "small.json")
     records.write_csv(tmp_path / "records.csv")
@@ -57,14 +64,67 @@ def test_a_rule_list_gives_rows_that_meet_its_counts(folder: Path, run: Run) -> 
     assert rows["a"].sum() == 8
 
 
+def test_two_models_tell_the_bits_and_the_groups_first(folder: Path, run: Run) -> None:
+    arguments = ("reconstruct", "rules.txt", "second.txt", "--domain", "three.json")
+    done = run(*arguments, cwd=folder)
+    assert done.status == 0, done.err
+    assert "16 records. Bits learned about each, of 3.00:" in done.out
+    assert "  rules.txt: 1.0000" in done.out
+    assert "together: " in done.out
+    assert "1 record, class True" in done.out
+    assert "rows" not in done.out
+    plain = json.loads(run(*arguments, "--data", "both.csv", "--json", cwd=folder).out)
+    assert plain["schema"] == "glassine.joint/1"
+    assert plain["status"] == "consistent"
+    assert max(plain["bits_alone"]) <= plain["bits"][0] <= plain["bits"][1] <= plain["bits_aligned"] + 1e-9
+    assert plain["small_groups"][0]["label"] is True
+    assert plain["rows"] is None
+
+
+def test_two_models_give_rows_where_they_are_asked_for(folder: Path, run: Run) -> None:
+    arguments = ("reconstruct", "rules.txt", "second.txt", "--domain", "three.json", "--data", "both.csv")
+    done = run(*arguments, "-o", "rows.csv", cwd=folder)
+    assert done.status == 0, done.err
+    assert "16 rows that meet every count of the models" in done.out
+    rows = pl.read_csv(folder / "rows.csv")
+    assert (rows["a"].sum(), (rows["a"] * rows["b"]).sum()) == (8, 7)
+    plain = json.loads(run(*arguments, "--rows", "--json", cwd=folder).out)
+    assert plain["rows"]["records"] == 16
+    assert plain["rows"]["error"] is not None
+
+
+def test_one_model_without_rows_tells_its_bits(folder: Path, run: Run) -> None:
+    done = run("reconstruct", "rules.txt", "--domain", "small.json", "--no-rows", cwd=folder)
+    assert done.status == 0, done.err
+    assert "together: 1.0000 to 1.0000" in done.out
+    assert "Groups" not in done.out
+
+
+def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
+    done = run("reconstruct", "rules.txt", "clash.txt", "--domain", "three.json", "-o", "rows.csv", cwd=folder)
+    assert done.status == 2
+    assert "not learnt from the same records" in done.out
+    assert not (folder / "rows.csv").exists()
+    assert (
+        "give --other-labels" in run("reconstruct", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
+    )
+    apart = ("reconstruct", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
+    assert run(*apart, cwd=folder).status == 0
+    plain = json.loads(run("reconstruct", "rules.txt", "clash.txt", "--domain", "three.json", "--json", cwd=folder).out)
+    assert plain["status"] == "inconsistent"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("rules.txt", "second.txt", "--domain", "small.json"), "'b'"),
+        (("rules.txt", "second.txt", "--domain", "three.json", "--smallest-group", "0"), "--smallest-group"),
+        (("rules.txt", "second.txt", "--domain", "three.json", "--no-rows", "-o", "r.csv"), "--no-rows"),
+        (("rules.txt", "--domain", "three.json", "-o", "rules.txt"), "read or written already"),
         (("forest.pkl", "--domain", "domain.json"), "trust"),
         (("forest.pkl", "--trust-pickle", "--domain", "small.json"), "a0"),
         (("rules.txt", "--domain", "small.json", "--time-limit", "nan"), "time_limit"),
         (("rules.txt", "--domain", "small.json", "--seed", "-1"), "--seed"),
-        (("rules.txt", "--domain", "small.json", "-o", "rules.txt"), "read or written already"),
         (("rules.txt", "--domain", "small.json", "--data", "nowhere.csv"), "cannot read"),
         (("records.csv", "--domain", "domain.json"), "records.csv"),
     ],

@@ -180,7 +180,9 @@ def _outside(run: _Run, data: Any) -> list[str]:
     if data is None or run.domain is None:
         return []
     found = violations(run.domain.restrict(run.model.tested), data) if run.model.tested else {}
-    return [f"{name}: {run.shown.count(n)} records of the data lie outside the domain." for name, n in found.items()]
+    shown = {name: run.shown.count(n) for name, n in found.items()}
+    lie = {name: "record of the data lies" if n == 1 else "records of the data lie" for name, n in shown.items()}
+    return [f"{name}: {n} {lie[name]} outside the domain." for name, n in shown.items()]
 
 
 def _findings(

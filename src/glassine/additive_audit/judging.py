@@ -25,6 +25,10 @@ JOINTLY = (
 Status: TypeAlias = Literal["kept", "broken", "unknown"]
 
 
+def _counted(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"
+
+
 def check_smallest(
     policy: Policy, shown: Suppression, found: BinLeakage, histograms: Sequence[float], strangers: bool
 ) -> list[Check]:
@@ -39,8 +43,9 @@ def check_smallest(
     if small or bars:
         n_bins = sum(sum(size > 0 for size in entry.sizes or ()) for entry in known)
         said = [f"{small:,} of {n_bins:,} bins and cells that hold anybody" if small else ""]
-        said.append(f"{len(bars):,} bars of the published histograms" if bars else "")
-        meaning = f"{' and '.join(part for part in said if part)} were made from fewer than {limit} people."
+        said.append(f"{_counted(len(bars), 'bar', 'bars')} of the published histograms" if bars else "")
+        made = "was" if small + len(bars) == 1 else "were"
+        meaning = f"{' and '.join(part for part in said if part)} {made} made from fewer than {limit} people."
         least = min([*held, *(int(size) for size in bars)])
         return [Check(rule=rule, limit=limit, measured=shown.count(least), status="broken", meaning=meaning)]
     status: Status = "kept"
@@ -146,7 +151,9 @@ def check_cuts(
             status, measured = "unknown", None
             meaning = "Which cuts, ranges and categories are public was not measured: it needs a domain."
         elif total:
-            meaning = f"{cuts:,} cuts, {ends + n_targets:,} ends of ranges and {names:,} categories are not public"
+            ranges = _counted(ends + n_targets, "end of a range", "ends of ranges")
+            kinds = _counted(names, "category", "categories")
+            meaning = f"{_counted(cuts, 'cut', 'cuts')}, {ranges} and {kinds} are not public"
             if guarantee is None:
                 meaning += ", so they were taken from training values."
             elif guarantee.caveats:
@@ -170,7 +177,8 @@ def _check_midpoints(policy: Policy, found: BinLeakage, strangers: bool, inferre
     status: Status
     if hits is None and rebuilt > limit:
         # Without data: a chain of cuts that ends exactly at the largest value is no accident.
-        meaning = f"{rebuilt:,} training values follow from the cuts and the published ranges by arithmetic."
+        follow = "training value follows" if rebuilt == 1 else "training values follow"
+        meaning = f"{rebuilt:,} {follow} from the cuts and the published ranges by arithmetic."
         return [Check(rule=rule, limit=limit, measured=rebuilt, status="broken", meaning=meaning)]
     if hits is None:
         if not cuts or (off == 0 and not inferred):
@@ -179,7 +187,8 @@ def _check_midpoints(policy: Policy, found: BinLeakage, strangers: bool, inferre
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     status, meaning = "kept", "No cut is the midpoint of two training values."
     if hits:
-        meaning = f"{hits:,} of {cuts:,} cuts are, bit for bit, half way between two training values."
+        at = f"{'cut' if cuts == 1 else 'cuts'} {'is' if hits == 1 else 'are'}"
+        meaning = f"{hits:,} of {cuts:,} {at}, bit for bit, half way between two training values."
     if hits > limit:
         status = "broken"
     elif strangers:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glassine.cli.naming import nearest
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ def predicts_number(domain: Domain | None, target: str, *, ranged: bool, classed
     if domain is None or target not in domain:
         if not ranged and not classed:
             raise InvalidParameterError(
-                f"what the target {target!r} may be must be public. Check its spelling; declare it in the domain; or "
-                "give --classes a,b for classes, or --target-range LO,HI for a number. With --infer-classes or "
-                "--infer-range the guarantee does not hold."
+                f"what the target {target!r} may be must be public.{nearest(target, domain or ())} Check its spelling; "
+                "declare it in the domain; or give --classes a,b for classes, or --target-range LO,HI for a number. "
+                "With --infer-classes or --infer-range the guarantee does not hold."
             )
         return ranged
     declared = isinstance(domain[target], Integer | Real)

@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.estimators import load_published
-from glassine.cli.naming import in_options
-from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TrustOption
+from glassine.cli.naming import in_options, listed
+from glassine.cli.options import (
+    DomainOption,
+    JsonOption,
+    ModelArgument,
+    ReportOption,
+    RequiredDataOption,
+    RequiredHoldoutOption,
+    RequiredTargetOption,
+    SeedOption,
+    TreeOption,
+    TrustOption,
+    at_least,
+)
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, read_domain, read_frame
-from glassine.cli.writing import check_outputs, check_report, print_value
+from glassine.cli.writing import check_outputs, check_report, print_value, tell
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
@@ -33,26 +45,34 @@ OPTIONS = {
 
 def attack_command(
     model: ModelArgument,
-    data: Annotated[Path, typer.Option("--data", help="The training records, CSV or Parquet.")],
-    holdout: Annotated[
-        Path,
-        typer.Option("--holdout", help="Records of the same population that were not used for training."),
-    ],
-    target: Annotated[str, typer.Option("--target", help="Column that the model predicts.")],
+    data: RequiredDataOption,
+    holdout: RequiredHoldoutOption,
+    target: RequiredTargetOption,
     domain: DomainOption = None,
     shadows: Annotated[
-        int, typer.Option("--shadows", help="Shadow models of the likelihood-ratio attack; 0 leaves it out.")
+        int,
+        typer.Option(
+            "--shadows",
+            metavar="N",
+            help="Shadow models of the likelihood-ratio attack; 0 leaves it out.",
+            callback=at_least("--shadows", 0, "16 or more give steady figures."),
+        ),
     ] = 0,
     max_advantage: Annotated[
         float | None,
-        typer.Option("--max-advantage", help="Exit with 1 where an attack is better than this, 2 where that is open."),
+        typer.Option(
+            "--max-advantage",
+            metavar="NUMBER",
+            help="Exit with 1 where an attack is better than this, 2 where that is open.",
+        ),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of each interval.")] = 0.99,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of splits, permutations and shadow models.")] = 0,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
-    ] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="NUMBER", help="Confidence of each interval.")
+    ] = 0.99,
+    seed: SeedOption = 0,
+    output: ReportOption = None,
     as_json: JsonOption = False,
+    tree: TreeOption = None,
     trust_pickle: TrustOption = False,
     show_small_counts: Annotated[
         bool,
@@ -63,7 +83,8 @@ def attack_command(
 ) -> None:
     """Attack a published model: tell its training records from others.
 
-    Exit status: 0 when the attacks were made; with --max-advantage 1 above it, 2 could not tell; 2 for bad input.
+    Exit status: 0 when the attacks were made; with --max-advantage 1 where one is better than it, 2 where that is
+    open; 2 for bad input.
     """
     from glassine.attacks.membership.suite import attack_membership
     from glassine.describing import describe_membership
@@ -73,21 +94,18 @@ def attack_command(
 
     check_outputs([output], [model, domain, data, holdout])
     check_report(output)
-    if shadows < 0:
-        raise GlassineError(f"--shadows must be at least 0, got {shadows}. 16 or more give steady figures.")
-    if seed < 0:
-        raise GlassineError(f"--seed must be at least 0, got {seed}.")
     # A wrong limit must be told before the attacks are made.
     with in_options(OPTIONS):
         policy = Policy(largest_advantage=max_advantage)
     known = read_domain(domain)
-    read = load_published(model, known, trust_pickle)
+    read = load_published(model, known, trust_pickle, tree)
     if getattr(read, "classes", getattr(read, "classes_", None)) is None:
         raise GlassineError("membership attacks are made on classifiers; this model predicts a number.")
     if target in (_attributes(read) or ()):
         raise GlassineError(f"--target {target!r} is an attribute of the model. Name the column that it predicts.")
-    members, others = (_sides(path, known, _attributes(read), target) for path in (data, holdout))
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
+        display.stage("reading the records")
+        members, others = (_sides(path, known, _attributes(read), target) for path in (data, holdout))
         display.stage("attacking")
         found = attack_membership(
             read,
@@ -110,7 +128,7 @@ def attack_command(
         from glassine.findings import EXIT_STATUS
 
         checks = check_membership(policy, Measured(finding))
-        typer.echo(f"Limit {max_advantage:g}: {checks[0].status}. {checks[0].meaning}", err=True)
+        tell(f"Limit {max_advantage:g}: {checks[0].status}. {checks[0].meaning}")
         raise typer.Exit(EXIT_STATUS[decide(checks)])
 
 
@@ -133,7 +151,7 @@ def _sides(path: Path, domain: Any, attributes: tuple[str, ...] | None, target: 
     """Return the columns that the model knows, and the target: identifiers say nothing of membership."""
     frame = read_frame(path, domain)
     if target not in frame.columns:
-        raise GlassineError(f"{path} lacks the target column {target!r}. Add it, or name another with --target.")
+        raise GlassineError(f"{path} has no column {target!r} for --target.{listed(target, frame.columns)}")
     return frame.select([name for name in frame.columns if attributes is None or name in (*attributes, target)])
 
 

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from glassine.cli.naming import listed
 from glassine.cli.options import (
+    AuditOption,
+    CriterionOption,
     DataOption,
     DomainOption,
     HoldoutOption,
     JsonOption,
     ModelArgument,
     PolicyOption,
+    ReportOption,
+    RequiredDomainOption,
     SmallOption,
+    TargetOption,
+    TreeOption,
     TrustOption,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import input_files, load_extras, load_kind, policy_of, read_domain, read_frame
 from glassine.cli.release_audit import audit_release_file, is_release
-from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError
+from glassine.cli.writing import check_outputs, check_report, print_value, say, text_of, write_report
+from glassine.errors import GlassineError, InvalidDataError
 
 __all__ = ["audit_command", "scrub_command"]
 
@@ -31,27 +39,30 @@ def audit_command(
     model: ModelArgument,
     domain: DomainOption = None,
     data: DataOption = None,
-    target: Annotated[str | None, typer.Option("--target", help="Column that the model predicts.")] = None,
+    target: TargetOption = None,
     holdout: HoldoutOption = None,
-    sensitive: Annotated[str | None, typer.Option("--sensitive", help="Attribute to look at more closely.")] = None,
+    sensitive: Annotated[
+        str | None, typer.Option("--sensitive", metavar="COLUMN", help="Attribute to look at more closely.")
+    ] = None,
     quasi: Annotated[
         list[str] | None,
-        typer.Option("--quasi", help="A column that readers know of everybody; repeat it. All of the tree by default."),
-    ] = None,
-    criterion: Annotated[
-        str | None,
         typer.Option(
-            "--criterion", help="How splits were selected: gini, entropy, gain-ratio, misclassification, none."
+            "--quasi",
+            metavar="COLUMN",
+            help="A column that readers know of everybody; repeat it for more.",
+            show_default="all of the tree",
         ),
     ] = None,
+    criterion: CriterionOption = None,
     policy: PolicyOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
-    ] = None,
+    output: ReportOption = None,
     as_json: JsonOption = False,
+    tree: TreeOption = None,
     trust_pickle: TrustOption = False,
     show_small_counts: SmallOption = False,
-    max_steps: Annotated[int, typer.Option("--max-steps", help="Steps that exact counts may take.")] = 300_000,
+    max_steps: Annotated[
+        int, typer.Option("--max-steps", metavar="N", help="Steps that exact counts may take.")
+    ] = 300_000,
 ) -> None:
     """Audit a published model, or a release of surrogate trees.
 
@@ -81,9 +92,14 @@ def audit_command(
         raise typer.Exit(status)
     limits = policy_of(policy)
     known = read_domain(domain)
-    frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
-    read = load_kind(model, known, trust_pickle)
+    read = load_kind(model, known, trust_pickle, tree)
     with stages() as progress:
+        progress("reading the records")
+        frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
+        _check_target(target, data, frame)
+        names = [*(known or ()), *(() if frame is None else frame.columns)]
+        _check_names("--sensitive", () if sensitive is None else (sensitive,), names)
+        _check_names("--quasi", quasi or (), names)
         if isinstance(read, AdditiveModel):
             findings = audit_additive(
                 read,
@@ -121,25 +137,28 @@ def audit_command(
 
 def scrub_command(
     model: ModelArgument,
-    domain: Annotated[Path, typer.Option("--domain", help="Domain, JSON: its cut points are the public ones.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the scrubbed model, JSON.")],
+    domain: RequiredDomainOption,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")],
     counts: Annotated[
         Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
     ] = "coarsen",
-    base: Annotated[int, typer.Option("--base", help="Coarsened counts are multiples of this.")] = 10,
-    smallest_leaf: Annotated[int, typer.Option("--smallest-leaf", help="Merge leaves or bins of fewer records.")] = 0,
+    base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10,
+    smallest_leaf: Annotated[
+        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records.")
+    ] = 0,
     data: DataOption = None,
-    target: Annotated[str | None, typer.Option("--target", help="Column to predict: what does scrubbing cost?")] = None,
+    target: TargetOption = None,
     policy: PolicyOption = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", help="Write the report on the scrubbed model, HTML.")
-    ] = None,
+    report: AuditOption = None,
     as_json: JsonOption = False,
+    tree: TreeOption = None,
     trust_pickle: TrustOption = False,
 ) -> None:
-    """Write a copy with thresholds on the public grid and counts coarsened, and audit it again.
+    """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
-    Exit status: that of the audit of the copy.
+    With --data and --target it tells what the copy costs in accuracy.
+
+    Exit status: that of the audit of the copy: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
     from glassine.auditing import audit
     from glassine.domain import Domain
@@ -150,11 +169,13 @@ def scrub_command(
     check_outputs([output, report], [model, domain, data, policy])
     check_report(report)
     limits, known = policy_of(policy), Domain.from_json(domain)
-    frame = None if data is None else read_frame(data, known)
-    if target is not None and frame is None:
-        raise GlassineError("--target needs --data: accuracy is measured on given records.")
-    before = load_kind(model, known, trust_pickle)
+    if target is not None and data is None:
+        raise GlassineError("--target needs --data: accuracy is measured on given records. Add it.")
+    before = load_kind(model, known, trust_pickle, tree)
     with stages() as progress:
+        progress("reading the records")
+        frame = None if data is None else read_frame(data, known)
+        _check_target(target, data, frame)
         progress("scrubbing")
         result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=frame)
         cost = None
@@ -178,5 +199,21 @@ def scrub_command(
         ]
         if cost is not None:
             lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
-        typer.echo("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
+        say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
     raise typer.Exit(second.exit_status)
+
+
+def _check_target(target: str | None, data: Path | None, frame: Any) -> None:
+    """Raise if the target is no column of the records."""
+    if target is not None and frame is not None and target not in frame.columns:
+        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, frame.columns)}")
+
+
+def _check_names(option: str, given: Sequence[str], names: Sequence[str]) -> None:
+    """Raise if an option names what is neither in the domain nor a column of the data, where one of them is given."""
+    for name in given:
+        if names and name not in names:
+            raise InvalidDataError(
+                f"{option} names {name!r}, which is neither in the domain nor a column of the data."
+                f"{listed(name, dict.fromkeys(names))}"
+            )

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
 import sys
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
-import typer
+from glassine.errors import BlackBoxError, GlassineError
 
-from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError
-
-__all__ = ["BlackBoxOption", "TakesOption", "black_box_of", "takes_of"]
-
-BlackBoxOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--black-box",
-        help="What decides: an ONNX or skops file, or MODULE:FUNCTION, a Python function that maps records to labels. "
-        "A module is code that runs.",
-    ),
-]
-TakesOption: TypeAlias = Annotated[
-    str, typer.Option("--takes", help="What the black box takes: array, pandas or polars.")
-]
+__all__ = ["black_box_of", "given_as", "takes_of"]
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -60,14 +48,18 @@ def black_box_of(text: str) -> Any:
     return found
 
 
-def takes_of(text: str) -> str | None:
-    """Return the library of the frames that a black box takes; None for arrays.
+@contextlib.contextmanager
+def given_as(takes: str) -> Iterator[None]:
+    """Say where a black box fails what it was given, which may not be what it takes."""
+    try:
+        yield
+    except BlackBoxError as error:
+        if error.args and isinstance(error.args[0], str):
+            form = "a NumPy array" if takes == "array" else f"a {takes} data frame"
+            error.args = (f"{error.args[0]} It was given {form}; --takes names another form.", *error.args[1:])
+        raise
 
-    Raises
-    ------
-    InvalidParameterError
-        If it is none that is known.
-    """
-    if text not in ("array", "pandas", "polars"):
-        raise InvalidParameterError(f"--takes must be array, pandas or polars, got {text!r}.")
+
+def takes_of(text: str) -> str | None:
+    """Return the library of the frames that a black box takes; None for arrays."""
     return None if text == "array" else text

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from glassine.cli.naming import in_options
-from glassine.cli.options import DomainOption, JsonOption
+from glassine.cli.naming import in_options, listed
+from glassine.cli.options import (
+    ClassesOption,
+    DomainOption,
+    GrownDepthOption,
+    InferClassesOption,
+    InferDomainOption,
+    JsonOption,
+    RecordsArgument,
+    ReportOption,
+    RequiredTargetOption,
+    SeedOption,
+)
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, read_domain
 from glassine.cli.training import check_public, read_training
@@ -25,6 +36,23 @@ if TYPE_CHECKING:
 __all__ = ["compare_command", "fit_command_line"]
 
 SCHEMA = "glassine.comparison/1"
+
+MODELS = (
+    "tree",
+    "rule-list",
+    "greedy-rule-list",
+    "additive",
+    "optimal-tree",
+    "optimal-rule-list",
+    "plain-greedy-rule-list",
+    "multiway-tree",
+    "cart",
+    "deep-cart",
+    "logistic",
+    "boosting",
+    "constant",
+)
+"""Names of the learners, as the comparison has them: its own list is slow to import."""
 
 OPTIONS = {
     "epsilons": "--epsilon",
@@ -41,47 +69,61 @@ OPTIONS = {
 
 
 def compare_command(
-    data: Annotated[Path, typer.Argument(help="Records, CSV or Parquet.")],
-    target: Annotated[str, typer.Option("--target", help="Column to predict, of classes.")],
+    data: RecordsArgument,
+    target: RequiredTargetOption,
     epsilon: Annotated[
-        str, typer.Option("--epsilon", help="Privacy budgets of the private learners, separated by commas.")
+        str,
+        typer.Option("--epsilon", metavar="A,B", help="Privacy budgets of the private learners, separated by commas."),
     ] = "0.1,1",
     domain: DomainOption = None,
     models: Annotated[
-        str | None, typer.Option("--models", help="Learners, separated by commas; all of them by default.")
+        str | None,
+        typer.Option(
+            "--models",
+            metavar="A,B",
+            help=f"Learners, separated by commas: {', '.join(MODELS)}.",
+            show_default="all",
+        ),
     ] = None,
-    splits: Annotated[int, typer.Option("--splits", help="Random splits into training and test records.")] = 5,
-    test_share: Annotated[float, typer.Option("--test-share", help="Share of the records that test.")] = 0.3,
+    splits: Annotated[
+        int, typer.Option("--splits", metavar="N", help="Random splits into training and test records.")
+    ] = 5,
+    test_share: Annotated[
+        float, typer.Option("--test-share", metavar="SHARE", help="Share of the records that test.")
+    ] = 0.3,
     measure: Annotated[
         Literal["accuracy", "auroc"], typer.Option("--measure", help="What the recommendation goes by.")
     ] = "accuracy",
-    max_depth: Annotated[int, typer.Option("--max-depth", help="Trees: most splits on a path.")] = 3,
-    max_rules: Annotated[int, typer.Option("--max-rules", help="Rule lists: most rules besides the default one.")] = 3,
-    delta: Annotated[float, typer.Option("--delta", help="Additive models: delta.")] = 1e-6,
-    classes: Annotated[str | None, typer.Option("--classes", help="The public classes, separated by commas.")] = None,
-    infer_domain: Annotated[
-        bool, typer.Option("--infer-domain", help="Take the domain from the data: no guarantee will hold.")
-    ] = False,
-    infer_classes: Annotated[
-        bool, typer.Option("--infer-classes", help="Take the classes from the data: no guarantee will hold.")
-    ] = False,
+    max_depth: GrownDepthOption = None,
+    max_rules: Annotated[
+        int,
+        typer.Option("--max-rules", metavar="N", help="Rule lists: most rules besides the default one."),
+    ] = 3,
+    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Additive models: delta.")] = 1e-6,
+    classes: ClassesOption = None,
+    infer_domain: InferDomainOption = False,
+    infer_classes: InferClassesOption = False,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Most seconds of a fit of a tree or list, by an estimate.")
+        float,
+        typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit, by an estimate."),
     ] = 60.0,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of splits, learners and permutations.")] = 0,
+    seed: SeedOption = 0,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", help="Folder that keeps each result; named again, the comparison goes on from it."),
+        typer.Option(
+            "--resume",
+            metavar="FOLDER",
+            help="Folder that keeps each result; named again, the comparison goes on from it.",
+        ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the page: HTML, or JSON or text by its ending.")
-    ] = None,
+    output: ReportOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare private learners with ordinary ones: accuracy against epsilon, bits learned and vulnerability.
 
-    No ledger is charged and what is printed is not private: it is for whoever may see the records. Exit status: 0 when
-    the comparison was made, 2 for bad input.
+    No ledger is charged and what is printed is not private: it is for whoever may see the records.
+
+    Exit status: 0 when the comparison was made, 2 for bad input.
     """
     from glassine.comparing import CANDIDATES, Task, compare, recommend
 
@@ -95,7 +137,7 @@ def compare_command(
             test_share=test_share,
             seed=seed,
             delta=delta,
-            max_depth=max_depth,
+            max_depth=3 if max_depth is None else max_depth,
             max_rules=max_rules,
             time_limit=time_limit,
         )
@@ -173,7 +215,11 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in MODELS:
+            raise InvalidParameterError(f"--models names {name!r}, which is no learner.{listed(name, MODELS)}")
+    return names
 
 
 def _check_kind(domain: Domain | None, target: str) -> None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from glassine.cli.options import DomainOption, JsonOption, ModelArgument, SmallOption, TrustOption
+from glassine.cli.naming import nearest
+from glassine.cli.options import (
+    CriterionOption,
+    DomainOption,
+    HoldoutOption,
+    JsonOption,
+    ModelArgument,
+    ReportOption,
+    SeedOption,
+    SmallOption,
+    TreeOption,
+    TrustOption,
+)
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, load, read_domain, read_frame
-from glassine.cli.writing import check_outputs, check_report, print_value
+from glassine.cli.writing import check_outputs, check_report, print_value, tell
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
 
 if TYPE_CHECKING:
@@ -26,22 +38,26 @@ __all__ = ["disclose_command"]
 SCHEMA = "glassine.disclose/1"
 
 LEAVES = {"counts": "leaf_counts", "error-rates": "error_rates", "labels": "labels_only"}
-CRITERIA = ("gini", "entropy", "gain-ratio", "misclassification")
 
 
 def disclose_command(
     model: ModelArgument,
-    quasi: Annotated[
-        Path, typer.Option("--quasi", help="The training records' quasi-identifiers, CSV or Parquet: one row a person.")
+    people: Annotated[
+        Path,
+        typer.Option(
+            "--people",
+            metavar="FILE",
+            help="The people whose quasi-identifiers the reader knows, CSV or Parquet: one row a person.",
+        ),
     ],
-    sensitive: Annotated[str, typer.Option("--sensitive", help="The attribute that the tree predicts.")],
+    sensitive: Annotated[
+        str, typer.Option("--sensitive", metavar="COLUMN", help="The attribute that the tree predicts.")
+    ],
     domain: DomainOption = None,
     leaves: Annotated[
-        str, typer.Option("--leaves", help="What leaves tell: counts, error-rates or labels.")
+        Literal["counts", "error-rates", "labels"], typer.Option("--leaves", help="What the leaves tell.")
     ] = "counts",
-    criterion: Annotated[
-        str, typer.Option("--criterion", help="How splits were selected: gini, entropy, gain-ratio, misclassification.")
-    ] = "gini",
+    criterion: CriterionOption = None,
     internal_nodes: Annotated[
         bool,
         typer.Option("--internal-nodes/--no-internal-nodes", help="Whether the reader uses that splits were the best."),
@@ -50,36 +66,46 @@ def disclose_command(
         bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only (max_features).")
     ] = False,
     min_samples_leaf: Annotated[
-        int | None, typer.Option("--min-samples-leaf", help="Fewest records of a branch that the learner allowed.")
+        int | None,
+        typer.Option("--min-samples-leaf", metavar="N", help="Fewest records of a branch that the learner allowed."),
     ] = None,
     training: Annotated[
-        str,
-        typer.Option("--training", help="Whether the people are the training records, known, or a superset, sample."),
+        Literal["known", "sample"],
+        typer.Option("--training", help="known: the people are the training records; sample: more than these."),
     ] = "known",
     sampling_fraction: Annotated[
-        float | None, typer.Option("--sampling-fraction", help="Of a sample: its share of the people, if it is known.")
+        float | None,
+        typer.Option(
+            "--sampling-fraction", metavar="SHARE", help="Of a sample: its share of the people, if it is known."
+        ),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            "--noise", help="How counts were blurred: geometric, laplace or gaussian and scale, or rounded:5."
+            "--noise",
+            metavar="KIND:SCALE",
+            help="How counts were blurred: geometric, laplace or gaussian and the scale, or rounded and the step.",
         ),
     ] = None,
     truth: Annotated[
         bool | None,
-        typer.Option("--truth/--no-truth", help="Compare with the sensitive column; by default if there is one."),
+        typer.Option(
+            "--truth/--no-truth",
+            help="Compare with the sensitive column of the people.",
+            show_default="if there is one",
+        ),
     ] = None,
     remedies: Annotated[
-        bool, typer.Option("--remedies", help="Try what can be done against it; needs the sensitive column.")
+        bool,
+        typer.Option(
+            "--remedies", help="Try what can be done against it; needs the sensitive column, here and in --holdout."
+        ),
     ] = False,
-    holdout: Annotated[
-        Path | None, typer.Option("--holdout", help="Held-out records with the sensitive column, for --remedies.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the starts of a search, and of private trees.")] = 0,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report: HTML, or JSON or text by its ending.")
-    ] = None,
+    holdout: HoldoutOption = None,
+    seed: SeedOption = 0,
+    output: ReportOption = None,
     as_json: JsonOption = False,
+    one: TreeOption = None,
     trust_pickle: TrustOption = False,
     show_small_counts: SmallOption = False,
 ) -> None:
@@ -92,10 +118,8 @@ def disclose_command(
     from glassine.report.disclosing import describe_disclosure
     from glassine.suppression import Suppression
 
-    check_outputs([output], [model, domain, quasi, holdout])
+    check_outputs([output], [model, domain, people, holdout])
     check_report(output)
-    if seed < 0:
-        raise InvalidParameterError(f"--seed must be at least 0, got {seed}.")
     if holdout is not None and not remedies:
         raise InvalidParameterError("--holdout is for --remedies. Add it, or leave the held-out records out.")
     if training == "sample" and remedies:
@@ -103,32 +127,35 @@ def disclose_command(
     known = read_domain(domain)
     # What is wrong with the options is told before anything is read.
     assumed = {"training": training, "sampling_fraction": sampling_fraction, "noise": _noise(noise)}
-    reader = _adversary(leaves, criterion, internal_nodes, same_attribute, min_samples_leaf, known, assumed)
-    tree = _tree(model, known, trust_pickle)
-    people = _people(quasi, tree, sensitive, known, truth is True or remedies, truth is not False)
+    used = internal_nodes and criterion != "none"
+    reader = _adversary(leaves, criterion, used, same_attribute, min_samples_leaf, known, assumed)
+    tree = _tree(model, known, trust_pickle, one)
+    reader = replace(reader, categories=tuple(name for name in reader.categories if name in tree.attributes))
     with shown_progress(quiet=as_json) as display:
+        display.stage("reading the records")
+        persons = _people(people, tree, sensitive, known, truth is True or remedies, truth is not False)
         display.stage("reading the tree")
         found = infer_sensitive(
             tree,
-            people.frame,
+            persons.frame,
             sensitive,
             reader,
             random_state=seed,
-            truth=None if training == "sample" else people.truth,
+            truth=None if training == "sample" else persons.truth,
             progress=lambda stage: display.stage(stage),
         )
-        if people.truth is not None:
+        if persons.truth is not None:
             from glassine.attacks.disclosure.remedies import class_tables
 
-            class_tables(found, people.truth)
+            class_tables(found, persons.truth)
         table = None
         if remedies:
             from glassine.attacks.disclosure.remedies import measure_remedies
 
             table = measure_remedies(
                 tree,
-                people.frame,
-                people.truth,
+                persons.frame,
+                persons.truth,
                 adversary=reader,
                 domain=known,
                 random_state=seed,
@@ -136,9 +163,9 @@ def disclose_command(
                 progress=lambda stage: display.stage(stage),
             )
     shown = Suppression(0 if show_small_counts else Policy().suppress_below)
-    compared = None if truth is False else people.truth
-    finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table, frame=people.frame)
-    inputs = input_files(model=model, domain=domain, quasi=quasi, holdout=holdout)
+    compared = None if truth is False else persons.truth
+    finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table, frame=persons.frame)
+    inputs = input_files(model=model, domain=domain, people=people, holdout=holdout)
     _write(finding, inputs, output, as_json, model.name)
 
 
@@ -152,7 +179,7 @@ class _People:
 
 def _adversary(
     leaves: str,
-    criterion: str,
+    criterion: str | None,
     internal: bool,
     same: bool,
     smallest: int | None,
@@ -162,11 +189,11 @@ def _adversary(
     from glassine.attacks.disclosure import Adversary
     from glassine.domain import Category
 
-    for name, value, options in (("--leaves", leaves, tuple(LEAVES)), ("--criterion", criterion, CRITERIA)):
-        if value not in options:
-            raise InvalidParameterError(f"{name} must be one of {', '.join(options)}, got {value!r}. Name one.")
     attributes = {} if domain is None else {name: domain[name] for name in domain}
-    told: Any = {"leaves": LEAVES[leaves], "criterion": criterion.replace("-", "_")}
+    told: Any = {
+        "leaves": LEAVES[leaves],
+        "criterion": "gini" if criterion in (None, "none") else criterion.replace("-", "_"),
+    }
     return Adversary(
         **told,
         internal_nodes=internal,
@@ -202,10 +229,10 @@ def _held_out(path: Path | None, tree: DecisionTree, sensitive: str, domain: Dom
     return held.frame, held.truth
 
 
-def _tree(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree:
+def _tree(path: Path, domain: Domain | None, trust_pickle: bool, one: int | None) -> DecisionTree:
     from glassine.models import DecisionTree
 
-    read = load(path, domain, trust_pickle)
+    read = load(path, domain, trust_pickle, one)
     if not isinstance(read, DecisionTree):
         raise UnsupportedModelError("disclosure is measured for decision trees, got a rule list. Give a tree.")
     if read.classes is None:
@@ -233,7 +260,10 @@ def _people(
         if needed:
             raise InvalidDataError(
                 f"{path} lacks the sensitive column {sensitive!r}. Add it, or leave the truth and --remedies out."
+                f"{nearest(sensitive, frame.columns)}"
             )
+        if meant := nearest(sensitive, frame.columns):
+            tell(f"glassine: {path} has no column {sensitive!r} to compare with.{meant}")
         return _People(frame=frame, truth=None)
     values = frame[sensitive].to_list() if wanted or needed else None
     if values is not None and written:

@@ -2,60 +2,107 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassine.cli.options import DataOption, JsonOption
+from glassine.cli.naming import listed
+from glassine.cli.options import DataOption, JsonOption, OverwriteOption, RecordsArgument
+from glassine.cli.progress import stages
 from glassine.cli.reading import read_frame
-from glassine.cli.writing import check_new, check_outputs, print_value
+from glassine.cli.writing import check_new, check_outputs, print_value, say, tell
+from glassine.errors import InvalidDataError
+
+if TYPE_CHECKING:
+    from glassine.domain import Domain
 
 __all__ = ["check_command", "infer_command"]
 
 
 def infer_command(
-    data: Annotated[Path, typer.Argument(help="Records, CSV or Parquet.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the domain, JSON.")] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", help="Column to leave out, such as the target; repeat it for more.")
+    data: RecordsArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the domain, JSON.", show_default="standard output"),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")] = False,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude", metavar="COLUMN", help="Column to leave out, such as an identifier; repeat it for more."
+        ),
+    ] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
-    """Write a first domain read off records, each attribute marked as inferred. Replace what only the data told."""
-    from glassine.domain import Domain
+    """Draft a domain from records, each attribute marked as inferred. Replace what only the data told.
+
+    Remarks on standard error name the columns that look like identifiers, dates or free text.
+
+    Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
+    """
     from glassine.domain.inference import remarks
     from glassine.domain.serialization import to_dict
-    from glassine.errors import InvalidDataError
 
     check_outputs([output], [data])
     check_new(output, overwrite=overwrite)
-    frame = read_frame(data)
-    for name in exclude or []:
-        if name not in frame.columns:
-            raise InvalidDataError(f"--exclude names {name!r}, which is not a column. Check its spelling.")
-    kept = frame.drop(exclude or [])
-    domain = Domain.infer(kept)
-    for remark in remarks(kept):
-        typer.echo(f"glassine: {remark} (--exclude leaves a column out.)", err=True)
+    with stages() as progress:
+        progress("reading the records")
+        frame = read_frame(data)
+        for name in exclude or []:
+            if name not in frame.columns:
+                raise InvalidDataError(f"--exclude names {name!r}, which is not a column.{listed(name, frame.columns)}")
+        progress("looking at the columns")
+        domain, undeclared = _draft(frame.drop(exclude or []))
+        found = remarks(frame.select(domain.names))
+    for name, remark in {**undeclared, **found}.items():
+        tell(f"glassine: {name}: {remark}")
+    doubtful = [name for name, remark in found.items() if "Leave it out" in remark]
+    if doubtful:
+        tell(f"glassine: to leave them out: {shlex.join(f'--exclude={name}' for name in doubtful)}")
     if output is None:
         print_value(to_dict(domain), True)
     else:
         domain.to_json(output)
-        typer.echo(f"{output}: {len(domain)} attributes, all inferred. Replace bounds and categories by public ones.")
+        from glassine.report.wording import plural
+
+        count = plural(len(domain), "attribute")
+        say(f"{output}: {count}, all inferred. Replace bounds and categories by public ones.")
+
+
+def _draft(frame: Any) -> tuple[Domain, dict[str, str]]:
+    """Return a domain of the columns that can be declared, and what is wrong with each of the others."""
+    from glassine.domain import Domain
+
+    if not len(frame) or not frame.columns:
+        return Domain.infer(frame), {}
+    attributes, undeclared = {}, {}
+    for name in frame.columns:
+        try:
+            attributes[name] = Domain.infer(frame.select(name))[name]
+        except InvalidDataError as error:
+            undeclared[name] = f"left out: {error}"
+    if not attributes:
+        raise InvalidDataError("no column can be declared. Convert one to numbers, Booleans or texts.")
+    return Domain(attributes), undeclared
 
 
 def check_command(
-    domain: Annotated[Path, typer.Argument(help="The domain, JSON.")],
+    domain: Annotated[Path, typer.Argument(metavar="DOMAIN", help="The domain, JSON.")],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a domain, and records against it. Exit status: 0 fine, 1 records break it, 2 bad input."""
+    """Check a domain, and records against it.
+
+    Exit status: 0 fine, 1 records break the domain, 2 bad input.
+    """
     from glassine.domain import Domain
     from glassine.domain.inference import violations
 
     known = Domain.from_json(domain)
-    broken = {} if data is None else violations(known, read_frame(data, known))
+    with stages() as progress:
+        progress("reading the records")
+        broken = {} if data is None else violations(known, read_frame(data, known))
     size = known.size()
     inferred = [name for name in known if known[name].inferred]
     if as_json:
@@ -68,12 +115,22 @@ def check_command(
         }
         print_value(summary, True)
     else:
-        worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"
-        typer.echo(f"{len(known)} attributes, {len(known.groups)} groups, {worlds} possible records.")
-        if inferred:
-            typer.echo(f"Inferred from data: {', '.join(inferred)}.")
-        for name, count in broken.items():
-            typer.echo(f"{name}: {count} records break the domain.")
-        if data is not None and not broken:
-            typer.echo("Every record keeps the domain.")
+        print_value("\n".join(_lines(known, size, inferred, broken, checked=data is not None)), False)
     raise typer.Exit(1 if broken else 0)
+
+
+def _lines(
+    domain: Domain, size: int | None, inferred: list[str], broken: dict[str, int], *, checked: bool
+) -> list[str]:
+    from glassine.report.wording import plural
+
+    worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"
+    possible = "possible record" if size == 1 else "possible records"
+    lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'group')}, {worlds} {possible}."]
+    if inferred:
+        lines.append(f"Inferred from data: {', '.join(inferred)}.")
+    for name, count in broken.items():
+        lines.append(f"{name}: {plural(count, 'record')} {'breaks' if count == 1 else 'break'} the domain.")
+    if checked and not broken:
+        lines.append("Every record keeps the domain.")
+    return lines

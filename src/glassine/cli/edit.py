@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassine.cli.naming import nearest
 from glassine.cli.options import JsonOption
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError
@@ -36,30 +37,63 @@ class _Asked:
 
 
 def edit_command(
-    model: Annotated[Path, typer.Argument(help="The additive model, Glassine's JSON.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the edited model.")] = None,
-    page: Annotated[Path | None, typer.Option("--page", help="Where to write an editor page, HTML.")] = None,
-    zero: Annotated[Texts, typer.Option("--zero", help="TERM: it adds nothing from now on.")] = None,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The additive model, Glassine's JSON.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the edited model, JSON.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="Write an editor page, HTML: edit in the browser.")
+    ] = None,
+    zero: Annotated[
+        Texts, typer.Option("--zero", metavar="TERM", help="It adds nothing from now on; repeat it for more.")
+    ] = None,
     set_: Annotated[
-        Texts, typer.Option("--set", help="TERM:BIN=SCORE. A bin is its label or number; a range is FIRST..LAST.")
+        Texts,
+        typer.Option(
+            "--set",
+            metavar="TERM:BIN=SCORE",
+            help="Set a score. A bin is its label or number; a range is FIRST..LAST; repeat it for more.",
+        ),
     ] = None,
-    flatten: Annotated[Texts, typer.Option("--flatten", help="TERM or TERM:FIRST..LAST: one mean score.")] = None,
-    smooth: Annotated[Texts, typer.Option("--smooth", help="TERM or TERM:FIRST..LAST: towards neighbours.")] = None,
+    flatten: Annotated[
+        Texts,
+        typer.Option("--flatten", metavar="TERM[:FIRST..LAST]", help="One mean score; repeat it for more."),
+    ] = None,
+    smooth: Annotated[
+        Texts,
+        typer.Option("--smooth", metavar="TERM[:FIRST..LAST]", help="Scores towards neighbours; repeat it for more."),
+    ] = None,
     monotone: Annotated[
-        Texts, typer.Option("--monotone", help="TERM:increasing or TERM:FIRST..LAST:decreasing: in order.")
+        Texts,
+        typer.Option(
+            "--monotone",
+            metavar="TERM[:FIRST..LAST]:DIRECTION",
+            help="Scores in order, increasing or decreasing; repeat it for more.",
+        ),
     ] = None,
-    strength: Annotated[float, typer.Option("--strength", help="Smoothing: how far, above 0 up to 1.")] = 0.5,
-    passes: Annotated[int, typer.Option("--passes", help="Smoothing: how often.")] = 1,
+    strength: Annotated[
+        float, typer.Option("--strength", metavar="NUMBER", help="Of --smooth: how far, above 0 up to 1.")
+    ] = 0.5,
+    passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of --smooth: how often.")] = 1,
     label: Annotated[
-        str | None, typer.Option("--class", help="Edit the scores of this class only, of several.")
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Edit the scores of this class only.", show_default="all"),
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the log of each edit made.")] = "",
-    undo: Annotated[int, typer.Option("--undo", help="First take back so many edits.")] = 0,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; it stands in the log of each edit made.")
+    ] = "",
+    undo: Annotated[
+        int,
+        typer.Option("--undo", metavar="N", help="First take back so many edits."),
+    ] = 0,
     revert: Annotated[bool, typer.Option("--revert", help="First take back every edit.")] = False,
     log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Edit an additive model: undo, then zero, set, flatten, smooth and put in order. No budget is spent."""
+    """Edit an additive model: undo, then zero, set, flatten, smooth and put in order. No budget is spent.
+
+    Exit status: 0 when it was done, 2 if not.
+    """
     from glassine import editing
     from glassine.models.formats import load_additive, write_model
 
@@ -149,8 +183,9 @@ def _term(model: AdditiveModel, text: str, option: str) -> tuple[Term, str]:
             return term, ""
         if text.startswith(f"{term.name}:"):
             return term, text[len(term.name) + 1 :]
-    known = ", ".join(repr(term.name) for term in model.terms)
-    raise InvalidParameterError(f"{option} must begin with the name of a term, got {text!r}. Known: {known}.")
+    names = [term.name for term in model.terms]
+    meant = nearest(text.partition(":")[0], names) or f" Known: {', '.join(map(repr, names))}."
+    raise InvalidParameterError(f"{option} must begin with the name of a term, got {text!r}.{meant}")
 
 
 def _bin(term: Term, axis: int, text: str) -> int | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import os
 import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,18 +31,27 @@ from glassine.cli.progress import stages
 from glassine.cli.reconstruct import reconstruct_command
 from glassine.cli.serve import check_command as check_release_command
 from glassine.cli.serve import keys_command, serve_command, sign_command
-from glassine.cli.writing import print_value
+from glassine.cli.usage import ParserError, refusal
+from glassine.cli.writing import drop_output, print_value, say, tell
 from glassine.errors import GlassineError
 
 __all__ = ["main"]
 
+STATUS = "Exit status: "
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
 app = typer.Typer(
     name="glassine",
-    help="The privacy of interpretable models.",
+    help="The privacy of interpretable models: what a published tree, rule list or additive model tells of the people "
+    "it was learnt from, and models that provably do not tell. Begin with glassine demo, or with glassine domain "
+    "infer RECORDS and glassine audit MODEL.",
+    epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 could not tell, bad input or not "
+    "done; 130 interrupted. Each command's --help has its own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings=SETTINGS,
 )
 domain_app = typer.Typer(
     help="Write and check domains: what is publicly known about the attributes.",
@@ -54,15 +67,20 @@ def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
-        typer.echo(f"glassine {__version__}")
+        say(f"glassine {__version__}")
         raise typer.Exit
 
 
 def demo_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")] = Path("glassine-demo"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write models, domain and reports into it.")
+    ] = Path("glassine-demo"),
     as_json: JsonOption = False,
 ) -> None:
-    """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write reports."""
+    """Train a tree and a rule list on scikit-learn's breast-cancer records, audit both, write reports.
+
+    Exit status: 0 when all was written, 2 if not.
+    """
     from glassine.demo import run_demo
 
     with stages() as progress:
@@ -70,50 +88,97 @@ def demo_command(
     print_value(result.to_dict() if as_json else result.to_text(), as_json)
 
 
-app.command("audit", short_help="Audit a published model or release.")(audit_command)
-app.command("attack", short_help="Tell training records from others.")(attack_command)
-app.command("disclose", short_help="Tell what a tree discloses of people.")(disclose_command)
-app.command("reconstruct", short_help="Rebuild training records from a model.")(reconstruct_command)
-app.command("scrub", short_help="Write a copy that tells less.")(scrub_command)
-app.command("fit", short_help="Learn a private model.")(fit_command)
-app.command("compare", short_help="Compare private and ordinary learners.")(compare_command)
-app.command("export", short_help="Write a model in another format.")(export_command)
-app.command("edit", short_help="Edit an additive model.")(edit_command)
-domain_app.command("infer")(infer_command)
-domain_app.command("check")(check_command)
+def _add(to: typer.Typer, name: str, command: Callable[..., None], short: str, needs: str = "") -> None:
+    """Add a command; what its docstring says of the exit status stands at the end of its help."""
+    text, found, status = (inspect.getdoc(command) or "").partition(f"\n\n{STATUS}")
+    text = f"{text}\n\n{needs}".rstrip()
+    ending = " ".join(f"{STATUS}{status}".split()) if found else None
+    to.command(name, help=text, short_help=short, epilog=ending, context_settings=SETTINGS)(command)
+
+
+_add(app, "audit", audit_command, "Audit a published model or release.")
+_add(app, "attack", attack_command, "Tell training records from others.")
+_add(app, "disclose", disclose_command, "Tell what a tree discloses of people.")
+_add(
+    app,
+    "reconstruct",
+    reconstruct_command,
+    "Rebuild training records from a model.",
+    "Rows of forests need pip install 'glassine[solver]'.",
+)
+_add(app, "scrub", scrub_command, "Write a copy that tells less.")
+_add(app, "fit", fit_command, "Learn a private model.")
+_add(app, "compare", compare_command, "Compare private and ordinary learners.")
+_add(app, "export", export_command, "Write a model in another format.")
+_add(app, "edit", edit_command, "Edit an additive model.")
+_add(app, "explain", explain_command, "Explain a black box by small trees.")
+_add(app, "serve", serve_command, "Serve explanations over HTTP.")
+_add(app, "demo", demo_command, "Audit two example models.")
+_add(domain_app, "infer", infer_command, "Draft a domain from records.")
+_add(domain_app, "check", check_command, "Check a domain, and records against it.")
+_add(ledger_app, "show", show_command, "Show budgets and charges.")
+_add(ledger_app, "budget", budget_command, "Set the total budget of a data set.")
+_add(ledger_app, "charge", charge_command, "Charge a release of other software.")
+_add(release_app, "keys", keys_command, "Make a pair of keys.")
+_add(release_app, "sign", sign_command, "Sign a release.")
+_add(release_app, "check", check_release_command, "Check a release and its signature.")
 app.add_typer(domain_app, name="domain")
-ledger_app.command("show")(show_command)
-ledger_app.command("budget")(budget_command)
-ledger_app.command("charge")(charge_command)
 app.add_typer(ledger_app, name="ledger")
-app.command("explain", short_help="Explain a black box by small trees.")(explain_command)
-app.command("serve", short_help="Serve explanations over HTTP.")(serve_command)
-release_app.command("keys")(keys_command)
-release_app.command("sign")(sign_command)
-release_app.command("check")(check_release_command)
 app.add_typer(release_app, name="release")
-app.command("demo", short_help="Audit two example models.")(demo_command)
+GROUPS = [["domain"], ["ledger"], ["release"]]
 
 
 def main() -> None:
     """Run the command line; known errors become one line on standard error and exit status 2."""
     warnings.showwarning = _show_warning
-    # The parser would end an interrupted run with 1, which means "outside policy".
-    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+    signal.signal(signal.SIGINT, _interrupt)
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(given: list[str]) -> int:
+    """Run a command and return its exit status."""
+    command = typer.main.get_command(app)
+    # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".
     try:
-        app()
+        with command.make_context("glassine", list(given)) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        # A group of commands without one has done nothing, though some versions of the parser end well.
+        return int(ended.exit_code) or (2 if given == [] or given in GROUPS else 0)
+    except ParserError as error:
+        return _refuse(error, given)
     except GlassineError as error:
-        typer.echo(f"glassine: {error}", err=True)
-        sys.exit(2)
+        tell(f"glassine: {error}")
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(2)
+        drop_output()
+        return 0 if not given or not {"-h", "--help"}.isdisjoint(given) else 2
+    except OSError as error:
+        drop_output()
+        named = "" if error.filename is None else f"{error.filename}: "
+        tell(f"glassine: cannot go on: {named}{error.strerror or error}.")
     except Exception:
         # Status 1 means "outside policy": a defect of our own must not look like a verdict.
-        traceback.print_exc()
-        typer.echo("glassine: internal error, please report it with the lines above.", err=True)
-        sys.exit(2)
+        tell(f"{traceback.format_exc()}glassine: internal error, please report it with the lines above.")
+    else:
+        return 0
+    return 2
+
+
+def _refuse(error: Exception, given: list[str]) -> int:
+    """Tell what the parser refuses; a group of commands without one is answered by its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        tell(str(getattr(error, "message", "")))
+    else:
+        tell(f"glassine: {refusal(error, given)}")
+    return 2
+
+
+def _interrupt(*_: Any) -> None:
+    # The stream may be in use where the signal arrives: its file is not.
+    with contextlib.suppress(OSError):
+        os.write(2, b"glassine: interrupted.\n")
+    sys.exit(130)
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:
-    typer.echo(f"glassine: warning: {message}", err=True)
+    tell(f"glassine: warning: {message}")

@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.reading import load
-from glassine.errors import UnsupportedModelError
+from glassine.errors import SeveralTreesError, UnsupportedModelError
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
 
-__all__ = ["load_published"]
+__all__ = ["load_published", "load_trees"]
 
 
-def load_published(path: Path, domain: Domain | None, trust_pickle: bool) -> Any:
-    """Return a model as a plain value, or a fitted forest as it is."""
+def load_published(path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None = None) -> Any:
+    """Return a model as a plain value, or a fitted forest as it is; of several trees, the one of this place."""
     from glassine.models.formats.estimators import load_estimator
     from glassine.models.formats.scikit_forest import is_sklearn_forest
 
     try:
-        return load(path, domain, trust_pickle)
+        return load(path, domain, trust_pickle, tree)
     except UnsupportedModelError:
         try:
             estimator = load_estimator(path, trust_pickle=trust_pickle)
@@ -29,3 +29,13 @@ def load_published(path: Path, domain: Domain | None, trust_pickle: bool) -> Any
         if not is_sklearn_forest(estimator):
             raise
         return estimator
+
+
+def load_trees(path: Path, domain: Domain | None, trust_pickle: bool) -> Any:
+    """Return a model as :func:`load_published` does, and the trees of a file that holds several as a forest."""
+    from glassine.models.formats import load_forest
+
+    try:
+        return load_published(path, domain, trust_pickle)
+    except SeveralTreesError:
+        return load_forest(path, domain, trust_pickle=trust_pickle)

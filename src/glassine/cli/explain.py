@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from glassine.cli.black_box import BlackBoxOption, TakesOption, black_box_of, takes_of
-from glassine.cli.options import DomainOption, JsonOption
+from glassine.cli.black_box import black_box_of, given_as, takes_of
+from glassine.cli.naming import listed, nearest
+from glassine.cli.options import (
+    AuditOption,
+    BlackBoxOption,
+    DomainOption,
+    JsonOption,
+    TakesOption,
+    UnprotectedSeedOption,
+)
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain, read_frame
 from glassine.cli.writing import check_outputs, check_room, print_value
@@ -23,53 +31,96 @@ __all__ = ["explain_command"]
 
 def explain_command(
     data: Annotated[
-        Path | None, typer.Argument(help="Records that the black box was trained on, CSV or Parquet. None: --queries.")
+        Path | None,
+        typer.Argument(
+            metavar="RECORDS",
+            help="The records that the black box was trained on, CSV with a header or Parquet; none with --queries or "
+            "--release.",
+        ),
     ] = None,
     black_box: BlackBoxOption = None,
     takes: TakesOption = "polars",
     domain: DomainOption = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="Fewest records of a group.")] = 100,
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records of a group.")] = 100,
     queries: Annotated[
         int | None,
-        typer.Option("--queries", help="Explain from so many queries of the public domain; no records are needed."),
+        typer.Option(
+            "--queries",
+            metavar="N",
+            help="Explain from so many queries of the public domain; no records are needed.",
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="Column of the true labels: left out, or used by --labels true.")
+        str | None,
+        typer.Option(
+            "--target", metavar="COLUMN", help="Column of the true labels: left out, or used by --labels true."
+        ),
     ] = None,
-    form: Annotated[str, typer.Option("--form", help="safe, or paper: as published, which leaks.")] = "safe",
-    labels: Annotated[str | None, typer.Option("--labels", help="What trees learn: black-box or true.")] = None,
-    method: Annotated[str, typer.Option("--method", help="mdav or v-mdav.")] = "mdav",
+    form: Annotated[
+        Literal["safe", "paper"], typer.Option("--form", help="What is released; paper is as published, and leaks.")
+    ] = "safe",
+    labels: Annotated[
+        Literal["black-box", "true"] | None,
+        typer.Option("--labels", help="What trees learn.", show_default="black-box; of the paper's form, true"),
+    ] = None,
+    method: Annotated[
+        Literal["mdav", "v-mdav"], typer.Option("--method", help="Groups of one size, or of sizes that vary.")
+    ] = "mdav",
     distance: Annotated[
-        str | None, typer.Option("--distance", help="euclidean or gower; gower by default where there are categories.")
+        Literal["euclidean", "gower"] | None,
+        typer.Option(
+            "--distance", help="Distance of records.", show_default="gower where there are categories, else euclidean"
+        ),
     ] = None,
-    scaling: Annotated[str, typer.Option("--scaling", help="standard or none.")] = "standard",
-    max_depth: Annotated[int | None, typer.Option("--max-depth", help="Depth of the trees.")] = None,
+    scaling: Annotated[
+        Literal["standard", "none"], typer.Option("--scaling", help="How numbers are scaled before.")
+    ] = "standard",
+    max_depth: Annotated[
+        int | None,
+        typer.Option("--max-depth", metavar="N", help="Trees: most splits on a path.", show_default="by the form"),
+    ] = None,
     min_samples_leaf: Annotated[
-        int | None, typer.Option("--min-samples-leaf", help="Fewest records of a leaf.")
+        int | None,
+        typer.Option("--min-samples-leaf", metavar="N", help="Fewest records of a leaf.", show_default="by the form"),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Make the trees private at this epsilon.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 0.1: private trees.")
+    ] = None,
     partition: Annotated[
-        str, typer.Option("--partition", help="microaggregation, or public: cells fixed without the records.")
+        Literal["microaggregation", "public"],
+        typer.Option("--partition", help="How groups are made; public: cells fixed without the records."),
     ] = "microaggregation",
-    n_closest: Annotated[int, typer.Option("--n-closest", help="Closest representatives that are tried.")] = 3,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed; the same input gives the same release.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the release, JSON.")] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", help="Where to write the audit of the release, HTML, JSON or text.")
+    n_closest: Annotated[
+        int, typer.Option("--n-closest", metavar="N", help="Closest representatives that are tried.")
+    ] = 3,
+    seed: UnprotectedSeedOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")
     ] = None,
+    report: AuditOption = None,
     release: Annotated[
-        Path | None, typer.Option("--release", help="Answer --query from this release instead of making one.")
+        Path | None,
+        typer.Option("--release", metavar="FILE", help="Answer --query from this release instead of making one."),
     ] = None,
-    query: Annotated[str | None, typer.Option("--query", help="A record as a JSON object, to be explained.")] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="JSON", help="A record as a JSON object, to be explained.")
+    ] = None,
     decision: Annotated[
-        str | None, typer.Option("--decision", help="The decision on the query, where no black box is given.")
+        str | None,
+        typer.Option("--decision", metavar="CLASS", help="The decision on --query, where no black box is given."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain a black box by the small trees of microaggregated groups, or one decision from a release."""
+    """Explain a black box by the small trees of microaggregated groups, or one decision from a release.
+
+    A release is made from RECORDS, or from --queries of the domain; --release and --query answer from one.
+
+    Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
+    """
     frame = takes_of(takes)
     if release is not None:
-        told = _answer(release, query, decision, black_box, frame)
+        with given_as(takes):
+            told = _answer(release, query, decision, black_box, frame)
         print_value(told.to_dict() if as_json else str(told), as_json)
         return
     if black_box is None:
@@ -96,7 +147,7 @@ def explain_command(
         **({} if max_depth is None else {"max_depth": max_depth}),
         **({} if min_samples_leaf is None else {"min_samples_leaf": min_samples_leaf}),
     }
-    with stages() as progress:
+    with stages() as progress, given_as(takes):
         progress("explaining")
         if data is None:
             explainer, measured, truth = _from_queries(box, known, k, queries, frame, settings), None, None
@@ -158,13 +209,16 @@ def _from_records(
     truth = None
     if target is not None:
         if target not in records.columns:
-            raise InvalidDataError(f"{data} has no column {target!r} for --target. Name one of its columns.")
+            raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, records.columns)}")
         truth = records[target].to_numpy()
         records = records.drop(target)
     if domain is not None:
         absent = [name for name in domain if name not in records.columns]
         if absent:
-            raise InvalidDataError(f"{data} lacks the attribute {absent[0]!r} of the domain. Add it or drop it there.")
+            raise InvalidDataError(
+                f"{data} lacks the attribute {absent[0]!r} of the domain. Add it or drop it there."
+                f"{nearest(absent[0], records.columns)}"
+            )
         records = records.select(domain.names)
     given = records.to_pandas() if takes == "pandas" else records.to_numpy() if takes == "array" else records
     explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
@@ -172,17 +226,19 @@ def _from_records(
 
 
 def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
+    from glassine.report.wording import plural
     from glassine.surrogates.statements import reveals
 
     release = explainer.release()
-    lines = [f"Release: {output}", f"{release.n_groups} groups, {explainer.black_box_.n_queries} queries."]
+    groups, queries = plural(release.n_groups, "group"), explainer.black_box_.n_queries
+    lines = [f"Release: {output}", f"{groups}, {'1 query' if queries == 1 else f'{queries:,} queries'}."]
     if measured is not None:
         nodes = measured["nodes"]
         lines += [
             f"On the records it was made of, the closest tree decides as the black box on {measured['fidelity']:.1%},",
             f"one of the {release.n_closest} closest on {measured['fidelity_guided']:.1%}; "
             f"of as many random groups, one does on {measured['fidelity_null']:.1%}.",
-            f"A tree has {nodes['median']:g} nodes in the median, {nodes['largest']:g} at most.",
+            f"Nodes of a tree: {nodes['median']:g} in the median, {nodes['largest']:g} at most.",
         ]
     return "\n".join([*lines, *reveals(release)])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TrustOption
-from glassine.cli.reading import read_domain
+from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TreeOption, TrustOption
+from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value
 from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
 from glassine.files import write_bytes, write_text
@@ -25,22 +25,36 @@ PICKLES = (".pkl", ".pickle")
 
 def export_command(
     model: ModelArgument,
-    to: Annotated[Literal["sql", "python", "text", "sklearn", "onnx", "pmml"], typer.Option("--to", help="The form.")],
+    to: Annotated[
+        Literal["sql", "python", "text", "sklearn", "onnx", "pmml"], typer.Option("--to", help="The form to write.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write it; standard output by default.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the exported model.", show_default="standard output"
+        ),
     ] = None,
     domain: DomainOption = None,
-    table: Annotated[str | None, typer.Option("--table", help="SQL: write a query on this table.")] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="SQL: write a query on this table.")
+    ] = None,
     prediction: Annotated[
-        str | None, typer.Option("--prediction", help="SQL: name of the predicted column of the query.")
+        str | None,
+        typer.Option("--prediction", metavar="NAME", help="SQL: name of the predicted column of the query."),
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="SQL: add a column with the share of each class to the query.")
     ] = False,
     as_json: JsonOption = False,
+    tree: TreeOption = None,
     trust_pickle: TrustOption = False,
 ) -> None:
-    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. None of these carries a guarantee."""
+    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. None of these carries a guarantee.
+
+    ONNX and the skops file of a pipeline need pip install 'glassine[formats]'.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
     if to != "sql" and (table is not None or prediction is not None or probabilities):
         raise GlassineError(f"--table, --prediction and --probabilities are for SQL, not for {to}. Leave them out.")
     if to == "sql" and table is None and (prediction is not None or probabilities):
@@ -51,7 +65,7 @@ def export_command(
         raise GlassineError("ONNX is written to a file. Give -o with its name.")
     check_outputs([output], [model, domain])
     known = read_domain(domain)
-    read = _load(model, known, trust_pickle)
+    read = load_kind(model, known, trust_pickle, tree)
     if to == "sklearn" and output is not None:
         write_bytes(_pipeline(read, known, output), output)
         print_value({"to": to, "file": str(output)} if as_json else f"Pipeline: {output}", as_json)
@@ -67,12 +81,6 @@ def export_command(
         print_value({"to": to, "file": None if output is None else str(output), "text": text}, True)
     else:
         print_value(text if output is None else f"Written: {output}", False)
-
-
-def _load(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList | AdditiveModel:
-    from glassine.models.formats import load_any
-
-    return load_any(path, domain, trust_pickle=trust_pickle)
 
 
 def _text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, to: str, given: dict[str, Any]) -> str:

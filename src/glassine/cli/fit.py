@@ -10,7 +10,20 @@ import typer
 from glassine.cli.additive import read_bins, read_directions, read_interactions, read_range
 from glassine.cli.fitting import Files, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import JsonOption, PolicyOption
+from glassine.cli.options import (
+    AuditOption,
+    ClassesOption,
+    DomainOption,
+    GrownDepthOption,
+    InferClassesOption,
+    InferDomainOption,
+    JsonOption,
+    OverwriteOption,
+    PolicyOption,
+    RecordsArgument,
+    RequiredTargetOption,
+    UnprotectedSeedOption,
+)
 from glassine.cli.progress import progress
 from glassine.cli.summary import to_dict, to_text
 from glassine.cli.writing import print_value
@@ -19,42 +32,95 @@ __all__ = ["fit_command"]
 
 
 def fit_command(
-    data: Annotated[Path, typer.Argument(help="Training records, CSV or Parquet.")],
-    target: Annotated[str, typer.Option("--target", help="Column to predict.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model, JSON.")],
-    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Privacy budget of the fit, such as 0.1.")] = None,
-    domain: Annotated[
-        Path | None, typer.Option("--domain", help="Domain, JSON: what is public. It may declare the target.")
+    data: RecordsArgument,
+    target: RequiredTargetOption,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model, JSON.")],
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget of the fit, such as 0.1.")
     ] = None,
+    domain: DomainOption = None,
     model: Annotated[
         Literal["tree", "rule-list", "greedy-rule-list", "additive"], typer.Option("--model", help="What to learn.")
     ] = "tree",
-    max_depth: Annotated[int | None, typer.Option("--max-depth", help="Tree: most splits on a path; 3.")] = None,
+    max_depth: GrownDepthOption = None,
     max_rules: Annotated[
-        int | None, typer.Option("--max-rules", help="Rule list: most rules besides the default one; 5.")
+        int | None,
+        typer.Option(
+            "--max-rules",
+            metavar="N",
+            help="Rule lists: most rules besides the default one.",
+            show_default="5; of an optimal one, 3",
+        ),
     ] = None,
     literals: Annotated[
         Literal["auto", "thresholds", "quantiles"] | None,
-        typer.Option("--literals", help="Cut points of numbers: of the domain, private quantiles, or auto: both."),
+        typer.Option(
+            "--literals",
+            help="Trees and lists: cut points of numbers, those of the domain, private quantiles, or auto: both.",
+            show_default="auto",
+        ),
     ] = None,
     pool: Annotated[
-        Literal["literals", "pairs"] | None, typer.Option("--pool", help="Rule list: conditions of a rule, 1 or 2.")
+        Literal["literals", "pairs"] | None,
+        typer.Option("--pool", help="Rule lists: conditions of a rule, 1 or 2.", show_default="literals"),
     ] = None,
-    n_quantiles: Annotated[int | None, typer.Option("--n-quantiles", help="Private quantiles of a number; 7.")] = None,
+    n_quantiles: Annotated[
+        int | None,
+        typer.Option(
+            "--n-quantiles",
+            metavar="N",
+            help="Trees and lists: private quantiles of a number.",
+            show_default="7; of an optimal model, 15",
+        ),
+    ] = None,
     quantile_share: Annotated[
-        float | None, typer.Option("--quantile-share", help="Share of epsilon for private quantiles, if any; 0.2.")
+        float | None,
+        typer.Option(
+            "--quantile-share",
+            metavar="SHARE",
+            help="Trees and lists: share of epsilon for private quantiles, if any.",
+            show_default="0.2",
+        ),
     ] = None,
     leaf_counts_share: Annotated[
-        float | None, typer.Option("--leaf-counts-share", help="Share of epsilon for counts; 0 publishes none.")
+        float | None,
+        typer.Option(
+            "--leaf-counts-share",
+            metavar="SHARE",
+            help="Trees and lists: share of epsilon for counts; 0 publishes none.",
+            show_default="0.05; of a greedy one, by its mechanism",
+        ),
     ] = None,
     split_weight: Annotated[
-        float | None, typer.Option("--split-weight", help="Tree: prior weight of a split; below 1 for small trees.")
+        float | None,
+        typer.Option(
+            "--split-weight",
+            metavar="NUMBER",
+            help="Tree: prior weight of a split; below 1 for small trees.",
+            show_default="1",
+        ),
     ] = None,
     rule_weight: Annotated[
-        float | None, typer.Option("--rule-weight", help="Rule list: prior weight of a rule; below 1 for short lists.")
+        float | None,
+        typer.Option(
+            "--rule-weight",
+            metavar="NUMBER",
+            help="Rule list: prior weight of a rule; below 1 for short lists.",
+            show_default="1",
+        ),
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option("--mechanism", help="Greedy rule list: how a rule is chosen; counted-gini.")
+        Literal[
+            "counted-gini",
+            "smooth-laplace",
+            "smooth-cauchy",
+            "global-laplace",
+            "global-gaussian",
+            "global-exponential",
+            "noisy-counts",
+        ]
+        | None,
+        typer.Option("--mechanism", help="Greedy rule list: how a rule is chosen.", show_default="counted-gini"),
     ] = None,
     accounting: Annotated[
         Literal["strict", "published", "gdp", "classic"] | None,
@@ -62,78 +128,115 @@ def fit_command(
             "--accounting",
             help="Greedy rule list: strict, or the paper's, published, which does not hold. Additive, boosting: gdp or "
             "classic.",
+            show_default="strict; gdp",
         ),
     ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
-            "--delta", help="Additive: delta; 1e-6. Greedy rule list: delta, for the mechanisms that need one."
+            "--delta",
+            metavar="NUMBER",
+            help="Additive: delta. Greedy rule list: delta, for the mechanisms that need one.",
+            show_default="1e-06 of an additive model",
         ),
     ] = None,
     algorithm: Annotated[
         Literal["penalized", "boosting", "marginals"] | None,
-        typer.Option("--algorithm", help="Additive: how scores are learnt; penalized."),
+        typer.Option("--algorithm", help="Additive: how scores are learnt.", show_default="penalized"),
     ] = None,
     target_range: Annotated[
         str | None,
-        typer.Option("--target-range", help="Additive: the public range of a number to predict, LO,HI."),
+        typer.Option("--target-range", metavar="LO,HI", help="Additive: the public range of a number to predict."),
     ] = None,
     monotone: Annotated[
         list[str] | None,
-        typer.Option("--monotone", help="Additive: NAME:increasing or NAME:decreasing; repeat it for more."),
+        typer.Option(
+            "--monotone",
+            metavar="NAME:DIRECTION",
+            help="Additive: scores of an attribute in order, increasing or decreasing; repeat it for more.",
+        ),
     ] = None,
     bins: Annotated[
         Path | None,
-        typer.Option("--bins", help="Additive: fixed bins, JSON: cut points of numbers, groups of values."),
+        typer.Option(
+            "--bins", metavar="FILE", help="Additive: fixed bins, JSON: cut points of numbers, groups of values."
+        ),
     ] = None,
     min_support: Annotated[
-        float | None, typer.Option("--min-support", help="Greedy rule list: least share of the records; 0.05.")
+        float | None,
+        typer.Option(
+            "--min-support",
+            metavar="SHARE",
+            help="Greedy rule list: least share of the records.",
+            show_default="0.05",
+        ),
     ] = None,
     interactions: Annotated[
         list[str] | None,
         typer.Option(
             "--interactions",
-            help="Additive: pairs of attributes with a term: a number, auto, or 'NAME & NAME', repeated.",
+            metavar="N|auto|PAIR",
+            help="Additive: pairs of attributes with a term: how many, auto, or 'NAME & NAME', repeated for more.",
+            show_default="0",
         ),
     ] = None,
-    classes: Annotated[str | None, typer.Option("--classes", help="The public classes, separated by commas.")] = None,
-    infer_domain: Annotated[
-        bool, typer.Option("--infer-domain", help="Take the domain from the data: the guarantee does not hold.")
-    ] = False,
-    infer_classes: Annotated[
-        bool, typer.Option("--infer-classes", help="Take the classes from the data: the guarantee does not hold.")
-    ] = False,
+    classes: ClassesOption = None,
+    infer_domain: InferDomainOption = False,
+    infer_classes: InferClassesOption = False,
     infer_range: Annotated[
         bool,
         typer.Option("--infer-range", help="Take the target's range from the data: the guarantee does not hold."),
     ] = False,
-    ledger: Annotated[Path | None, typer.Option("--ledger", help="Ledger to charge; see glassine ledger.")] = None,
-    dataset: Annotated[str | None, typer.Option("--dataset", help="Name of the data set in the ledger.")] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Make the fit repeatable: the guarantee does not hold.")
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
     ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
+    ] = None,
+    seed: UnprotectedSeedOption = None,
     not_private: Annotated[
         bool, typer.Option("--not-private", help="Find the model of fewest errors instead, without any guarantee.")
     ] = False,
     penalty: Annotated[
-        float | None, typer.Option("--penalty", help="Not private: cost of a split or rule as a share of the records.")
+        float | None,
+        typer.Option(
+            "--penalty",
+            metavar="SHARE",
+            help="Not private: cost of a split or rule as a share of the records.",
+            show_default="0",
+        ),
     ] = None,
-    memory_limit: Annotated[float | None, typer.Option("--memory-limit", help="Most bytes of the tables.")] = None,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Most seconds, by an estimate.")] = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option("--memory-limit", metavar="BYTES", help="Most bytes of the tables.", show_default="4e9"),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help="Trees and lists: most seconds of a fit, by an estimate.",
+            show_default="600",
+        ),
+    ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", help="Where to write the certificate; beside the model by default.")
-    ] = None,
-    report: Annotated[
         Path | None,
-        typer.Option("--report", help="Audit the model, its guarantee taken for granted, and write the report."),
+        typer.Option(
+            "--certificate", metavar="FILE", help="Write the certificate, JSON.", show_default="beside the model"
+        ),
     ] = None,
+    report: AuditOption = None,
     policy: PolicyOption = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Learn a differentially private tree, rule list or additive model, and write it with its certificate.
 
-    Exit status: 0 if all was written, 2 if not. Everything is checked before the ledger is charged.
+    It needs --epsilon and a public --domain; what is --not-private needs neither. Everything is checked before the
+    ledger is charged. --report takes the model's guarantee for granted, unless --policy says otherwise.
+
+    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
     order = Order(
         model=model,
@@ -191,5 +294,7 @@ def _option_names(order: Order) -> dict[str, str]:
 
 def _beside(model: Path) -> Path:
     """Return where the certificate of a model goes if nothing is said: of m.json it is m.certificate.json."""
+    if not model.name:
+        return model / "certificate.json"
     stem = model.stem if model.suffix.lower() == ".json" else model.name
     return model.with_name(f"{stem}.certificate.json")

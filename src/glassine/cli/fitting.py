@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from glassine.cli.additive import ADDITIVE, additive_learner, check_range, predicts_number
-from glassine.cli.ledger import account_of
+from glassine.cli.ledger import account_of, suggesting
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, policy_of, read_domain
 from glassine.cli.training import check_domain, check_public, read_training
-from glassine.cli.writing import check_outputs, check_report, check_room, write_report
+from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import write_text
 
@@ -137,7 +135,8 @@ class Charge:
         self.entry: Entry | None = None
         self.book = None if path is None else self._open(path)
         if self.book is not None and dataset is not None:
-            self.book.account(dataset)
+            with suggesting(self.book, dataset):
+                self.book.account(dataset)
 
     def _open(self, path: Path) -> Ledger:
         from glassine.privacy.ledger import Ledger
@@ -167,10 +166,9 @@ class Charge:
             yield
         except BaseException:
             if self.entry is not None:
-                typer.echo(
+                tell(
                     f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
-                    f"{float(self.entry.epsilon):g} is spent.",
-                    err=True,
+                    f"{float(self.entry.epsilon):g} is spent."
                 )
             raise
 
@@ -328,7 +326,7 @@ def _write(estimator: Any, files: Files) -> None:
         write_text(estimator.certificate_.to_json() + "\n", files.certificate)
     except BaseException as error:
         saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}
-        typer.echo(json.dumps(saved, indent=2))
+        say(json.dumps(saved, indent=2))
         if isinstance(error, Exception):
             reason = str(error) if isinstance(error, GlassineError) else f"cannot write {files.model}: {error}."
             raise UnreadableFileError(

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassine.cli.options import JsonOption, LedgerArgument
+from glassine.cli.naming import nearest
+from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption
 from glassine.cli.writing import print_value
+from glassine.errors import LedgerError
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Ledger
 
-__all__ = ["account_of", "budget_command", "charge_command", "sentence", "show_command"]
+__all__ = ["account_of", "budget_command", "charge_command", "sentence", "show_command", "suggesting"]
 
-DatasetArgument = Annotated[str, typer.Argument(help="Name of the data set.")]
-DeltaOption = Annotated[float, typer.Option("--delta", help="Delta, 0 for pure differential privacy.")]
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set.")]
 
 
 def show_command(
     ledger: LedgerArgument,
-    dataset: Annotated[str | None, typer.Option("--dataset", help="Only this data set.")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.", show_default="all"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the budgets of a ledger and their charges."""
+    """Show the budgets of a ledger and their charges.
+
+    Exit status: 0 when they were shown, 2 if not.
+    """
     book = _open(ledger)
     names = book.datasets() if dataset is None else (dataset,)
     accounts = [{**account_of(book, name), "charges": _charges(book, name)} for name in names]
@@ -41,11 +50,14 @@ def show_command(
 def budget_command(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
-    epsilon: Annotated[float, typer.Argument(help="Epsilon in all, more than was spent.")],
-    delta: DeltaOption = 0.0,
+    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon in all, more than was spent.")],
+    delta: LedgerDeltaOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the total budget of a data set; makes the ledger if there is none."""
+    """Set the total budget of a data set; makes the ledger if there is none.
+
+    Exit status: 0 when it was set, 2 if not.
+    """
     book = _open(ledger)
     book.budget(dataset, epsilon, delta)
     account = account_of(book, dataset)
@@ -55,14 +67,18 @@ def budget_command(
 def charge_command(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
-    epsilon: Annotated[float, typer.Argument(help="Epsilon of the release.")],
-    note: Annotated[str, typer.Option("--note", help="What is released.")],
-    delta: DeltaOption = 0.0,
+    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon of the release.")],
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="What is released.")],
+    delta: LedgerDeltaOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Charge a release that other software makes, before it is made. `glassine fit` charges its own."""
+    """Charge a release that other software makes, before it is made. glassine fit charges its own.
+
+    Exit status: 0 when it was charged, 2 if not: release nothing then.
+    """
     book = _open(ledger)
-    entry = book.charge(dataset, epsilon, delta, note=note)
+    with suggesting(book, dataset):
+        entry = book.charge(dataset, epsilon, delta, note=note)
     account = account_of(book, dataset)
     print_value({**account, "charge": entry.number} if as_json else sentence(account), as_json)
 
@@ -73,9 +89,22 @@ def _open(path: Path) -> Ledger:
     return Ledger(path)
 
 
+@contextlib.contextmanager
+def suggesting(book: Ledger, dataset: str) -> Iterator[None]:
+    """Name the data set that was probably meant where the ledger has none of a name."""
+    try:
+        yield
+    except LedgerError as error:
+        names = book.datasets()
+        if dataset not in names and error.args and isinstance(error.args[0], str):
+            error.args = (f"{error.args[0]}{nearest(dataset, names)}", *error.args[1:])
+        raise
+
+
 def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
     """Return a data set's budget and what is left of it, as plain values."""
-    account = book.account(dataset)
+    with suggesting(book, dataset):
+        account = book.account(dataset)
     return {
         "dataset": dataset,
         "epsilon": float(account.epsilon),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from glassine.errors import GlassineError
 
-__all__ = ["as_options", "in_options"]
+__all__ = ["as_options", "in_options", "listed", "nearest"]
+
+MOST_NAMES = 8
+"""Names that are listed where none is near."""
 
 ABOUT = r"(?= (?:must|is|are|of|name|names|needs|has) |\[)"
 """What follows a parameter that is also an ordinary word where a message begins with it."""
@@ -54,3 +58,36 @@ def as_options(message: str, names: Mapping[str, str]) -> str:
         else:
             message = re.sub(rf"{word}(?!\w)", option, message)
     return message
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question that names what was probably meant, a space before it; nothing if no name is near.
+
+    Examples
+    --------
+    >>> nearest("agee", ["age", "income"])
+    " Did you mean 'age'?"
+    >>> nearest("--domian", ["--domain", "--data"])
+    ' Did you mean --domain?'
+    >>> nearest("weight", ["age", "income"])
+    ''
+    """
+    by_case = {one.lower(): one for one in known}
+    found = difflib.get_close_matches(name.lower(), by_case, n=1, cutoff=0.6)
+    if not found:
+        return ""
+    meant = by_case[found[0]]
+    return f" Did you mean {meant if meant.startswith('--') else repr(meant)}?"
+
+
+def listed(name: str, known: Iterable[str]) -> str:
+    """Return which names there are, a space before it: the one that was probably meant, else the first of them.
+
+    Examples
+    --------
+    >>> listed("weight", ["age", "income"])
+    " There are 'age', 'income'."
+    """
+    names = list(known)
+    more = " and more" if len(names) > MOST_NAMES else ""
+    return nearest(name, names) or f" There are {', '.join(map(repr, names[:MOST_NAMES]))}{more}."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.errors import UnreadableFileError
+from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError
 from glassine.files import read_bytes
 
 if TYPE_CHECKING:
@@ -93,18 +94,38 @@ def policy_of(path: Path | None) -> Policy:
     return Policy() if path is None else Policy.from_toml(path)
 
 
-def load(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList:
-    """Return the model of a file."""
+def load(path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None = None) -> DecisionTree | RuleList:
+    """Return the model of a file; of several trees, the one of this place."""
     from glassine.models.formats import load_model
 
-    return load_model(path, domain, trust_pickle=trust_pickle)
+    with _one_of_several():
+        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
 
 
-def load_kind(path: Path, domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList | AdditiveModel:
-    """Return the model of a file, additive models among them."""
+def load_kind(
+    path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> DecisionTree | RuleList | AdditiveModel:
+    """Return the model of a file, additive models among them; of several trees, the one of this place."""
     from glassine.models.formats import load_any
 
-    return load_any(path, domain, trust_pickle=trust_pickle)
+    with _one_of_several():
+        return load_any(path, domain, trust_pickle=trust_pickle, tree=tree)
+
+
+@contextmanager
+def _one_of_several() -> Iterator[None]:
+    """Say how a command takes one of several trees, where the reader says how Python does."""
+    from glassine.models.formats.several import ONE_OF_SEVERAL
+
+    here = {ONE_OF_SEVERAL: "--tree 0 reads the first; glassine reconstruct reads all.", ": tree must": ": --tree must"}
+    try:
+        yield
+    except (InvalidParameterError, SeveralTreesError) as error:
+        message = str(error)
+        for said, meant in here.items():
+            message = message.replace(said, meant)
+        error.args = (message, *error.args[1:])
+        raise
 
 
 def load_extras(path: Path) -> EbmExtras | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glassine.cli.naming import listed
 from glassine.cli.progress import stages
 from glassine.cli.reading import input_files, policy_of, read_frame
 from glassine.cli.writing import print_value
@@ -50,9 +51,10 @@ def audit_release_file(
         raise InvalidParameterError("a release holds its own domain. Leave --domain out.")
     release = _read(path)
     limits = policy_of(policy)
-    people, y = _sides(release, data, target)
-    others, others_y = _sides(release, holdout, target)
     with stages() as progress:
+        progress("reading the records")
+        people, y = _sides(release, data, target)
+        others, others_y = _sides(release, holdout, target)
         progress("auditing the release")
         found = audit_release(
             release,
@@ -89,7 +91,7 @@ def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> 
     frame, labels = read_frame(path, release.domain), None
     if target is not None:
         if target not in frame.columns:
-            raise InvalidDataError(f"{path} lacks the target column {target!r}. Add it, or name another with --target.")
+            raise InvalidDataError(f"{path} has no column {target!r} for --target.{listed(target, frame.columns)}")
         labels, frame = frame[target].to_numpy(), frame.drop(target)
     # An explainer that was given an array numbers the columns.
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))

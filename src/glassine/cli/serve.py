@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassine.cli.black_box import BlackBoxOption, TakesOption, black_box_of, takes_of
-from glassine.cli.options import JsonOption
-from glassine.cli.writing import check_outputs, print_value
+from glassine.cli.black_box import black_box_of, takes_of
+from glassine.cli.options import BlackBoxOption, JsonOption, ReleaseArgument, TakesOption, at_least
+from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -18,36 +18,59 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command", "keys_command", "serve_command", "sign_command"]
 
-ReleaseArgument = Annotated[Path, typer.Argument(help="The release, signed or not.")]
 KeyOption = Annotated[
-    Path | None, typer.Option("--public-key", help="The publisher's public key, PEM: it must have signed the release.")
+    Path | None,
+    typer.Option(
+        "--public-key", metavar="FILE", help="The publisher's public key, PEM: it must have signed the release."
+    ),
 ]
 
 
 def serve_command(
     release: ReleaseArgument,
     black_box: BlackBoxOption = None,
-    takes: TakesOption = "array",
+    takes: TakesOption = "polars",
     public_key: KeyOption = None,
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Port; 0 takes a free one.")] = 8000,
     rate: Annotated[
-        float, typer.Option("--rate", help="Requests a second of one client in the long run; 0 for no limit.")
+        float,
+        typer.Option(
+            "--rate",
+            metavar="NUMBER",
+            help="Requests a second of one client in the long run; 0 for no limit.",
+            callback=at_least("--rate", 0),
+        ),
     ] = 10.0,
-    burst: Annotated[int, typer.Option("--burst", help="Requests that a client may make at once.")] = 40,
+    burst: Annotated[
+        int,
+        typer.Option(
+            "--burst",
+            metavar="N",
+            help="Requests that a client may make at once.",
+            callback=at_least("--burst", 1),
+        ),
+    ] = 40,
     total_rate: Annotated[
-        float, typer.Option("--total-rate", help="Requests a second of all clients together; 0 for no limit.")
+        float,
+        typer.Option(
+            "--total-rate",
+            metavar="NUMBER",
+            help="Requests a second of all clients together; 0 for no limit.",
+            callback=at_least("--total-rate", 0),
+        ),
     ] = 500.0,
-    title: Annotated[str, typer.Option("--title", help="Title of the page.")] = "Decisions, explained",
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = "Decisions, explained",
 ) -> None:
-    """Serve a release over HTTP: decisions, explanations, and a page for the people they are about."""
+    """Serve a release over HTTP: decisions, explanations, and a page for the people they are about.
+
+    Serving needs pip install 'glassine[server]'.
+
+    Exit status: 0 when it was stopped, 2 if it could not start.
+    """
+    from glassine.report.wording import plural
     from glassine.server import Limits, create_app, listen, run
 
-    for name, value in (("--rate", rate), ("--total-rate", total_rate)):
-        if not value >= 0:
-            raise InvalidParameterError(f"{name} must be at least 0, got {value}.")
-    if not burst >= 1:
-        raise InvalidParameterError(f"--burst must be at least 1, got {burst}.")
     if not 0 <= port <= 65_535:
         raise InvalidParameterError(f"--port must lie in [0, 65535], got {port}.")
     frame = takes_of(takes)
@@ -58,8 +81,8 @@ def serve_command(
     listening = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     signed = f"signed by {file.public_key}" if file.public_key else "not signed"
-    typer.echo(f"Serving {file.release.n_groups} groups of {release} ({signed}).", err=True)
-    typer.echo(f"http://{shown}:{listening.getsockname()[1]}/")
+    tell(f"Serving {plural(file.release.n_groups, 'group')} of {release} ({signed}).")
+    say(f"http://{shown}:{listening.getsockname()[1]}/")
     run(app, listening)
 
 
@@ -70,11 +93,14 @@ def _read(release: Path, public_key: Path | None) -> ReleaseFile:
 
 
 def keys_command(
-    private: Annotated[Path, typer.Argument(help="File of the private key to write, PEM.")],
-    public: Annotated[Path, typer.Argument(help="File of the public key to write, PEM.")],
+    private: Annotated[Path, typer.Argument(metavar="PRIVATE", help="File of the private key to write, PEM.")],
+    public: Annotated[Path, typer.Argument(metavar="PUBLIC", help="File of the public key to write, PEM.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Make a pair of keys for signing releases."""
+    """Make a pair of keys for signing releases. Keys need pip install 'glassine[server]'.
+
+    Exit status: 0 when both were written, 2 if not.
+    """
     from glassine.server import make_keys
 
     check_outputs([private, public], [])
@@ -85,11 +111,16 @@ def keys_command(
 
 def sign_command(
     release: ReleaseArgument,
-    key: Annotated[Path, typer.Option("--key", help="The private key, PEM.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the signed release.")],
+    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="The private key, PEM.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed release, JSON.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Sign a release, so that a reader can tell whose it is and that it is whole."""
+    """Sign a release, so that a reader can tell whose it is and that it is whole.
+
+    Signing needs pip install 'glassine[server]'.
+
+    Exit status: 0 when it was written, 2 if not.
+    """
     from glassine.server import sign_release
 
     check_outputs([output], [key] if output == release else [release, key])
@@ -102,7 +133,13 @@ def check_command(
     public_key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release and its signature, and tell what it reveals."""
+    """Check a release and its signature, and tell what it reveals.
+
+    Checking a signature needs pip install 'glassine[server]'.
+
+    Exit status: 0 when the release is whole and, with --public-key, signed by it; 2 if not.
+    """
+    from glassine.report.wording import plural
     from glassine.surrogates.statements import reveals
 
     file = _read(release, public_key)
@@ -115,5 +152,5 @@ def check_command(
         "reveals": list(reveals(file.release)),
     }
     signed = f"signed by {file.public_key}" if file.public_key else "not signed"
-    lines = [f"{file.release.n_groups} groups, {signed}.", *reveals(file.release)]
+    lines = [f"{plural(file.release.n_groups, 'group')}, {signed}.", *reveals(file.release)]
     print_value(told if as_json else "\n".join(lines), as_json)

@@ -65,11 +65,12 @@ def _headline(outcome: Outcome) -> str:
 
 def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.models.formats import to_text as model_text
+    from glassine.report.wording import plural
 
     lines = model_text(outcome.estimator.model_, outcome.estimator.domain_).rstrip("\n").split("\n")
     if len(lines) <= MOST_LINES:
         return lines
-    return [*lines[:MOST_LINES], f"... and {len(lines) - MOST_LINES} lines more: glassine export --to text"]
+    return [*lines[:MOST_LINES], f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"]
 
 
 def _privacy(outcome: Outcome) -> list[str]:
@@ -93,9 +94,8 @@ def _privacy(outcome: Outcome) -> list[str]:
             if outcome.order.model == GREEDY
             else "The classes were drawn before, at a larger part of epsilon, and stand where counts contradict them."
         )
-        said.append(
-            f"The counts carry noise of scale {model.guarantee.count_scale:g} records; those below 0 read 0. {classes}"
-        )
+        scale = _records(model.guarantee.count_scale)
+        said.append(f"The counts carry noise of scale {scale}; those below 0 read 0. {classes}")
     quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
     if quantiles:
         said.append("Part of epsilon paid for private thresholds of the numbers for which the domain declares none.")
@@ -119,6 +119,10 @@ def _error_rate(model: Any) -> float:
     counts = [cell.evidence.counts for cell in model.cells]
     wrong, total = sum(sum(row) - max(row) for row in counts), sum(map(sum, counts))
     return float(wrong / max(1, total))
+
+
+def _records(scale: float) -> str:
+    return "1 record" if scale == 1 else f"{scale:g} records"
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glassine.cli.naming import listed, nearest
 from glassine.cli.reading import categories, read_frame
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
@@ -53,9 +54,9 @@ def check_public(
         )
     if private and not declared and classes is None and not infer_classes:
         raise InvalidParameterError(
-            f"the classes of the target {target!r} must be public, and the domain does not declare it. Check its "
-            "spelling; declare it in the domain as a category, or list its classes as --classes a,b. With "
-            "--infer-classes the guarantee does not hold."
+            f"the classes of the target {target!r} must be public, and the domain does not declare it."
+            f"{nearest(target, domain or ())} Check its spelling; declare it in the domain as a category, or list its "
+            "classes as --classes a,b. With --infer-classes the guarantee does not hold."
         )
 
 
@@ -107,7 +108,10 @@ def read_training(
     whole = names is not None and all(_is_whole(name) for name in names)
     frame = read_frame(data, domain, texts=None if names is None or whole else {target: names})
     if target not in frame.columns:
-        raise InvalidDataError(f"--target names {target!r}, which is not a column of {data}. Check its spelling.")
+        raise InvalidDataError(
+            f"--target names {target!r}, which is not a column of {data}. Check its spelling."
+            f"{listed(target, frame.columns)}"
+        )
     if number:
         _check_number(frame[target], target)
     else:

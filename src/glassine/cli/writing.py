@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +25,10 @@ __all__ = [
     "check_outputs",
     "check_report",
     "check_room",
+    "drop_output",
     "print_value",
+    "say",
+    "tell",
     "text_of",
     "write_report",
 ]
@@ -113,4 +118,37 @@ def text_of(findings: Findings, output: Path | None = None) -> str:
 
 def print_value(value: Any, as_json: bool) -> None:
     """Print plain values as JSON, or text."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if as_json else str(value).rstrip())
+    say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if as_json else str(value).rstrip())
+
+
+def say(text: str) -> None:
+    """Print text on standard output; a reader that has seen enough of it changes nothing.
+
+    Raises
+    ------
+    UnreadableFileError
+        If standard output takes no more, such as for want of room.
+    """
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        drop_output()
+    except OSError as error:
+        drop_output()
+        raise UnreadableFileError(
+            f"cannot write standard output: {error.strerror or error}. Files that were asked for are written.", path="-"
+        ) from None
+
+
+def tell(text: str) -> None:
+    """Print a line on standard error, if that can be written."""
+    with contextlib.suppress(OSError):
+        typer.echo(text, err=True)
+
+
+def drop_output() -> None:
+    """Lead standard output nowhere, so that what is left of it does not fail when the process ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -133,7 +133,8 @@ def _size_check(
     if small:
         plural = "leaves" if noun == "leaf" else f"{noun}s"
         people = "" if own else " people"
-        meaning = f"{small:,} of {n:,} {plural} stand for fewer than {asked}{people}."
+        stand = "stands" if small == 1 else "stand"
+        meaning = f"{small:,} of {n:,} {plural} {stand} for fewer than {asked}{people}."
     smallest = shown.count(int(sizes.min()))
     return Check(rule=rule, limit=limit, measured=smallest, status="broken" if small else "kept", meaning=meaning)
 

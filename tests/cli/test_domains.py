@@ -1,0 +1,106 @@
+"""``glassine domain``: remarks on a draft, and what cannot be declared."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from glassine import Binary, Domain, Integer
+from tests.cli.running import Run
+
+N = 60
+
+
+def draft(folder: Path, run: Run, **columns: list[Any]) -> tuple[str, list[str]]:
+    """Return the remarks on columns beside an ordinary one, and the names that the draft declares."""
+    frame = pl.DataFrame({"age": [18 + i % 40 for i in range(N)], **columns}, strict=False)
+    frame.write_parquet(folder / "people.parquet")
+    done = run("domain", "infer", "people.parquet", cwd=folder)
+    assert done.status == 0, done.err
+    return done.err, [entry["name"] for entry in json.loads(done.out)["attributes"]]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1000 + i for i in range(N)], "60 different whole numbers in 60 records, an identifier?"),
+        ([1000 + i for i in range(N - 2)] + [1000, 1001], "58 different whole numbers in 60 records"),
+        ([float(i) for i in range(N - 1)] + [None], "59 different whole numbers in 59 records"),
+        ([f"p{i}" for i in range(N)], "60 different values in 60 records, an identifier?"),
+        ([f"2024-03-{1 + i % 28:02}" for i in range(N)], "dates, which can name people."),
+        ([f"{1 + i % 28}.3.2024" for i in range(N)], "dates, which can name people."),
+        ([f"2024-03-{1 + i % 28:02} 08:15:00" for i in range(N)], "dates, which can name people."),
+        ([20240301 + i % 28 for i in range(N)], "dates written as numbers?"),
+        ([f"came in on day {i} by bus" for i in range(N)], "free text, which can name people."),
+        (["DE"] * N, "one value only"),
+        ([7] * N, "one value only"),
+    ],
+)
+def test_a_doubtful_column_is_remarked_on_and_kept(tmp_path: Path, run: Run, values: list[Any], said: str) -> None:
+    err, names = draft(tmp_path, run, odd=values)
+    assert f"glassine: odd: {said}" in err
+    assert err.endswith("glassine: to leave them out: --exclude=odd\n")
+    assert "glassine: age" not in err
+    assert names == ["age", "odd"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [i % 50 for i in range(N)],
+        [i + 0.5 for i in range(N)],
+        [("north", "south")[i % 2] for i in range(N)],
+        [("very much so indeed", "not at all, never")[i % 2] for i in range(N)],
+        [i % 2 for i in range(N)],
+        [19 + i % 3 for i in range(N)],
+        [None] * (N - 2) + ["a", "b"],
+    ],
+)
+def test_an_ordinary_column_is_not(tmp_path: Path, run: Run, values: list[Any]) -> None:
+    err, names = draft(tmp_path, run, plain=values)
+    assert err == ""
+    assert names == ["age", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([None] * N, "no value at all"),
+        ([datetime.date(2024, 1, 1)] * N, "Convert or drop it"),
+        ([1.5, float("inf")] * (N // 2), "infinite"),
+    ],
+)
+def test_what_cannot_be_declared_is_left_out(tmp_path: Path, run: Run, values: list[Any], said: str) -> None:
+    err, names = draft(tmp_path, run, odd=values)
+    assert err.startswith("glassine: odd: left out: ")
+    assert said in err
+    assert names == ["age"]
+
+
+def test_names_for_a_shell_are_quoted(tmp_path: Path, run: Run) -> None:
+    err, _ = draft(tmp_path, run, **{"my id; rm": [1000 + i for i in range(N)]})
+    assert err.endswith("glassine: to leave them out: '--exclude=my id; rm'\n")
+
+
+def test_nothing_to_declare(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "people.csv").write_text("a,b\n,\n,\n")
+    done = run("domain", "infer", "people.csv", "-o", "d.json", cwd=tmp_path)
+    assert done.status == 2
+    assert not (tmp_path / "d.json").exists()
+    misspelt = run("domain", "infer", "people.csv", "--exclude", "A", cwd=tmp_path)
+    assert "--exclude names 'A', which is not a column. Did you mean 'a'?" in misspelt.err
+
+
+def test_one_of_a_thing_is_singular(tmp_path: Path, run: Run) -> None:
+    Domain({"smoker": Binary()}).to_json(tmp_path / "one.json")
+    (tmp_path / "people.csv").write_text("smoker\n1\n2\n")
+    done = run("domain", "check", "one.json", "--data", "people.csv", cwd=tmp_path)
+    assert done.status == 1
+    assert done.out == "1 attribute, 0 groups, 2 possible records.\nsmoker: 1 record breaks the domain.\n"
+    Domain({"age": Integer(3, 3)}).to_json(tmp_path / "lone.json")
+    assert "1 possible record." in run("domain", "check", "lone.json", cwd=tmp_path).out

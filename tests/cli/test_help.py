@@ -1,0 +1,241 @@
+"""The help of every command, walked: exit statuses, one sentence for one option, names of values, defaults."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from glassine.cli.compare import MODELS
+from glassine.cli.entry import app
+from tests.cli.running import Run
+
+
+def walk(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every command that does something, by its words."""
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield path, command
+        return
+    for name, one in below.items():
+        yield from walk(one, f"{path} {name}".strip())
+
+
+COMMANDS = dict(walk(typer.main.get_command(app)))
+OPTIONS = [
+    (path, max(param.opts, key=len), param)
+    for path, command in COMMANDS.items()
+    for param in command.params
+    if param.param_type_name == "option"
+]
+
+NAMED = [option for option in OPTIONS if option[0] != "reconstruct"]
+"""Options whose values have names; those of reconstruct are named by their types."""
+
+DIFFERENT = {
+    "--output": "each command writes a thing of its own, and says which",
+    "--epsilon": "the budget of a fit, a list of budgets to compare, or whether trees are private at all",
+    "--delta": "of an additive model, of a mechanism that needs one, or of a charge",
+    "--min-samples-leaf": "of the trees that are made, or what is assumed of the learner of a given one",
+    "--monotone": "an attribute before the fit, a term and its bins after it",
+    "--seed": "reproducible attacks lose nothing, a reproducible fit its guarantee",
+    "--show-small-counts": "attack prints row numbers then",
+    "--target": "a black box is no model that predicts the column: it may be left out of the records",
+    "--time-limit": "seconds of a solver, or an estimate before a fit",
+    "--data": "reconstruct compares with the records; the others learn from them or audit with them",
+    "--sensitive": "an attribute of the domain to look at, or the one that a tree predicts",
+}
+"""Options of one name whose sentences differ, and why."""
+
+UNLIKE = {
+    "--delta": "compared models have one; a fit's depends on the model; a charge's is 0 unless said",
+    "--epsilon": "a comparison begins with two budgets; a fit spends what it is told",
+    "--max-rules": "compared lists are shorter, so that all learners take about as long",
+    "--output": "the demonstration makes a folder",
+    "--seed": "a fit and a release draw anew each time, or their guarantee would not hold",
+    "--time-limit": "many fits are compared",
+}
+"""Options of one name whose defaults differ, and why."""
+
+EXTRAS = {
+    "audit": "formats",
+    "export": "formats",
+    "explain": "formats",
+    "reconstruct": "solver",
+    "serve": "server",
+    "release keys": "server",
+    "release sign": "server",
+    "release check": "server",
+}
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_help_ends_with_the_exit_statuses(path: str) -> None:
+    ending = COMMANDS[path].epilog
+    assert ending is not None, f"the docstring of {path} must end with a paragraph 'Exit status: ...'"
+    assert re.fullmatch(r"Exit status: .*\b0\b.*\b2\b.*\.", ending), ending
+    assert "Exit status" not in COMMANDS[path].help
+    assert COMMANDS[path].help.strip()
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_help_is_printed_and_fits_a_terminal(
+    path: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for word in ("--help", "-h"):
+        done = run(*path.split(), word, cwd=tmp_path)
+        assert (done.status, done.err) == (0, "")
+        assert done.out.startswith(f"Usage: glassine {path}")
+        # A list of choices is one word.
+        assert max(len(line) for line in done.out.splitlines() if "|" not in line) <= 80
+        assert "Exit status:" in done.out.rsplit("\n\n", 1)[1]
+        options = done.out.partition("Options:")[2]
+        assert "list[" not in options
+        assert "range>" not in options
+
+
+@pytest.mark.parametrize(("path", "name", "param"), OPTIONS, ids=lambda value: value if isinstance(value, str) else "")
+def test_an_option_says_what_it_does(path: str, name: str, param: Any) -> None:
+    said = param.help
+    assert re.fullmatch(r"([A-Z]|known:).*[.?]", said), said
+    assert not re.search(r"[;,] [\d.e-]+\.$|\bby default\b|\bdefault \S*\d", said), (
+        f"the default of {name} belongs to the option: {said}"
+    )
+    assert not re.search(r": \w+, \w+(, \w+)* (or|and) \w+\.$", said) or param.metavar, "list words as choices"
+
+
+@pytest.mark.parametrize(("path", "name", "param"), NAMED, ids=lambda value: value if isinstance(value, str) else "")
+def test_the_value_of_an_option_has_a_name(path: str, name: str, param: Any) -> None:
+    shown = param.get_help_record(typer.Context(COMMANDS[path]))[0]
+    if not getattr(param, "is_flag", False) and "|" not in shown:
+        assert re.fullmatch(r"[A-Z].*", param.metavar or ""), f"{path} {name} needs a metavar"
+
+
+def test_an_option_of_one_name_has_one_sentence() -> None:
+    said: defaultdict[str, set[str]] = defaultdict(set)
+    for _, name, param in OPTIONS:
+        said[name].add(param.help)
+    differing = {name for name, sentences in said.items() if len(sentences) > 1}
+    assert differing - set(DIFFERENT) == set()
+    assert set(DIFFERENT) - differing == set(), "what no longer differs needs no reason"
+    assert all(DIFFERENT.values())
+
+
+def test_an_option_of_one_name_has_one_kind_of_value() -> None:
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for _, name, param in NAMED:
+        kinds[name].add(str(param.metavar))
+    allowed = {
+        "--output": {"FILE", "FOLDER"},
+        "--epsilon": {"NUMBER", "A,B"},
+        "--monotone": {"NAME:DIRECTION", "TERM[:FIRST..LAST]:DIRECTION"},
+    }
+    assert {name: found for name, found in kinds.items() if len(found) > 1} == allowed
+
+
+def test_one_short_name_for_the_output() -> None:
+    for path, name, param in OPTIONS:
+        assert ("-o" in param.opts) == (name == "--output"), path
+        if name == "--output":
+            assert param.help.startswith("Write ")
+
+
+@pytest.mark.parametrize("path", EXTRAS)
+def test_a_help_names_the_extra_that_the_command_needs(path: str, tmp_path: Path, run: Run) -> None:
+    said = " ".join(run(*path.split(), "--help", cwd=tmp_path).out.split())
+    assert f"pip install 'glassine[{EXTRAS[path]}]'" in said
+
+
+def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
+    from glassine.learners.ebm import PrivateEBMClassifier
+    from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
+    from glassine.learners.exponential_tree import PrivateTreeClassifier
+    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
+    from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
+    from glassine.learners.optimal_tree import OptimalTreeClassifier
+
+    learners: list[Any] = [
+        PrivateTreeClassifier,
+        PrivateRuleListClassifier,
+        GreedyRuleListClassifier,
+        PrivateEBMClassifier,
+        OptimalTreeClassifier,
+        OptimalRuleListClassifier,
+    ]
+    checked = 0
+    for path, _, param in OPTIONS:
+        if path != "fit" or not isinstance(param.show_default, str):
+            continue
+        given = {
+            f"{value:g}" if isinstance(value, int | float) else str(value)
+            for learner in learners
+            if (found := inspect.signature(learner).parameters.get(param.name)) is not None
+            and (value := found.default) is not None
+        }
+        for value in given - {"0" if param.name != "interactions" and param.name != "penalty" else ""}:
+            shown = param.show_default.replace("4e9", "4e+09")
+            assert value in shown, f"{param.name}: {value} is not in {param.show_default!r}"
+            checked += 1
+    assert checked > 12
+
+
+def test_the_learners_that_compare_names_are_those_there_are() -> None:
+    from glassine.comparing import CANDIDATES
+
+    assert tuple(CANDIDATES) == MODELS
+
+
+def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
+    for words in ((), ("domain",), ("ledger",), ("release",)):
+        done = run(*words, cwd=tmp_path)
+        assert done.status == 2
+        assert "Commands:" in done.err + done.out
+    assert "Exit status:" in run("--help", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("audti", "m"), "there is no command glassine audti. Did you mean 'audit'? See glassine --help."),
+        (("ledger", "shwo"), "there is no command glassine ledger shwo. Did you mean 'show'?"),
+        (("audit", "m", "--domian", "d"), "audit has no option --domian. Did you mean --domain?"),
+        (
+            ("disclose", "m", "--quasi", "p.csv"),
+            "disclose has no option --quasi. The people's file is --people",
+        ),
+        (("fit", "p.csv", "-o", "m.json"), "fit needs --target. See glassine fit --help."),
+        (("audit",), "audit needs MODEL."),
+        (("export", "m"), "export needs --to, one of sql, python, text, sklearn, onnx, pmml."),
+        (("export", "m", "--to", "sqll"), "--to must be one of sql, python, text, sklearn, onnx, pmml, got 'sqll'."),
+        (("export", "m", "--to", "sqll"), "Did you mean 'sql'?"),
+        (("attack", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
+        (("attack", "m", "--confidence=high"), "--confidence must be a number, got 'high'."),
+        (("disclose", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
+        (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
+        (("audit", "m", "--domain"), "--domain needs a value."),
+        (("compare", "p.csv", "--target", "t", "--models", "tre"), "'tre', which is no learner. Did you mean 'tree'?"),
+    ],
+)
+def test_what_the_parser_refuses_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path, run: Run) -> None:
+    done = run(*words, cwd=tmp_path)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("glassine: ")
+    assert done.err.count("\n") == 1
+    assert said in done.err
+
+
+def test_an_option_of_one_name_has_one_default() -> None:
+    defaults: defaultdict[str, set[str]] = defaultdict(set)
+    for _, name, param in OPTIONS:
+        if not param.required:
+            defaults[name].add(str(param.default))
+    found = {name for name, values in defaults.items() if len(values) > 1}
+    assert found == set(UNLIKE), found
+    assert all(UNLIKE.values())

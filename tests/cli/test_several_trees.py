@@ -1,0 +1,48 @@
+"""Files of several trees on the command line: one of them, or all."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from glassine import Domain, Integer, Real
+from tests.cli.running import Run
+
+FILES = Path(__file__).parents[1] / "models" / "formats" / "files"
+
+
+@pytest.fixture
+def boosted(tmp_path: Path) -> Path:
+    shutil.copy(FILES / "lightgbm_three.txt", tmp_path / "three.txt")
+    Domain({"age": Integer(18, 90), "dose": Real(-5.0, 5.0, 0.01)}).to_json(tmp_path / "domain.json")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["audit", "export"])
+def test_which_of_several_trees_must_be_said(command: str, boosted: Path, run: Run) -> None:
+    done = run(command, "three.txt", *(("--to", "text") if command == "export" else ()), cwd=boosted)
+    assert done.status == 2
+    assert "holds 3 trees" in done.err
+    assert "--tree 0 reads the first; glassine reconstruct reads all" in done.err
+    assert "load_model" not in done.err
+
+
+def test_each_tree_is_read(boosted: Path, run: Run) -> None:
+    told = [run("export", "three.txt", "--to", "text", "--tree", str(i), cwd=boosted) for i in range(3)]
+    assert [done.status for done in told] == [0, 0, 0]
+    assert len({done.out for done in told}) == 3
+
+
+def test_a_tree_that_is_not_there_is_refused(boosted: Path, run: Run) -> None:
+    done = run("audit", "three.txt", "--tree", "3", cwd=boosted)
+    assert done.status == 2
+    assert "--tree must be a whole number from 0 to 2" in done.err
+
+
+def test_reconstruct_reads_all_of_them(boosted: Path, run: Run) -> None:
+    done = run("reconstruct", "three.txt", "--domain", "domain.json", "--no-rows", cwd=boosted)
+    assert done.status == 0, done.err
+    assert [f"tree {i}:" in done.out for i in (1, 2, 3)] == [True, True, True]
+    assert "together:" in done.out
