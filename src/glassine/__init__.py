@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, CountNoise, Disclosure, infer_sensitive
+    from glassine.attacks.joint import JointReconstruction, reconstruct_jointly, reconstruct_rows_jointly
     from glassine.attacks.outcome import Failed, Measured, NotApplicable
     from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
     from glassine.auditing import audit
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from glassine.models.formats import (
         as_model,
         load_additive,
+        load_forest,
         load_model,
         to_python,
         to_sklearn,
@@ -89,6 +91,7 @@ _HOME = {
     "Implies": "glassine.domain",
     "Integer": "glassine.domain",
     "Intervals": "glassine.domain",
+    "JointReconstruction": "glassine.attacks.joint",
     "Ledger": "glassine.privacy.ledger",
     "Measured": "glassine.attacks.outcome",
     "Microaggregation": "glassine.microaggregation",
@@ -120,9 +123,12 @@ _HOME = {
     "infer_sensitive": "glassine.attacks.disclosure",
     "load_additive": "glassine.models.formats",
     "load_black_box": "glassine.surrogates",
+    "load_forest": "glassine.models.formats",
     "load_model": "glassine.models.formats",
     "microaggregate": "glassine.microaggregation",
     "reconstruct": "glassine.attacks.reconstruction",
+    "reconstruct_jointly": "glassine.attacks.joint",
+    "reconstruct_rows_jointly": "glassine.attacks.joint",
     "render_editor": "glassine.report.editor_page",
     "render_html": "glassine.report",
     "render_text": "glassine.report",
@@ -163,6 +169,7 @@ __all__ = [
     "Implies",
     "Integer",
     "Intervals",
+    "JointReconstruction",
     "Ledger",
     "Measured",
     "Microaggregation",
@@ -195,9 +202,12 @@ __all__ = [
     "infer_sensitive",
     "load_additive",
     "load_black_box",
+    "load_forest",
     "load_model",
     "microaggregate",
     "reconstruct",
+    "reconstruct_jointly",
+    "reconstruct_rows_jointly",
     "render_editor",
     "render_html",
     "render_text",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         importance_preservation,
         permutation_importance,
     )
+    from glassine.attacks.joint import JointReconstruction, reconstruct_jointly, reconstruct_rows_jointly
     from glassine.attacks.membership.attack_model import black_box_attack
     from glassine.attacks.membership.gap import gap_attack
     from glassine.attacks.membership.lira import lira
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOME = {
     "ImportancePreservation": "importance",
     "Importances": "importance",
+    "JointReconstruction": "joint",
     "MembershipAttacks": "membership.suite",
     "MembershipResult": "membership.result",
     "MidpointResult": "membership.midpoint",
@@ -47,7 +49,9 @@ _HOME = {
     "midpoint_attack": "membership.midpoint",
     "overlap": "membership.overlap",
     "permutation_importance": "importance",
+    "reconstruct_jointly": "joint",
     "reconstruct_rows": "rows",
+    "reconstruct_rows_jointly": "joint",
     "vulnerability": "overfitting",
 }
 
@@ -55,6 +59,7 @@ __all__ = [
     "Failed",
     "ImportancePreservation",
     "Importances",
+    "JointReconstruction",
     "Measured",
     "MembershipAttacks",
     "MembershipResult",
@@ -77,7 +82,9 @@ __all__ = [
     "overlap",
     "permutation_importance",
     "reconstruct",
+    "reconstruct_jointly",
     "reconstruct_rows",
+    "reconstruct_rows_jointly",
     "vulnerability",
 ]
 
