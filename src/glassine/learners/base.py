@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.domain import Domain
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidParameterError
-from glassine.learners.intake import read_records
+from glassine.learners.intake import Intake, read_records
 from glassine.learners.leaf_counts import probabilities
 from glassine.learners.list_class import ListClass
 from glassine.learners.routing import decision_path, route
 from glassine.learners.tree_class import TreeClass
 from glassine.models import DecisionTree, RuleList
+from glassine.privacy.certificate import Certificate
 
-__all__ = ["TransparentClassifier"]
+__all__ = ["TransparentClassifier", "class_array", "fitted", "keep", "tags_of_domain"]
+
+OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
+"""Fitted attributes that are set while records are read, as scikit-learn does."""
 
 
 class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
@@ -119,15 +124,35 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignor
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        tags = super().__sklearn_tags__()
-        domain = getattr(self, "domain", None)
-        tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
-        tags.input_tags.categorical = True
-        return tags
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
     def _publish(self, classes: tuple[Any, ...], domain: Domain) -> None:
         self.classes_ = class_array(classes)
         self.domain_ = domain
+
+
+def fitted(intake: Intake, model: DecisionTree | RuleList, certificate: Certificate) -> dict[str, Any]:
+    """Return the fitted attributes of a classifier by name."""
+    return {
+        "model_": model,
+        "certificate_": certificate,
+        "domain_": intake.domain,
+        "classes_": class_array(intake.classes),
+    }
+
+
+def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:
+    """Set fitted attributes, all at once, and forget those that an earlier fit had besides."""
+    vars(estimator).update(attributes)
+    for name in estimator.released - OF_THE_INTAKE - set(attributes):
+        vars(estimator).pop(name, None)
+
+
+def tags_of_domain(tags: Any, domain: object) -> Any:
+    """Return scikit-learn's tags of an estimator that reads records in a domain, which may allow missing values."""
+    tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
+    tags.input_tags.categorical = True
+    return tags
 
 
 def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:

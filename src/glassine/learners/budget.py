@@ -1,23 +1,21 @@
-"""The budget of one private fit: its parts, the charge to the ledger, the certificate."""
+"""The budget of one private fit: its parts, its claim and its certificate."""
 
 from __future__ import annotations
 
 import numbers
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from glassine.errors import InvalidParameterError
-from glassine.models import DecisionTree, Guarantee, RuleList
+from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.formats import fingerprint
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal, float_above
-from glassine.privacy.ledger import Ledger
 
-__all__ = ["SEEDED", "Budget", "certify", "charge", "check_number", "check_progress", "claim", "selection_event"]
+__all__ = ["SEEDED", "Budget", "certificate_of", "certify", "check_number", "claim", "selection_event"]
 
 SEEDED = "seeded: not private"
 LARGEST_EPSILON = 1e6
@@ -96,34 +94,6 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
     return number
 
 
-def check_progress(progress: object) -> None:
-    """Raise InvalidParameterError if progress cannot be called."""
-    if progress is not None and not callable(progress):
-        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
-
-
-def charge(ledger: object, dataset: object, epsilon: Fraction, note: str, *, delta: Fraction = Fraction(0)) -> None:
-    """Charge a fit to a ledger before anything is released.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the data set's budget does not allow it; nothing is charged then.
-    InvalidParameterError
-        If there is a ledger without a data set, or the other way round.
-    """
-    if ledger is None and dataset is None:
-        return
-    if ledger is None or not isinstance(dataset, str) or not dataset:
-        raise InvalidParameterError(
-            f"ledger and dataset go together, got ledger={ledger!r} and dataset={dataset!r}. Name the data set."
-        )
-    book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
-    if not isinstance(book, Ledger):
-        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    book.charge(dataset, epsilon, delta, note=note)
-
-
 def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
     """Return the event of drawing a model with errors as cost."""
     return Selection(
@@ -151,11 +121,26 @@ def certify(
     caveats: Sequence[str],
     public: Mapping[str, Any],
 ) -> Certificate:
-    """Return the certificate of a fit; its constructor adds up the events."""
+    """Return the certificate of a fit without a delta."""
+    return certificate_of(events, model, epsilon=budget.total, caveats=caveats, public=public)
+
+
+def certificate_of(
+    events: Sequence[Event],
+    model: DecisionTree | RuleList | AdditiveModel,
+    *,
+    epsilon: Fraction,
+    delta: Fraction | float = 0.0,
+    caveats: Sequence[str],
+    public: Mapping[str, Any],
+    assumptions: Sequence[str] = (),
+) -> Certificate:
+    """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events."""
     return Certificate(
-        epsilon=float(budget.total),
+        epsilon=float(epsilon),
+        delta=float(delta),
         events=tuple(events),
-        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
+        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT, *assumptions),
         caveats=tuple(caveats),
         public=public,
         model=fingerprint(model),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +17,15 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidParameterError
-from glassine.learners.base import class_array
-from glassine.learners.budget import SEEDED, charge, check_progress
+from glassine.learners.base import class_array, tags_of_domain
 from glassine.learners.ebm_budget import GaussianBudget
 from glassine.learners.ebm_editing import Editable
 from glassine.learners.ebm_fitting import Plan, fit_model
 from glassine.learners.ebm_marginals import Marginals
 from glassine.learners.ebm_memory import check_memory, pairs_asked_for
 from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
-from glassine.learners.exponential_tree import refuse_unsupported
 from glassine.learners.intake import read_records
+from glassine.learners.private_learner import Price, PrivateLearner
 from glassine.models import AdditiveModel
 from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
 from glassine.models.shapes import ShapeFunction, explain_global
@@ -34,7 +35,27 @@ from glassine.privacy.randomness import Randomness
 __all__ = ["PrivateEBMClassifier", "PrivateEBMRegressor"]
 
 
-class _PrivateEBM(Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A fit that is planned whole."""
+
+    training: Training
+    budget: GaussianBudget
+    plan: Plan
+
+    @property
+    def price(self) -> Price:
+        """What the fit costs."""
+        note = f"private additive model, {self.plan.algorithm}"
+        return Price(epsilon=self.budget.epsilon, delta=self.budget.delta, note=note)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What was taken from the data although it should be public."""
+        return self.training.caveats
+
+
+class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What both estimators share."""
 
     released: ClassVar[frozenset[str]] = frozenset(
@@ -61,8 +82,12 @@ class _PrivateEBM(Editable, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     progress: Progress | None
     random_state: Any
 
-    def _fit(self, training: Training) -> None:
-        check_progress(self.progress)
+    @abstractmethod
+    def _take_in(self, X: Any, y: Any) -> Training:
+        """Read the arguments of a fit."""
+
+    def _prepare(self, X: Any, y: Any) -> _Prepared:
+        training = self._take_in(X, y)
         budget = GaussianBudget.of(self.epsilon, self.delta)
         plan = Plan.of(
             training,
@@ -74,10 +99,10 @@ class _PrivateEBM(Editable, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         )
         pairs = pairs_asked_for(plan.interactions)
         check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
-        randomness = Randomness.of(self.random_state)
-        caveats = (*training.caveats, *([SEEDED] if randomness.seeded else []))
-        note = f"private additive model, {plan.algorithm}"
-        charge(self.ledger, self.dataset, budget.epsilon, note, delta=budget.delta)
+        return _Prepared(training=training, budget=budget, plan=plan)
+
+    def _draw(self, prepared: _Prepared, caveats: tuple[str, ...], randomness: Randomness) -> dict[str, Any]:
+        training, budget, plan = prepared.training, prepared.budget, prepared.plan
         fit = fit_model(
             training,
             plan,
@@ -87,11 +112,16 @@ class _PrivateEBM(Editable, BaseEstimator):  # type: ignore[misc]  # scikit-lear
             randomness=randomness,
             progress=self.progress,
         )
-        self.certificate_ = budget.certify(fit.events, fit.model, caveats=caveats, public=plan.public(training))
-        self.model_, self.domain_ = fit.model, training.domain
-        self.__dict__.pop("marginals_", None)
+        out = {
+            "model_": fit.model,
+            "certificate_": budget.certify(fit.events, fit.model, caveats=caveats, public=plan.public(training)),
+            "domain_": training.domain,
+        }
+        if training.target.classes is not None:
+            out["classes_"] = class_array(training.target.classes)
         if fit.marginals is not None:
-            self.marginals_ = fit.marginals
+            out["marginals_"] = fit.marginals
+        return out
 
     def _columns(self, X: Any) -> Columns:
         check_is_fitted(self, "model_")
@@ -125,11 +155,7 @@ class _PrivateEBM(Editable, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        tags = super().__sklearn_tags__()
-        domain = getattr(self, "domain", None)
-        tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
-        tags.input_tags.categorical = True
-        return tags
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
 
 class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
@@ -254,39 +280,14 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
-        """Learn a model.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        **unsupported
-            Nothing is accepted; ``sample_weight`` gets an error of its own.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is out of its range.
-        InvalidDataError
-            If the data do not fit the domain.
-        ClassTooLargeError
-            If the tables may exceed ``memory_limit``. Nothing is spent.
-        BudgetExceededError
-            If the ledger does not allow the fit. Nothing is released.
-        """
-        refuse_unsupported(unsupported)
+    def _take_in(self, X: Any, y: Any) -> Training:
         training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes)
         classes = training.target.classes or ()
         if len(classes) < 2:
             raise InvalidParameterError(
                 f"a classifier needs at least two classes, got {len(classes)} class. Declare them with classes=."
             )
-        self._fit(training)
-        self.classes_ = class_array(classes)
-        return self
+        return training
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
@@ -385,33 +386,8 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
-        """Learn a model.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
-        y : array-like of shape (n,), or str
-            Targets, or the name of the column of ``X`` that holds them.
-        **unsupported
-            Nothing is accepted; ``sample_weight`` gets an error of its own.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is out of its range.
-        InvalidDataError
-            If the data do not fit the domain.
-        ClassTooLargeError
-            If the tables may exceed ``memory_limit``. Nothing is spent.
-        BudgetExceededError
-            If the ledger does not allow the fit. Nothing is released.
-        """
-        refuse_unsupported(unsupported)
-        training = take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range)
-        self._fit(training)
-        return self
+    def _take_in(self, X: Any, y: Any) -> Training:
+        return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted number of each record, shape (n,), within the public range.

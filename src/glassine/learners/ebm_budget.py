@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from glassine.errors import InvalidParameterError
-from glassine.learners.budget import ONE_FIT, PERSONS, REFUSALS, TIMING, check_number
+from glassine.learners.budget import certificate_of, check_number
 from glassine.models import AdditiveModel, Guarantee
-from glassine.models.formats import fingerprint
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
@@ -85,12 +84,12 @@ class GaussianBudget:
         assumptions: Sequence[str] = (),
     ) -> Certificate:
         """Return the certificate of a fit; its constructor adds up the events."""
-        return Certificate(
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
-            events=tuple(events),
-            assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT, RELEASES, *assumptions),
-            caveats=tuple(caveats),
+        return certificate_of(
+            events,
+            model,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            caveats=caveats,
             public=public,
-            model=fingerprint(model),
+            assumptions=(RELEASES, *assumptions),
         )

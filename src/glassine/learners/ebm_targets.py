@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +14,16 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns, conform
 from glassine.domain.inference import infer
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
-from glassine.learners import intake as reading
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import reading
 from glassine.learners.budget import check_number
+from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
+from glassine.learners.intake import take_in
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "take_in_numbers"]
-
-RANGE_FROM_DATA = "range of the target taken from the data: the guarantee does not cover it"
 
 PROOF = "learners/ebm_targets.md"
 
@@ -111,7 +110,7 @@ def take_in_classes(
     estimator: Any, X: Any, y: Any, *, domain: Domain | None, classes: Sequence[Scalar] | None
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = reading.take_in(estimator, X, y, domain=domain, classes=classes, warn=True, apart=True)
+    intake = take_in(estimator, X, y, domain=domain, classes=classes, warn=True, apart=True)
     columns, labels = intake.columns, intake.labels
     if intake.multiplicities is not None:
         rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
@@ -150,17 +149,13 @@ def take_in_numbers(
     InvalidParameterError
         If the range is none.
     """
-    if domain is not None and not isinstance(domain, Domain):
-        raise InvalidParameterError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+    reading.check_domain(domain)
     checked = None if bounds is None else _checked_bounds(bounds)
     name = _name(y)
     if isinstance(y, str):
         X, y = reading.pop_target(X, y)
-    if y is None:
-        raise InvalidDataError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
-        )
-    names, records = reading.named_records(estimator, X)
+    reading.check_target(estimator, y)
+    names, records = reading.named(estimator, X, reset=True)
     numbers = _numbers(y)
     check_consistent_length(reading.first_column(records), numbers)
     caveats = []
@@ -172,8 +167,8 @@ def take_in_numbers(
         caveats.append(RANGE_FROM_DATA)
     domain = infer(reading.as_frame(names, records)) if domain is None else reading.without_target(domain, names, name)
     if domain.inferred:
-        caveats.append(reading.DOMAIN_FROM_DATA)
-    _warn(caveats)
+        caveats.append(DOMAIN_FROM_DATA)
+    warn_of(caveats)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
     columns = records if isinstance(records, Columns) else conform(records, domain, apart=True)
@@ -215,15 +210,6 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
     if not isinstance(attribute, Integer | Real):
         raise InvalidDataError(f"the target {name!r} is not a number in the domain. Declare it as Real or Integer.")
     return _checked_bounds((attribute.lo, attribute.hi), widen=True)
-
-
-def _warn(caveats: Sequence[str]) -> None:
-    remedy = {
-        reading.DOMAIN_FROM_DATA: "pass domain=, read from public knowledge",
-        RANGE_FROM_DATA: "pass target_range=, or declare the target in the domain",
-    }
-    for caveat in caveats:
-        warnings.warn(f"{caveat}; {remedy[caveat]}.", PrivacyLeakWarning, stacklevel=4)
 
 
 def release_base(target: Target, mu: float, share: float, randomness: Randomness) -> tuple[Base, DiscreteGaussianNoise]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.bitsets import BitSets
-from glassine.counting.cells import Cuts, cuts_of
-from glassine.counting.engines import Groups, group
+from glassine.counting.cells import Cuts, cell_cuts, cuts_of
+from glassine.counting.engines import Groups, group, group_in_parts
+from glassine.counting.fine import fine_counts
 from glassine.counting.frames import truths
-from glassine.domain import Domain, Literal
+from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError
@@ -74,7 +75,14 @@ class EngineIntake:
 
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
         """Return the distinct values of a number, or of its cells, that are not missing, and how many records each."""
-        groups = group(self.frame, {name: self.domain[name]}, cuts=None if cuts is None else {name: cuts})
+        attribute = self.domain[name]
+        if cuts is not None and isinstance(attribute, Integer | Real):
+            ends = cell_cuts(attribute, cuts)
+            counts = fine_counts(self.frame, name, attribute, ends[:-1])
+            self.check_number(int(counts.sum()))
+            found = counts[:-1] > 0
+            return ends[found], counts[:-1][found]
+        groups = group(self.frame, {name: attribute})
         values = groups.columns.numbers[name]
         present = ~np.isnan(values)
         return values[present], groups.counts[present]
@@ -82,9 +90,32 @@ class EngineIntake:
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the records as bit sets of conjunctions; those that no literal tells apart are one."""
         cuts = cuts_of([literal for antecedent in antecedents for literal in antecedent], self.domain)
-        groups = self._group([name for name in self.domain if name in cuts], cuts)
-        found = truths(groups.columns, antecedents)
-        return BitSets.pack(found, self._labels(groups), len(self.classes), groups.counts)
+        groups, labels = self.grouped([name for name in self.domain if name in cuts], cuts)
+        return BitSets.pack(truths(groups.columns, antecedents), labels, len(self.classes), groups.counts)
+
+    def grouped(self, names: Sequence[str], cuts: Cuts | None) -> tuple[Groups, npt.NDArray[np.int64]]:
+        """Return the records as some attributes tell them apart, numbers by their cells, and their labels."""
+        groups = self._group(names, cuts)
+        return groups, self._labels(groups)
+
+    def grouped_in_parts(
+        self, names: Sequence[str], cuts: Cuts, queries: int = 1
+    ) -> Iterator[tuple[Columns, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Yield distinct records, the index of each one's class, and how many there are of each, a part at a time."""
+        attributes = {name: self.domain[name] for name in names}
+        counted = 0
+        asked: dict[str, Any] = {"keep": self.target, "apart": self.apart, "queries": queries}
+        for part in group_in_parts(self.frame, attributes, cuts=cuts, **asked):
+            counted += int(part.counts.sum())
+            yield part.columns, self._labels(part), part.counts
+        self.check_number(counted)
+
+    def check_number(self, counted: int) -> None:
+        """Raise InvalidDataError if a query counted another number of records than the first did."""
+        if counted != self.n_records:
+            raise InvalidDataError(
+                "the lazy frame gave another number of records when it was read again. Persist or collect it before."
+            )
 
     def _records(self) -> Groups:
         if not self.distinct:
@@ -94,10 +125,7 @@ class EngineIntake:
     def _group(self, names: Sequence[str], cuts: Cuts | None) -> Groups:
         attributes = {name: self.domain[name] for name in names}
         groups = group(self.frame, attributes, cuts=cuts, keep=self.target, apart=self.apart)
-        if int(groups.counts.sum()) != self.n_records:
-            raise InvalidDataError(
-                "the lazy frame gave another number of records when it was read again. Persist or collect it before."
-            )
+        self.check_number(int(groups.counts.sum()))
         return groups
 
     def _labels(self, groups: Groups) -> npt.NDArray[np.int64]:

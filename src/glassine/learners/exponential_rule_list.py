@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 from glassine.counting.rule_logic import RuleLogic
 from glassine.counting.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.learners import gibbs
-from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import (
-    SEEDED,
-    Budget,
-    certify,
-    charge,
-    check_number,
-    check_progress,
-    claim,
-    selection_event,
-)
-from glassine.learners.exponential_tree import refuse_unsupported
-from glassine.learners.gibbs import Weighting, powers_bytes
+from glassine.learners.base import TransparentClassifier, fitted
+from glassine.learners.budget import certify, check_number, claim, selection_event
+from glassine.learners.exponential_plan import ExponentialPlan, Extent
+from glassine.learners.gibbs import Weighting
 from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
-from glassine.learners.limits import check_size
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
 from glassine.learners.pools import PoolPlan
+from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import list_model
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
@@ -40,7 +30,7 @@ PROOF = "learners/exponential_rule_list.md"
 WAYS_OUT = "Lower max_rules, take a smaller pool, or raise the limits."
 
 
-class PrivateRuleListClassifier(TransparentClassifier):
+class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], TransparentClassifier):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
     A list with e errors on the training records is drawn with probability proportional to
@@ -152,67 +142,39 @@ class PrivateRuleListClassifier(TransparentClassifier):
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
-        """Draw a rule list.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        **unsupported
-            Nothing is accepted; ``sample_weight`` gets an error of its own.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is out of its range.
-        InvalidDataError
-            If the data do not fit the domain.
-        ClassTooLargeError
-            If the class cannot be summed within the limits. Nothing is spent.
-        BudgetExceededError
-            If the ledger does not allow the fit. Nothing is released.
-        """
-        refuse_unsupported(unsupported)
+    def _prepare(self, X: Any, y: Any) -> ExponentialPlan[PoolPlan]:
         length = check_whole(self.max_rules, "max_rules", 1, 12)
         rule_weight = check_number(self.rule_weight, "rule_weight", low=1e-6, high=1e6)
         intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=True)
         plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
-        budget = Budget.split(
-            self.epsilon,
-            literals_share=self.quantile_share,
-            counts_share=self.leaf_counts_share,
-            with_literals=bool(plan.literals.quantiled),
-        )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))
         n_rules = len(widest.logic.antecedents)
-        slack = gibbs.rounding(2 * length + 2, 1, n_rules + len(intake.classes))
-        epsilon = budget.selection(slack)
-        check_size(
-            f"rule lists of up to {length} of {n_rules} rules",
-            WAYS_OUT,
-            table_bytes=widest.table_bytes() + powers_bytes(budget.total),
-            steps=widest.steps(),
-            memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
-            log_range=widest.log_range(rule_weight),
+        extent = Extent(
+            members=widest,
+            levels=2 * length + 2,
+            fan_out=1,
+            n_terms=n_rules + len(intake.classes),
+            what=f"rule lists of up to {length} of {n_rules} rules",
+            ways_out=WAYS_OUT,
         )
-        check_progress(self.progress)
-        randomness = Randomness.of(self.random_state)
-        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
-        claimed = claim(budget, caveats)
-        charge(self.ledger, self.dataset, budget.total, f"private rule list of up to {length} rules")
+        note = f"private rule list of up to {length} rules"
+        return ExponentialPlan.of(self, intake, plan, extent, prior=rule_weight, note=note)
+
+    def _rehearse(self, prepared: ExponentialPlan[PoolPlan], caveats: tuple[str, ...]) -> None:
+        claim(prepared.budget, caveats)
+
+    def _draw(
+        self, prepared: ExponentialPlan[PoolPlan], caveats: tuple[str, ...], randomness: Randomness
+    ) -> dict[str, Any]:
+        intake, plan, budget = prepared.intake, prepared.source, prepared.budget
         literals, events = plan.literals.release(intake, budget.literals, randomness)
         lists = self._class(intake.domain, plan, literals, len(intake.classes))
-        weighting = Weighting.private(epsilon, rule_weight, intake.n_records)
+        weighting = Weighting.private(prepared.epsilon, prepared.prior, intake.n_records)
         sums = lists.sums(pack(intake, lists.logic.antecedents), weighting, self.progress)
         drawn = sums.draw(randomness)
-        events.append(
-            selection_event("rules, order and consequents of the list", weighting.exact_epsilon, slack, budget, PROOF)
-        )
+        name = "rules, order and consequents of the list"
+        events.append(selection_event(name, weighting.exact_epsilon, prepared.slack, budget, PROOF))
         counts = None
         if budget.counts:
             counts, event = noisy_histogram(sums.class_counts(drawn), budget.counts, budget.total, randomness)
@@ -224,13 +186,10 @@ class PrivateRuleListClassifier(TransparentClassifier):
             attributes=intake.domain.names,
             classes=intake.classes,
             source="glassine.PrivateRuleListClassifier",
-            guarantee=claimed,
+            guarantee=claim(budget, caveats),
         )
         public = self._public(intake, plan, len(lists.logic.antecedents))
-        certificate = certify(budget, events, model, caveats=caveats, public=public)
-        self._publish(intake.classes, intake.domain)
-        self.model_, self.certificate_ = model, certificate
-        return self
+        return fitted(intake, model, certify(budget, events, model, caveats=caveats, public=public))
 
     def _class(self, domain: Domain, plan: PoolPlan, literals: Sequence[Literal], n_classes: int) -> ListClass:
         logic = RuleLogic.of(domain, plan.pool(literals))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,23 +11,14 @@ from glassine.counting.logic import LiteralLogic
 from glassine.counting.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.learners import gibbs
-from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import (
-    SEEDED,
-    Budget,
-    certify,
-    charge,
-    check_number,
-    check_progress,
-    claim,
-    selection_event,
-)
-from glassine.learners.gibbs import Weighting, powers_bytes
+from glassine.learners.base import TransparentClassifier, fitted
+from glassine.learners.budget import certify, check_number, claim, selection_event
+from glassine.learners.exponential_plan import ExponentialPlan, Extent
+from glassine.learners.gibbs import Weighting
 from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
-from glassine.learners.limits import check_size
 from glassine.learners.literals import LiteralPlan, check_whole
+from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import leaf_nodes, tree_model
 from glassine.learners.tree_class import TreeClass
 from glassine.privacy.certificate import Certificate
@@ -40,7 +31,7 @@ PROOF = "learners/exponential_tree.md"
 WAYS_OUT = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
 
 
-class PrivateTreeClassifier(TransparentClassifier):
+class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], TransparentClassifier):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
     A tree with e errors on the training records is drawn with probability proportional to
@@ -166,66 +157,39 @@ class PrivateTreeClassifier(TransparentClassifier):
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
-        """Draw a tree.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        **unsupported
-            Nothing is accepted; ``sample_weight`` gets an error of its own.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is out of its range.
-        InvalidDataError
-            If the data do not fit the domain.
-        ClassTooLargeError
-            If the class cannot be summed within the limits. Nothing is spent.
-        BudgetExceededError
-            If the ledger does not allow the fit. Nothing is released.
-        """
-        refuse_unsupported(unsupported)
+    def _prepare(self, X: Any, y: Any) -> ExponentialPlan[LiteralPlan]:
         depth = check_whole(self.max_depth, "max_depth", 1, 8)
         split_weight = check_number(self.split_weight, "split_weight", low=1e-6, high=1e6)
         intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=True)
         plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
-        budget = Budget.split(
-            self.epsilon,
-            literals_share=self.quantile_share,
-            counts_share=self.leaf_counts_share,
-            with_literals=bool(plan.quantiled),
-        )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))
-        slack = gibbs.rounding(depth + 1, 2, len(widest.logic.literals) + len(intake.classes))
-        epsilon = budget.selection(slack)
-        check_size(
-            f"trees of depth {depth} over {len(widest.logic.literals)} literals",
-            WAYS_OUT,
-            table_bytes=widest.table_bytes() + powers_bytes(budget.total),
-            steps=widest.steps(),
-            memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
-            log_range=widest.log_range(split_weight),
+        n_literals = len(widest.logic.literals)
+        extent = Extent(
+            members=widest,
+            levels=depth + 1,
+            fan_out=2,
+            n_terms=n_literals + len(intake.classes),
+            what=f"trees of depth {depth} over {n_literals} literals",
+            ways_out=WAYS_OUT,
         )
-        check_progress(self.progress)
-        randomness = Randomness.of(self.random_state)
-        caveats = (*intake.caveats, *([SEEDED] if randomness.seeded else []))
-        claimed = claim(budget, caveats)
-        charge(self.ledger, self.dataset, budget.total, f"private tree of depth {depth}")
+        note = f"private tree of depth {depth}"
+        return ExponentialPlan.of(self, intake, plan, extent, prior=split_weight, note=note)
+
+    def _rehearse(self, prepared: ExponentialPlan[LiteralPlan], caveats: tuple[str, ...]) -> None:
+        claim(prepared.budget, caveats)
+
+    def _draw(
+        self, prepared: ExponentialPlan[LiteralPlan], caveats: tuple[str, ...], randomness: Randomness
+    ) -> dict[str, Any]:
+        intake, plan, budget = prepared.intake, prepared.source, prepared.budget
         literals, events = plan.release(intake, budget.literals, randomness)
         trees = self._class(intake.domain, literals, len(intake.classes))
-        weighting = Weighting.private(epsilon, split_weight, intake.n_records)
+        weighting = Weighting.private(prepared.epsilon, prepared.prior, intake.n_records)
         sums = trees.sums(pack(intake, [(literal,) for literal in trees.logic.literals]), weighting, self.progress)
         tree = sums.draw(randomness)
-        events.append(
-            selection_event("structure and labels of the tree", weighting.exact_epsilon, slack, budget, PROOF)
-        )
+        name = "structure and labels of the tree"
+        events.append(selection_event(name, weighting.exact_epsilon, prepared.slack, budget, PROOF))
         counts = None
         if budget.counts:
             exact = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
@@ -238,13 +202,10 @@ class PrivateTreeClassifier(TransparentClassifier):
             domain=intake.domain,
             classes=intake.classes,
             source="glassine.PrivateTreeClassifier",
-            guarantee=claimed,
+            guarantee=claim(budget, caveats),
         )
         public = self._public(intake, plan, len(trees.logic.literals))
-        certificate = certify(budget, events, model, caveats=caveats, public=public)
-        self._publish(intake.classes, intake.domain)
-        self.model_, self.certificate_ = model, certificate
-        return self
+        return fitted(intake, model, certify(budget, events, model, caveats=caveats, public=public))
 
     def _class(self, domain: Domain, literals: Sequence[Literal], n_classes: int) -> TreeClass:
         logic = LiteralLogic.of(domain, literals, up_to_negation=True)
@@ -262,15 +223,3 @@ class PrivateTreeClassifier(TransparentClassifier):
             "prior weight of a split": float(self.split_weight),
             "classes": list(intake.classes),
         }
-
-
-def refuse_unsupported(unsupported: dict[str, Any]) -> None:
-    """Raise TypeError for any further argument of a private fit."""
-    if unsupported.get("sample_weight") is not None:
-        raise TypeError(
-            "a private fit takes no sample_weight: a weight changes how much one record can do, and so the guarantee. "
-            "Leave it out, or repeat records and account for groups."
-        )
-    for name in unsupported:
-        if name != "sample_weight":
-            raise TypeError(f"fit() got an unexpected argument {name!r}.")

@@ -122,16 +122,16 @@ def choices(
 
     The product of epsilon and a difference of costs is exact; the logarithm of the weight is rounded to 2^-48.
     """
-    finite = [i for i in range(len(costs)) if costs[i] < math.inf]
-    least_cost = min(costs[i] for i in finite)
-    out = []
-    for i in finite:
-        scaled = 0
-        if weighting.epsilon is not None:
-            worse = int(costs[i] - least_cost)
-            scaled = round(math.log(weights[i]) * 2**LOG_BITS) - int(weighting.epsilon * 2**LOG_BITS) * worse
-        out.append(Choice(numbers[i], float(costs[i]), scaled))
-    return out
+    options = zip(numbers, costs.tolist(), weights.tolist(), strict=True)
+    finite = [option for option in options if option[1] < math.inf]
+    if weighting.epsilon is None:
+        return [Choice(number, cost, 0) for number, cost, _ in finite]
+    least_cost = min(cost for _, cost, _ in finite)
+    step = int(weighting.epsilon * 2**LOG_BITS)
+    return [
+        Choice(number, cost, round(math.log(weight) * 2**LOG_BITS) - step * int(cost - least_cost))
+        for number, cost, weight in finite
+    ]
 
 
 def labels(counts: npt.NDArray[np.int64], weighting: Weighting) -> list[Choice]:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 from glassine.counting.rule_logic import RuleLogic
 from glassine.counting.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError
-from glassine.learners.base import TransparentClassifier
-from glassine.learners.budget import (
-    ONE_FIT,
-    PERSONS,
-    REFUSALS,
-    SEEDED,
-    TIMING,
-    charge,
-    check_progress,
-)
-from glassine.learners.exponential_tree import refuse_unsupported
+from glassine.learners.base import TransparentClassifier, fitted
+from glassine.learners.budget import certificate_of
 from glassine.learners.greedy_growth import Growth, grow
 from glassine.learners.greedy_plan import GreedyPlan
 from glassine.learners.greedy_pool import GreedyPool
@@ -40,9 +32,9 @@ from glassine.learners.intake import Intake, take_in
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
 from glassine.learners.pools import PoolPlan
+from glassine.learners.private_learner import Price, PrivateLearner
 from glassine.learners.publishing import list_model
 from glassine.models import Guarantee
-from glassine.models.formats import fingerprint
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
@@ -53,7 +45,32 @@ PAIR_TABLES, PAIR_SUMS = 3, 8
 """Tables over all pairs of rules that looking ahead holds at a time, with the classes apart and summed."""
 
 
-class GreedyRuleListClassifier(TransparentClassifier):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A fit that is planned whole; ``lost`` is its delta."""
+
+    intake: Intake
+    pools: PoolPlan
+    plan: GreedyPlan
+    lost: float
+    caveats: tuple[str, ...]
+
+    @property
+    def price(self) -> Price | None:
+        """What the fit costs."""
+        if self.plan.mechanism is None:
+            return None
+        said = ", as published: does not hold" if self.plan.published else ""
+        note = f"greedy rule list of up to {self.plan.length} rules, {self.plan.mechanism}{said}"
+        delta = Fraction(self.lost) if self.plan.delta is None else self.plan.delta
+        return Price(epsilon=self.plan.total, delta=delta, note=note)
+
+    def claim(self, growth: Growth, caveats: tuple[str, ...]) -> Guarantee:
+        """Return what the published list states of its guarantee."""
+        return Guarantee(epsilon=float(self.plan.total), delta=self.lost, count_scale=growth.scale, caveats=caveats)
+
+
+class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier):
     """A rule list grown rule by rule by the Gini impurity, without privacy or by one of seven private mechanisms.
 
     At each step the rule is chosen that makes the weighted Gini impurity of what it captures and what it leaves least.
@@ -185,41 +202,22 @@ class GreedyRuleListClassifier(TransparentClassifier):
         self.dataset = dataset
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
-        """Grow a rule list.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records, the attributes of the domain. Values outside it are clipped, or count as missing.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        **unsupported
-            Nothing is accepted; ``sample_weight`` gets an error of its own.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is out of its range, missing, or without effect.
-        InvalidDataError
-            If the data do not fit the domain.
-        BudgetExceededError
-            If the ledger does not allow the fit. Nothing is released.
-        GlassineError
-            If the pool does not fit the domain, or a choice cannot be calibrated. Nothing is charged then.
-        """
-        refuse_unsupported(unsupported)
+    def _prepare(self, X: Any, y: Any) -> _Prepared:
         self._plan(with_literals=False)
         intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=self.mechanism is not None)
         pools = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
         plan = self._plan(with_literals=bool(pools.literals.quantiled))
-        check_progress(self.progress)
-        randomness = Randomness.of(self.random_state)
-        lost = whole_delta(plan, intake.n_records)
-        caveats = self._caveats(plan, intake, randomness)
-        if plan.mechanism is not None:
-            self._rehearse(plan, pools, intake, lost, caveats)
-        self._charge(plan)
+        published = (AS_PUBLISHED, *defects(plan, default_delta=self.delta is None)) if plan.published else ()
+        return _Prepared(
+            intake=intake,
+            pools=pools,
+            plan=plan,
+            lost=whole_delta(plan, intake.n_records),
+            caveats=(*intake.caveats, *published),
+        )
+
+    def _draw(self, prepared: _Prepared, caveats: tuple[str, ...], randomness: Randomness) -> dict[str, Any]:
+        plan, pools, intake = prepared.plan, prepared.pools, prepared.intake
         literals, events = self._literals(plan, pools, intake, randomness)
         pool = GreedyPool.of(intake.domain, pools.pool(literals))
         remaining = Remaining.of(intake, pool.antecedents)
@@ -231,22 +229,19 @@ class GreedyRuleListClassifier(TransparentClassifier):
             attributes=intake.domain.names,
             classes=intake.classes,
             source="glassine.GreedyRuleListClassifier",
-            guarantee=None if plan.mechanism is None else self._claim(plan, growth, lost, caveats),
+            guarantee=None if plan.mechanism is None else prepared.claim(growth, caveats),
         )
-        certificate = Certificate.none("exact counts of the records")
-        if plan.mechanism is not None:
-            certificate = Certificate(
-                epsilon=float(plan.total),
-                delta=lost,
-                events=(*events, *growth.events),
-                assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
-                caveats=caveats,
-                public=self._public(intake, pools, pool),
-                model=fingerprint(model),
-            )
-        self._publish(intake.classes, intake.domain)
-        self.model_, self.certificate_ = model, certificate
-        return self
+        if plan.mechanism is None:
+            return fitted(intake, model, Certificate.none("exact counts of the records"))
+        certificate = certificate_of(
+            [*events, *growth.events],
+            model,
+            epsilon=plan.total,
+            delta=prepared.lost,
+            caveats=caveats,
+            public=self._public(intake, pools, pool),
+        )
+        return fitted(intake, model, certificate)
 
     def memory_needed(self) -> int:
         """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
@@ -276,10 +271,12 @@ class GreedyRuleListClassifier(TransparentClassifier):
             with_literals=with_literals,
         )
 
-    def _rehearse(
-        self, plan: GreedyPlan, pools: PoolPlan, intake: Intake, lost: float, caveats: tuple[str, ...]
-    ) -> None:
+    def _rehearse(self, prepared: _Prepared, caveats: tuple[str, ...]) -> None:
         """Raise what a fit with the largest pool would raise, before anything is charged."""
+        plan, pools, intake = prepared.plan, prepared.pools, prepared.intake
+        if plan.mechanism is None:
+            self._refuse_ledger()
+            return
         if plan.published and plan.needs_delta and self.delta is None and self.ledger is not None:
             raise InvalidParameterError(
                 "delta is needed with a ledger: the published default, 1 / n^2, would write the number of records "
@@ -295,18 +292,14 @@ class GreedyRuleListClassifier(TransparentClassifier):
             events = rehearse(plan, pool, Remaining.of(intake, ()), len(widest) + 1)
         Certificate(
             epsilon=float(plan.total),
-            delta=lost,
+            delta=prepared.lost,
             events=events,
             caveats=caveats,
             public=self._public(intake, pools, pool),
         )
 
-    def _charge(self, plan: GreedyPlan) -> None:
-        if plan.mechanism is not None:
-            said = ", as published: does not hold" if plan.published else ""
-            note = f"greedy rule list of up to {plan.length} rules, {plan.mechanism}{said}"
-            charge(self.ledger, self.dataset, plan.total, note, delta=plan.delta or Fraction(0))
-        elif self.ledger is not None or self.dataset is not None:
+    def _refuse_ledger(self) -> None:
+        if self.ledger is not None or self.dataset is not None:
             raise InvalidParameterError(
                 "ledger and dataset have no effect without a mechanism: nothing is spent where nothing is private. "
                 "Leave them out, or name a mechanism."
@@ -324,13 +317,6 @@ class GreedyRuleListClassifier(TransparentClassifier):
             return grow(pool, remaining, plan.length, plan.support, self.progress)
         how = grow_as_published if plan.published else grow_strictly
         return how(plan, pool, remaining, randomness, self.progress)
-
-    def _caveats(self, plan: GreedyPlan, intake: Intake, randomness: Randomness) -> tuple[str, ...]:
-        published = (AS_PUBLISHED, *defects(plan, default_delta=self.delta is None)) if plan.published else ()
-        return (*intake.caveats, *published, *([SEEDED] if randomness.seeded else []))
-
-    def _claim(self, plan: GreedyPlan, growth: Growth, lost: float, caveats: tuple[str, ...]) -> Guarantee:
-        return Guarantee(epsilon=float(plan.total), delta=lost, count_scale=growth.scale, caveats=caveats)
 
     def _public(self, intake: Intake, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
         return {

@@ -16,6 +16,7 @@ from glassine.learners.greedy_pool import GreedyPool
 from glassine.learners.greedy_satisfied import most_satisfied
 from glassine.learners.greedy_search import Remaining
 from glassine.learners.list_class import DrawnList
+from glassine.learners.private_learner import UNPAID
 from glassine.learners.split_gini import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
 from glassine.privacy.accounting import (
     CountBound,
@@ -282,7 +283,7 @@ def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidate
     InvalidMechanismError
         If a choice cannot be calibrated.
     """
-    state = _Strict(plan, pool, remaining, Randomness.of(0))
+    state = _Strict(plan, pool, remaining, UNPAID)
     state.candidates = candidates
     return _events(state)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError
-from glassine.learners.base import TransparentClassifier
+from glassine.learners.base import TransparentClassifier, fitted, keep
 from glassine.learners.budget import check_number
 from glassine.learners.impurity import Criterion, check_criterion, impurity, split_information
 from glassine.learners.intake import Intake, take_in
@@ -126,14 +126,13 @@ class MultiwayTreeClassifier(TransparentClassifier):
             gain=check_number(self.min_impurity_decrease, "min_impurity_decrease", low=0.0, high=1.0),
         )
         intake = take_in(self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, warn=False)
-        self._publish(intake.classes, intake.domain)
-        self.certificate_ = Certificate.none("exact counts of the records")
-        self.model_ = DecisionTree(
+        model = DecisionTree(
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,
             classes=intake.classes,
             source="glassine.MultiwayTreeClassifier",
         )
+        keep(self, fitted(intake, model, Certificate.none("exact counts of the records")))
         return self
 
     def _widest(self, domain: Domain, n_classes: int) -> NoReturn:

@@ -167,12 +167,20 @@ def last_choices(
     last = len(powers) - 1
     for literal in range(p):
         costs[literal] = penalty + (size - most[0, literal] - most[1, literal])
-        true = 0.0
-        false = 0.0
-        for c in range(n_classes):
-            true += powers[np.uintp(min(most[0, literal] - beside[c, literal], last))]
-            false += powers[np.uintp(min(most[1, literal] - inside[c] + beside[c, literal], last))]
-        weights[literal] = split_weight * true * false
+    if n_classes == 2:
+        # The larger of two classes has the weight one.
+        for literal in range(p):
+            true = 1.0 + powers[np.uintp(min(abs(beside[0, literal] - beside[1, literal]), last))]
+            gap = abs(inside[0] - beside[0, literal] - inside[1] + beside[1, literal])
+            weights[literal] = split_weight * true * (1.0 + powers[np.uintp(min(gap, last))])
+    else:
+        for literal in range(p):
+            true = 0.0
+            false = 0.0
+            for c in range(n_classes):
+                true += powers[np.uintp(min(most[0, literal] - beside[c, literal], last))]
+                false += powers[np.uintp(min(most[1, literal] - inside[c] + beside[c, literal], last))]
+            weights[literal] = split_weight * true * false
     for literal in range(p):
         if not allowed[literal]:
             costs[literal] = np.inf

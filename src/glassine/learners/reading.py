@@ -1,0 +1,237 @@
+"""Records and targets as they are given to a fit or to predictions: frames, arrays, tables, names of columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from glassine.counting import CountTable
+from glassine.counting.engines import held
+from glassine.domain import Domain
+from glassine.domain.conforming import Columns
+from glassine.errors import InvalidDataError, InvalidParameterError
+
+__all__ = [
+    "as_frame",
+    "check_domain",
+    "check_target",
+    "first_column",
+    "multiplicities_of",
+    "name_features",
+    "named",
+    "open_table",
+    "pop_target",
+    "without_target",
+    "without_weightless",
+]
+
+
+def check_domain(domain: object) -> None:
+    """Raise InvalidParameterError if a domain is none."""
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidParameterError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+
+
+def check_target(estimator: object, y: object) -> None:
+    """Raise InvalidDataError if there is no target."""
+    if y is None:
+        raise InvalidDataError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+
+
+def open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64], Domain]:
+    """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
+    if not isinstance(y, str):
+        raise InvalidDataError("with a CountTable, y must be the name of its target attribute. Count the target too.")
+    others = [name for name in table.domain if name != y]
+    if y not in table.domain or not others:
+        raise InvalidDataError(f"the count table lacks the target {y!r} or any other attribute. Count both.")
+    if y in table.columns.codes and (table.columns.codes[y] < 0).any():
+        raise InvalidDataError(f"the target {y!r} holds a value that is missing or not declared. Declare or drop it.")
+    return table.columns.restrict(others), table.columns.values(y), table.multiplicities, table.domain
+
+
+def pop_target(X: Any, target: str) -> tuple[Any, npt.NDArray[Any]]:
+    """Separate the target from a frame."""
+    try:
+        frame = nw.from_native(X)
+    except TypeError:
+        raise InvalidDataError("y names a column, so X must be a data frame. Pass the classes as an array.") from None
+    eager = held(frame)
+    if target not in eager.columns:
+        raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
+    return eager.drop(target).to_native(), eager[target].to_numpy()
+
+
+def named(
+    estimator: BaseEstimator, X: Any, *, reset: bool, domain: Domain | None = None
+) -> tuple[tuple[str, ...], Any]:
+    """Return the names of the columns, and the records as a frame, as arrays by name, or as they were if conforming."""
+    if isinstance(X, Columns):
+        if reset:
+            name_features(estimator, X.names)
+        return X.names, X
+    frame = None
+    if not isinstance(X, np.ndarray | list | tuple):
+        try:
+            frame = nw.from_native(X)
+        except nw.exceptions.DuplicateError:
+            raise InvalidDataError("the columns of X must have different names. Rename one.") from None
+        except (TypeError, nw.exceptions.NarwhalsError):
+            frame = None
+    if frame is None or not any(isinstance(name, str) for name in frame.columns):
+        declared = domain if domain is not None else getattr(estimator, "domain", None)
+        array = _array(estimator, X, reset=reset, texts=isinstance(declared, Domain))
+        names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
+        return names, {name: array[:, i] for i, name in enumerate(names)}
+    frame = held(frame)
+    if any(not isinstance(name, str) for name in frame.columns):
+        raise InvalidDataError("columns must be named by strings. Rename them.")
+    names = tuple(frame.columns)
+    if not reset:
+        return _columns_for_predict(estimator, frame, names)
+    if not len(frame):
+        raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
+    if not names:
+        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
+    name_features(estimator, names)
+    return names, frame.to_native()
+
+
+def _array(estimator: Any, X: Any, *, reset: bool, texts: bool) -> npt.NDArray[Any]:
+    """Return an array of numbers, or of Python objects where a domain says what they are."""
+    given = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) else X
+    objects = texts and isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "OU"
+    try:
+        return np.asarray(
+            validate_data(
+                estimator,
+                given if objects else X,
+                reset=reset,
+                dtype=None if objects else "numeric",
+                ensure_all_finite=False,
+                estimator=estimator,
+            )
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        # The value must not be told: it is one record's.
+        raise InvalidDataError("X holds text where numbers are needed. Pass a data frame and a domain.") from None
+
+
+def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[str, ...]) -> tuple[Any, Any]:
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is None:
+        if len(names) != estimator.n_features_in_:
+            raise InvalidDataError(
+                f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input. Pass the columns of the fit."
+            )
+        if set(names) == set(estimator.domain_):
+            return names, frame.to_native()
+        if isinstance(estimator.domain, Domain):
+            odd = next(name for name in (*names, *estimator.domain_) if (name in names) != (name in estimator.domain_))
+            raise InvalidDataError(
+                f"the columns of X are not the attributes of the domain: {odd!r} is in one of them only. "
+                "Rename or drop it, or pass an array."
+            )
+        kind = type(estimator).__name__
+        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=4)
+        generic = _array_names(estimator, len(names))
+        return generic, {new: frame[old].to_numpy() for new, old in zip(generic, names, strict=True)}
+    return names, frame.to_native()
+
+
+def name_features(estimator: Any, names: Sequence[str]) -> None:
+    """Set the fitted attributes by which scikit-learn knows the columns."""
+    estimator.n_features_in_ = len(names)
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
+    domain = getattr(estimator, "domain", None)
+    if isinstance(domain, Domain):
+        if len(domain) != width:
+            raise InvalidDataError(
+                f"X has {width} columns without names, but the domain has {len(domain)} attributes. "
+                "Pass a data frame, or one column per attribute in order."
+            )
+        return domain.names
+    return tuple(f"x{i}" for i in range(width))
+
+
+def first_column(records: Any) -> Any:
+    """Return something as long as the records."""
+    if isinstance(records, Columns):
+        return records.array(records.names[0])
+    if isinstance(records, dict):
+        return next(iter(records.values()))
+    return records
+
+
+def as_frame(names: Sequence[str], records: Any) -> Any:
+    """Return records without gaps as a frame, from which a domain may be inferred."""
+    if isinstance(records, dict):
+        import polars as pl
+
+        for name in names:
+            if not np.isfinite(np.asarray(records[name], dtype=float)).all():
+                raise InvalidDataError(
+                    f"Input X contains NaN or infinity in column {name!r}. Replace these values, or declare a domain "
+                    "in which the attribute may be missing."
+                )
+        return pl.DataFrame({name: np.ascontiguousarray(records[name]) for name in names})
+    return records
+
+
+def without_target(domain: Domain, names: Sequence[str], target: object) -> Domain:
+    """Return the domain of the columns; every attribute but the target must be a column, and the other way round."""
+    for name in names:
+        if name not in domain:
+            raise InvalidDataError(f"column {name!r} is not an attribute of the domain. Declare it, or drop it.")
+    for name in domain:
+        if name not in names and name != target:
+            raise InvalidDataError(f"data lack the column {name!r} of the domain. Add it, or drop the attribute.")
+    return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
+
+
+def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
+    """Return how many records each row stands for; what is not that is refused."""
+    weights = np.full(n, sample_weight) if isinstance(sample_weight, int | float) else np.asarray(sample_weight)
+    if weights.shape != (n,):
+        raise InvalidDataError(f"sample_weight must have shape ({n},), got {weights.shape}. Give one per record.")
+    if not np.issubdtype(weights.dtype, np.number) or not (np.asarray(weights, dtype=float) >= 0).all():
+        raise InvalidDataError("sample_weight must hold numbers of at least 0. Drop the records instead.")
+    whole = np.asarray(weights, dtype=float)
+    if not (whole == np.floor(whole)).all() or not (whole < 2**53).all():
+        raise InvalidDataError(
+            "sample_weight must hold whole numbers: how many records a row stands for. Scale and round them."
+        )
+    if not whole.any():
+        raise InvalidDataError("sample_weight must not be zero for every record. Give some record a weight.")
+    return whole.astype(np.int64)
+
+
+def without_weightless(
+    records: Any, labels: npt.NDArray[Any], multiplicities: npt.NDArray[np.int64]
+) -> tuple[Any, npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Leave out the rows that stand for no record."""
+    kept = multiplicities > 0
+    if kept.all():
+        return records, labels, multiplicities
+    if isinstance(records, Columns):
+        left: Any = records.take(kept)
+    elif isinstance(records, dict):
+        left = {name: column[kept] for name, column in records.items()}
+    else:
+        left = nw.from_native(records)[np.flatnonzero(kept).tolist()].to_native()
+    return left, labels[kept], multiplicities[kept]
