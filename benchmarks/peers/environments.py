@@ -65,6 +65,24 @@ PRIVATE_PEERS = (
     ),
 )
 
+# What else benchmarks/ratios.py compares with. The first two are needed by the tests, and so stand beside Glassine.
+OTHER_PEERS = (
+    Peer(
+        "interpret", "interpret.privacy", "", requirements=("interpret-core==0.7.8",), pythons=("3.12", "3.11", "3.10")
+    ),
+    # It imports six without declaring it.
+    Peer("imodels", "imodels", "", requirements=("imodels==3.0.4", "six>=1.16"), pythons=("3.12", "3.11", "3.10")),
+    # A CPU build of torch, which it imports at once, satisfies the pin where an index has one.
+    Peer(
+        "sacroml",
+        "sacroml.attacks.structural_attack",
+        "",
+        requirements=("sacroml==2.0.1", "torch==2.13.0"),
+        pythons=("3.11", "3.12"),
+    ),
+)
+EVERY_PEER = (*PEERS, *PRIVATE_PEERS, *OTHER_PEERS)
+
 
 class Missing(Exception):
     """A peer cannot run; the message says why."""
@@ -152,13 +170,11 @@ def prepare(peer: Peer, folder: Path) -> Path:
 def main() -> None:
     """Make what is not there and print a line for each peer; the exit status says whether one is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--peers", nargs="+", choices=[peer.name for peer in (*PEERS, *PRIVATE_PEERS)], help="only these"
-    )
+    parser.add_argument("--peers", nargs="+", choices=[peer.name for peer in EVERY_PEER], help="only these")
     parser.add_argument("--into", type=Path, default=FOLDER, help="folder of the environments (default: %(default)s)")
     arguments = parser.parse_args()
     missing = False
-    for peer in (*PEERS, *PRIVATE_PEERS):
+    for peer in EVERY_PEER:
         if arguments.peers and peer.name not in arguments.peers:
             continue
         try:

@@ -42,7 +42,7 @@ def solve(task: Task, limit: float) -> Answer:
         proved = False
     rules = learner.rl_.rules
     errors = int((predict(rules, task.X) != task.y).sum())
-    return Answer(errors=errors, size=len(rules) - 1, seconds=seconds[0], proved=proved)
+    return Answer(errors=errors, size=len(rules) - 1, seconds=seconds[0], processor=seconds[1], proved=proved)
 
 
 if __name__ == "__main__":

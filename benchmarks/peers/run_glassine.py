@@ -29,7 +29,7 @@ def solve(task: Task, limit: float) -> Answer:
     errors = int((ours.predict(frame) != task.y).sum())
     size = len(ours.model_.cells) - 1
     agree(round(ours.objective_ * len(task.y), 6), errors + task.penalty * size)
-    return Answer(errors=errors, size=size, seconds=seconds[0], proved=True)
+    return Answer(errors=errors, size=size, seconds=seconds[0], processor=seconds[1], proved=True)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def solve(task: Task, limit: float) -> Answer:
         objective, model = search(truth, task.y, task.room, task.penalty)
     errors = errors_of(model, truth, task.y.astype(np.int64))
     agree(objective, errors + task.penalty * size_of(model))
-    return Answer(errors=errors, size=size_of(model), seconds=seconds[0], proved=True)
+    return Answer(errors=errors, size=size_of(model), seconds=seconds[0], processor=seconds[1], proved=True)
 
 
 if __name__ == "__main__":

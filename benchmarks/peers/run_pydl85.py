@@ -29,7 +29,9 @@ def solve(task: Task, limit: float) -> Answer:
         tree.fit(task.X, task.y)
     errors = int((tree.predict(task.X) != task.y).sum())
     agree(tree.error_, errors)
-    return Answer(errors=errors, size=splits(tree.tree_), seconds=seconds[0], proved=not tree.timeout_)
+    return Answer(
+        errors=errors, size=splits(tree.tree_), seconds=seconds[0], processor=seconds[1], proved=not tree.timeout_
+    )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ def solve(task: Task, limit: float) -> Answer:
     size = int(tree.fit_result.tree_nodes())
     # The score is the accuracy alone, also where splits have a cost.
     agree(len(task.y) * tree.fit_result.score(), len(task.y) - errors)
-    return Answer(errors=errors, size=size, seconds=seconds[0], proved=bool(tree.fit_result.is_optimal()))
+    return Answer(
+        errors=errors, size=size, seconds=seconds[0], processor=seconds[1], proved=bool(tree.fit_result.is_optimal())
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,163 @@
+"""How Glassine's time grows with the records n, the attributes p, the depth or the rules, and the group size k."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.judging import figure
+from benchmarks.peers.turns import PeerFailed, measured
+
+STEPS = ("depth", "rules")
+"""Sizes that are counted in steps: time grows by a factor with each, not by a power."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """A task of growing size: the name of the work, which size grows and through which values, and the other sizes."""
+
+    task: str
+    work: str
+    size: str
+    values: tuple[int, ...]
+    fixed: dict[str, int]
+    light: bool = False
+
+
+SERIES = (
+    Series(
+        task="optimal tree of depth 3, 20 literals",
+        work="tree",
+        size="n",
+        values=(100_000, 200_000, 400_000, 800_000),
+        fixed={"p": 20, "depth": 3},
+    ),
+    Series(
+        task="optimal tree of depth 3, 20,000 records",
+        work="tree",
+        size="p",
+        values=(25, 50, 100, 200),
+        fixed={"n": 20_000, "depth": 3},
+    ),
+    Series(
+        task="optimal tree over 20 literals, 20,000 records",
+        work="tree",
+        size="depth",
+        values=(2, 3, 4, 5, 6),
+        fixed={"n": 20_000, "p": 20},
+        light=True,
+    ),
+    Series(
+        task="optimal rule list over 20 literals, 20,000 records",
+        work="rule list",
+        size="rules",
+        values=(2, 3, 4, 5, 6),
+        fixed={"n": 20_000, "p": 20},
+    ),
+    Series(
+        task="private additive model of 10 numbers",
+        work="additive",
+        size="n",
+        values=(100_000, 200_000, 400_000, 800_000),
+        fixed={"p": 10},
+    ),
+    Series(
+        task="private additive model, 100,000 records",
+        work="additive",
+        size="p",
+        values=(5, 10, 20, 40),
+        fixed={"n": 100_000},
+    ),
+    Series(
+        task="possible records of rules of width 3 over 100 binary attributes",
+        work="worlds",
+        size="rules",
+        values=(10, 15, 20, 25, 30),
+        fixed={"p": 100, "lists": 5},
+        light=True,
+    ),
+    Series(
+        task="microaggregation of ten numbers in groups of 50",
+        work="microaggregation",
+        size="n",
+        values=(5_000, 10_000, 20_000, 40_000),
+        fixed={"p": 10, "k": 50},
+    ),
+    Series(
+        task="microaggregation of 20,000 records of ten numbers",
+        work="microaggregation",
+        size="k",
+        values=(10, 20, 40, 80, 160),
+        fixed={"n": 20_000, "p": 10},
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Median seconds at each value of a size, and the law that fits them."""
+
+    task: str
+    size: str
+    values: tuple[int, ...]
+    seconds: tuple[float, ...]
+    note: str = ""
+
+    @property
+    def slope(self) -> float:
+        """The exponent of the size, or the logarithm of the factor of each step, by least squares."""
+        sizes = np.array(self.values, dtype=np.float64)
+        across = sizes if self.size in STEPS else np.log(sizes)
+        return float(np.polyfit(across, np.log(self.seconds), 1)[0])
+
+    def law(self) -> str:
+        """Return how the time grows, in words."""
+        if self.note:
+            return f"none: {self.note}"
+        if self.size in STEPS:
+            return f"{figure(math.exp(self.slope))} times with each"
+        return f"{self.size}^{self.slope:.2f}"
+
+
+COLUMNS = ("grows", "task", "seconds", "law")
+
+
+def cells(growth: Growth) -> tuple[str, ...]:
+    """Return what stands in each column."""
+    pairs = zip(growth.values, growth.seconds, strict=False)
+    points = ", ".join(f"{value:,}: {figure(seconds)}" for value, seconds in pairs)
+    return (growth.size, growth.task, points, growth.law())
+
+
+def grow(series: Series, python: Path, data: Path, *, runs: int, budget: float, patience: float) -> Growth:
+    """Return the median times of a series, each size in a process of its own."""
+    seconds: list[float] = []
+    note = ""
+    for value in series.values:
+        settings: dict[str, Any] = {**series.fixed, series.size: value}
+        try:
+            (done,) = measured(
+                (python,),
+                (("work_growth", series.work, settings),),
+                data,
+                first={},
+                runs=runs,
+                budget=budget,
+                patience=patience,
+            )
+        except PeerFailed as reason:
+            note = str(reason)
+            break
+        seconds.append(statistics.median(run.seconds for run in done))
+    return Growth(task=series.task, size=series.size, values=series.values, seconds=tuple(seconds), note=note)
+
+
+def table(found: Sequence[Growth]) -> list[tuple[str, ...]]:
+    """Return the rows of the table."""
+    return [cells(growth) for growth in found]

@@ -1,0 +1,259 @@
+"""Rows of the comparison with peers, the tables that show them, and the sentences that they support or refute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+HIGHER = ("accuracy", "AUROC")
+"""Measures of which more is better; of the others less is."""
+
+MOST_TIMES = 5.0
+"""How many times the time of pystreed an optimal tree may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One task, done by Glassine and by a peer.
+
+    Attributes
+    ----------
+    peer, task, data : str
+        Who else did what, with which records.
+    ours_seconds, their_seconds : float or None
+        Median seconds of the work alone; None where it was not done.
+    measure : str
+        What the qualities are, with its unit if it has one; empty where there is none.
+    ours_quality, their_quality : float or None
+        Mean qualities of the same runs.
+    agreement : {"equal", "different", "open", ""}
+        Whether two exact answers are equal; open where one is not proved, or answers a wider question.
+    at_least : bool
+        Whether the peer was stopped at its limit, so that its time is at least the one shown.
+    note : str
+        Why there is nothing to show, or what else is to be said.
+    runs : int
+        Number of runs of each.
+    judged : bool
+        Whether the sentences speak of the task.
+    ours_processor, their_processor : float or None
+        Median seconds that processors worked, on all cores together.
+    """
+
+    peer: str
+    task: str
+    data: str
+    ours_seconds: float | None = None
+    their_seconds: float | None = None
+    measure: str = ""
+    ours_quality: float | None = None
+    their_quality: float | None = None
+    agreement: str = ""
+    at_least: bool = False
+    note: str = ""
+    runs: int = 0
+    judged: bool = True
+    ours_processor: float | None = None
+    their_processor: float | None = None
+
+    def by_processor(self) -> Row:
+        """Return the row with the seconds of processors in place of those on the clock."""
+        return replace(self, ours_seconds=self.ours_processor, their_seconds=self.their_processor)
+
+    @property
+    def ratio(self) -> float | None:
+        """The peer's time over ours: above 1 where Glassine is faster."""
+        if self.ours_seconds is None or self.their_seconds is None:
+            return None
+        return self.their_seconds / self.ours_seconds
+
+    def faster_than(self, share: float) -> bool:
+        """Return whether the peer takes more than this share of our time."""
+        return self.ratio is not None and self.ratio > share
+
+    def better(self) -> bool:
+        """Return whether our quality is the better one."""
+        if self.ours_quality is None or self.their_quality is None:
+            return False
+        if self.measure in HIGHER:
+            return self.ours_quality > self.their_quality
+        return self.ours_quality < self.their_quality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A sentence, whether the rows bear it out (None where they leave it open), and the figures behind it."""
+
+    sentence: str
+    holds: bool | None
+    figures: str
+
+    def __str__(self) -> str:
+        word = {True: "holds", False: "does not hold", None: "open"}[self.holds]
+        return f"{word}: {self.sentence} ({self.figures})"
+
+
+def judged(
+    sentence: str, rows: Sequence[Row], passes: Callable[[Row], bool], figures: Callable[[Sequence[Row]], str]
+) -> Judgement:
+    """Judge that every row passes.
+
+    A row that was not measured, or that fails only because the peer was stopped, leaves the sentence open unless
+    another one fails.
+    """
+    done = [row for row in rows if row.ratio is not None]
+    open_rows = [row for row in rows if row.ratio is None or (row.at_least and not passes(row))]
+    reasons = list(dict.fromkeys(row.note or "not measured" for row in open_rows))
+    failing = [row for row in done if not passes(row) and not row.at_least]
+    parts = [figures(done)] if done else []
+    if failing:
+        parts.append("fails on " + "; ".join(f"{row.task}, {row.data}" for row in failing))
+    parts += reasons
+    holds = False if failing else None if reasons or not done else True
+    return Judgement(sentence=sentence, holds=holds, figures=", ".join(parts) or "not measured")
+
+
+def ratios(rows: Sequence[Row]) -> str:
+    """Say in what range the ratios of rows lie."""
+    found = sorted(row.ratio for row in rows if row.ratio is not None)
+    return f"ratios {figure(found[0])} to {figure(found[-1])}"
+
+
+def gains(rows: Sequence[Row]) -> str:
+    """Say in what range ratios and differences of quality lie."""
+    found = sorted(
+        row.ours_quality - row.their_quality
+        for row in rows
+        if row.ours_quality is not None and row.their_quality is not None
+    )
+    if not found:
+        return ratios(rows)
+    return f"{ratios(rows)}; {rows[0].measure} higher by {found[0]:.3f} to {found[-1]:.3f}"
+
+
+def equalities(rows: Sequence[Row]) -> str:
+    """Say how many answers are equal."""
+    words = [row.agreement for row in rows]
+    return ", ".join(f"{words.count(word)} {word}" for word in ("equal", "different", "open") if word in words)
+
+
+def judge(rows: Sequence[Row]) -> list[Judgement]:
+    """Judge every sentence about peers that have rows."""
+
+    def of(*peers: str) -> list[Row]:
+        return [row for row in rows if row.peer in peers and row.judged]
+
+    found: list[Judgement] = []
+    if of("interpret"):
+        found.append(
+            judged(
+                "private additive models are fitted faster than by interpret",
+                of("interpret"),
+                lambda row: row.faster_than(1.0),
+                ratios,
+            )
+        )
+        found.append(
+            judged(
+                "and predict better",
+                of("interpret"),
+                Row.better,
+                lambda done: "; ".join(
+                    f"{row.measure} {quality(row.ours_quality)} and {quality(row.their_quality)}" for row in done
+                ),
+            )
+        )
+    if of("recursion"):
+        found.append(
+            judged(
+                "possible records of 12 rules and more are counted faster than by the authors' recursion, "
+                "with equal counts",
+                of("recursion"),
+                lambda row: row.faster_than(1.0) and row.agreement == "equal",
+                ratios,
+            )
+        )
+    if of("diffprivlib"):
+        found.append(
+            judged(
+                "private trees are drawn faster than by diffprivlib, at higher accuracy",
+                of("diffprivlib"),
+                lambda row: row.faster_than(1.0) and row.better(),
+                gains,
+            )
+        )
+    if of("pystreed"):
+        found.append(
+            judged(
+                f"an optimal tree takes at most {MOST_TIMES:g} times as long as with pystreed",
+                of("pystreed"),
+                lambda row: row.faster_than(1 / MOST_TIMES),
+                ratios,
+            )
+        )
+    exact = of("pystreed", "pydl8.5", "corels")
+    if exact:
+        found.append(
+            judged(
+                "no optimum differs from that of pystreed, pydl8.5 or CORELS",
+                exact,
+                lambda row: row.agreement in ("equal", "open"),
+                equalities,
+            )
+        )
+    return found
+
+
+def figure(value: float) -> str:
+    """Return a number with three significant digits, without an exponent."""
+    if not value > 0:
+        return f"{value:.3g}"
+    text = f"{float(f'{value:.3g}'):f}"
+    return text.rstrip("0").rstrip(".") if "." in text and value < 1000 else f"{float(f'{value:.3g}'):.0f}"
+
+
+def quality(value: float | None) -> str:
+    """Return a quality: four places below 10, a whole number where it is one or is large."""
+    if value is None:
+        return ""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+COLUMNS = ("task", "data", "peer", "ours (s)", "peer (s)", "peer / ours", "measure", "ours", "peer's")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return what stands in each column of a row."""
+    if row.ratio is None or row.ours_seconds is None or row.their_seconds is None:
+        ours = "" if row.ours_seconds is None else figure(row.ours_seconds)
+        return (row.task, row.data, row.peer, ours, "none", "", "", "", "")
+    bound = "> " if row.at_least else ""
+    measure = row.measure if row.agreement in ("", "equal") else f"{row.measure}, {row.agreement}"
+    return (
+        row.task,
+        row.data,
+        row.peer,
+        figure(row.ours_seconds),
+        bound + figure(row.their_seconds),
+        bound + figure(row.ratio),
+        measure,
+        quality(row.ours_quality),
+        quality(row.their_quality),
+    )
+
+
+def plain(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table for a terminal."""
+    widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in (header, *lines)
+    )
+
+
+def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table for a page."""
+    marked = [header, ["---"] * len(header), *lines]
+    return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in marked)

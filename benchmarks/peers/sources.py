@@ -1,0 +1,146 @@
+"""The data sets of ratios.py as arrays that every environment can read, with what is publicly known of them.
+
+``standin=True`` gives records of the same shape, drawn from the domain alone, whose accuracies mean nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks import additive_data, public_data
+from glassine import Binary, Category, Domain, ExactlyOne
+from glassine.counting.logic import LiteralLogic
+from glassine.domain.conforming import conform
+from glassine.learners.literals import declared
+
+CALIFORNIA_SIZE, ADULT_SIZE = 20_640, 32_561
+MATRICES = {"COMPAS": (7_214, 27), "Adult, dummies": (48_842, 24), "Adult, 76 literals": (ADULT_SIZE, 76)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Arrays of a data set, settings that every work on it needs, and its public domain where one is used."""
+
+    arrays: dict[str, Any]
+    settings: dict[str, Any]
+    domain: Domain | None = None
+
+
+def drawn(domain: Domain, n: int) -> dict[str, Any]:
+    """Return independent records of a domain, column by column."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {}
+    for name in domain:
+        attribute = domain[name]
+        if isinstance(attribute, Category):
+            columns[name] = np.array(list(map(str, attribute.values)))[rng.integers(len(attribute.values), size=n)]
+        elif isinstance(attribute, Binary):
+            columns[name] = rng.integers(2, size=n)
+        else:
+            columns[name] = np.floor(rng.uniform(attribute.lo, attribute.hi, n))
+    return columns
+
+
+def texts(values: Any) -> Any:
+    """Return an array that can be stored without Python objects; a missing category becomes "?"."""
+    array = np.asarray(values)
+    return np.array(["?" if value is None else str(value) for value in array]) if array.dtype == object else array
+
+
+def additive(name: str, *, standin: bool) -> Source:
+    """Return Adult with all of its attributes, or California."""
+    rng = np.random.default_rng(1)
+    if standin:
+        domain = Domain(additive_data.ADULT if name == "Adult" else additive_data.CALIFORNIA)
+        columns = drawn(domain, ADULT_SIZE if name == "Adult" else CALIFORNIA_SIZE)
+        first = next(iter(columns.values()))
+        steep = first + rng.normal(0, first.std(), len(first))
+        target = np.where(steep > np.median(steep), ">50K", "<=50K")
+        if name != "Adult":
+            target = np.clip(200_000 + 40_000 * (steep - steep.mean()), 14_999, 500_001)
+    else:
+        data = additive_data.LOADERS[name.lower()]()
+        domain, target = data.domain, data.target
+        columns = {column: texts(data.frame[column].to_numpy()) for column in data.frame.columns}
+    bounds = {i: (float(domain[i].lo), float(domain[i].hi)) for i in domain if hasattr(domain[i], "lo")}
+    known = {"classes": ["<=50K", ">50K"]} if name == "Adult" else {"target_range": [14_999.0, 500_001.0]}
+    return Source(
+        arrays={f"column {column}": values for column, values in columns.items()} | {"y": texts(target)},
+        settings={"names": list(domain), "bounds": bounds, **known},
+        domain=domain,
+    )
+
+
+def adult_domain() -> Domain:
+    """Return the public domain of eight attributes of Adult, with 76 literals."""
+    categories = {name: Category(tuple(values)) for name, values in public_data.ADULT_CATEGORIES.items()}
+    return Domain({**public_data.ADULT_NUMBERS, **categories})
+
+
+def adult_columns(*, standin: bool) -> tuple[dict[str, Any], Any]:
+    """Return eight attributes of Adult and its classes, coded 0 and 1."""
+    if standin:
+        columns = drawn(adult_domain(), ADULT_SIZE)
+        odds = columns["education-num"] + np.random.default_rng(2).normal(0, 4, ADULT_SIZE)
+        return columns, (odds > 11).astype(np.int64)
+    data = public_data.adult()
+    columns = {name: texts(data.frame[name].to_numpy()) for name in data.frame.columns}
+    return columns, (data.labels == data.classes[1]).astype(np.int64)
+
+
+def adult(*, standin: bool) -> Source:
+    """Return eight attributes of Adult as numbers and dummies, with what is publicly known of them."""
+    columns, y = adult_columns(standin=standin)
+    whole = adult_domain()
+    attributes: dict[str, Any] = {name: whole[name] for name in public_data.ADULT_NUMBERS}
+    parts = [columns[name] for name in attributes]
+    lower = [float(attribute.lo) for attribute in attributes.values()]
+    upper = [float(attribute.hi) for attribute in attributes.values()]
+    groups = []
+    for name, values in public_data.ADULT_CATEGORIES.items():
+        dummies = tuple(f"{name}={value}" for value in values)
+        attributes |= dict.fromkeys(dummies, Binary())
+        groups.append(ExactlyOne(dummies))
+        parts += [columns[name] == value for value in values]
+    n_dummies = len(parts) - len(lower)
+    return Source(
+        arrays={"Z": np.column_stack(parts).astype(np.float64), "y": y},
+        settings={"lower": lower + [0.0] * n_dummies, "upper": upper + [1.0] * n_dummies, "classes": [0, 1]},
+        domain=Domain(attributes, groups=groups),
+    )
+
+
+def matrix(name: str, *, standin: bool) -> Source:
+    """Return a data set of dummies, with classes coded 0 and 1; every side gets the same matrix and nothing more."""
+    if standin:
+        n, p = MATRICES[name]
+        rng = np.random.default_rng(3)
+        X = (rng.random((n, p)) < rng.uniform(0.05, 0.95, p)).astype(np.uint8)
+        y = ((X[:, 0] & X[:, 1]) ^ (rng.random(n) < 0.2)).astype(np.int64)
+    elif name == "Adult, 76 literals":
+        data = public_data.adult()
+        columns = conform(data.frame, data.domain)
+        literals = LiteralLogic.of(data.domain, declared(data.domain, data.domain.names), up_to_negation=True).literals
+        X = np.column_stack([columns.holds(literal) for literal in literals]).astype(np.uint8)
+        y = (data.labels == data.classes[1]).astype(np.int64)
+    else:
+        data = public_data.compas() if name == "COMPAS" else public_data.adult_binarised()
+        X, y = data.frame.to_numpy().astype(np.uint8), np.asarray(data.labels).astype(np.int64)
+    if X.shape != MATRICES[name]:
+        raise ValueError(f"{name} must have the shape {MATRICES[name]}, got {X.shape}. Use the files that it names.")
+    return Source(arrays={"X": X, "y": y}, settings={})
+
+
+def rule_lists(n_rules: int, n_attributes: int = 100, width: int = 3, n_lists: int = 3) -> Source:
+    """Return random rule lists over binary attributes, as rows of literals."""
+    rng = np.random.default_rng(n_rules)
+    lists = np.array(
+        [
+            [(1 + rng.permutation(n_attributes)[:width]) * rng.choice((-1, 1), width) for _ in range(n_rules)]
+            for _ in range(n_lists)
+        ]
+    )
+    return Source(arrays={"lists": lists}, settings={"n_attributes": n_attributes})

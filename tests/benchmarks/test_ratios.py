@@ -1,0 +1,163 @@
+"""The comparison with peers: its sentences can fail, its tables say what was measured, and it runs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+judging: Any = importlib.import_module("benchmarks.peers.judging")
+growth: Any = importlib.import_module("benchmarks.peers.growth")
+
+
+def row(peer: str, **changes: Any) -> Any:
+    """Return a row in which Glassine is twice as fast, and better."""
+    figures = {"ours_seconds": 1.0, "their_seconds": 2.0, "measure": "accuracy", "ours_quality": 0.8}
+    return judging.Row(**{"peer": peer, "task": "task", "data": "data", "their_quality": 0.7, **figures, **changes})
+
+
+def verdicts(*rows: Any) -> list[bool | None]:
+    """Return what becomes of each sentence."""
+    return [judgement.holds for judgement in judging.judge(rows)]
+
+
+def test_a_sentence_holds_only_if_every_row_bears_it_out() -> None:
+    good = row("interpret", measure="AUROC")
+    assert verdicts(good) == [True, True]
+    assert verdicts(good, replace(good, their_seconds=0.99)) == [False, True]
+    assert verdicts(good, replace(good, their_quality=0.8)) == [True, False]
+    assert verdicts(replace(good, measure="RMSE")) == [True, False], "of an error, less is better"
+    assert verdicts(replace(good, measure="RMSE", ours_quality=0.6)) == [True, True]
+
+
+def test_nan_and_equal_times_do_not_pass() -> None:
+    good = row("diffprivlib")
+    assert verdicts(good) == [True]
+    assert verdicts(replace(good, their_seconds=math.nan)) == [False]
+    assert verdicts(replace(good, ours_quality=math.nan)) == [False]
+    assert verdicts(replace(good, ours_quality=None)) == [False]
+    assert verdicts(replace(good, their_seconds=1.0)) == [False]
+
+
+def test_what_was_not_measured_leaves_a_sentence_open_unless_another_row_fails() -> None:
+    missing = judging.Row(peer="recursion", task="task", data="data", note="its environment cannot be made")
+    good = row("recursion", agreement="equal")
+    assert verdicts(missing) == [None]
+    assert verdicts(good, missing) == [None]
+    assert verdicts(replace(good, agreement="different"), missing) == [False]
+    assert "cannot be made" in str(judging.judge([missing])[0])
+    assert judging.judge([]) == []
+
+
+def test_tasks_that_are_shown_but_not_judged() -> None:
+    slow = row("recursion", agreement="equal", their_seconds=0.1)
+    assert verdicts(slow) == [False]
+    assert verdicts(row("recursion", agreement="equal"), replace(slow, judged=False)) == [True]
+
+
+@pytest.mark.parametrize(("theirs", "holds"), [(0.21, True), (0.2, False), (0.19, False)])
+def test_an_optimal_tree_may_take_five_times_as_long(theirs: float, holds: bool) -> None:
+    assert verdicts(row("pystreed", their_seconds=theirs, agreement="equal")) == [holds, True]
+
+
+def test_a_peer_that_was_stopped_does_not_refute() -> None:
+    stopped = row("pystreed", their_seconds=0.1, at_least=True, agreement="open", note="not proved within the limit")
+    assert verdicts(stopped) == [None, True]
+    assert verdicts(replace(stopped, their_seconds=0.3)) == [True, True]
+
+
+def test_another_optimum_refutes_and_an_unproved_one_does_not() -> None:
+    equal = row("pydl8.5", agreement="equal")
+    assert verdicts(equal, replace(equal, agreement="open")) == [True]
+    assert verdicts(equal, replace(equal, agreement="different")) == [False]
+    assert verdicts(replace(equal, agreement="")) == [False]
+
+
+def test_a_judgement_names_the_rows_on_which_it_fails() -> None:
+    told = str(judging.judge([row("pystreed", task="depth 2", their_seconds=0.01, agreement="equal")])[0])
+    assert told.startswith("does not hold: ")
+    assert "fails on depth 2, data" in told
+
+
+def test_seconds_of_processors_take_the_place_of_those_on_the_clock() -> None:
+    assert row("interpret", ours_processor=1.0, their_processor=0.5).by_processor().ratio == 0.5
+    assert row("interpret").by_processor().ratio is None
+
+
+def test_cells_and_tables() -> None:
+    shown = judging.cells(row("pystreed", at_least=True, their_seconds=60.0, agreement="open"))
+    assert shown[3:] == ("1", "> 60", "> 60", "accuracy, open", "0.8000", "0.7000")
+    none = judging.cells(judging.Row(peer="a", task="b", data="c", note="reason"))
+    assert none == ("b", "c", "a", "", "none", "", "", "", "")
+    assert judging.markdown(("x", "y"), [("1", "a|b")]) == "| x | y |\n| --- | --- |\n| 1 | a\\|b |"
+    assert judging.plain(("x", "long"), [("wide", "1")]) == "x     long\nwide  1"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.00012345, "0.000123"), (1.0, "1"), (59.96, "60"), (1234.5, "1230"), (0.0, "0"), (math.nan, "nan")],
+)
+def test_figures_have_three_digits(value: float, text: str) -> None:
+    assert judging.figure(value) == text
+
+
+def test_the_law_of_growth_is_fitted() -> None:
+    powers = growth.Growth(task="t", size="n", values=(10, 100, 1000), seconds=(0.1, 10.0, 1000.0))
+    assert powers.law() == "n^2.00"
+    steps = growth.Growth(task="t", size="depth", values=(2, 3, 4), seconds=(0.1, 0.3, 0.9))
+    assert steps.law() == "3 times with each"
+    assert growth.cells(steps) == ("depth", "t", "2: 0.1, 3: 0.3, 4: 0.9", "3 times with each")
+    assert growth.Growth(task="t", size="n", values=(1, 2), seconds=(), note="ended").law() == "none: ended"
+
+
+def test_every_task_has_a_peer_and_a_quick_run_has_tasks_of_each() -> None:
+    pairs: Any = importlib.import_module("benchmarks.peers.pairs")
+    made = pairs.pairs(standin=True)
+    assert {pair.peer for pair in made} == set(pairs.PEERS) == {pair.peer for pair in made if pair.light}
+    assert len({(pair.peer, pair.task, pair.data) for pair in made}) == len(made)
+
+
+def test_without_data_the_command_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
+    ratios: Any = importlib.import_module("benchmarks.ratios")
+    monkeypatch.setattr(ratios, "DATA", tmp_path / "nowhere")
+    assert ratios.main(["--only", "imodels", "--quick"]) == 2
+    assert "GLASSINE_DATA" in capsys.readouterr().err
+
+
+def test_a_peer_that_cannot_be_made_is_named_and_leaves_its_sentence_open(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path
+) -> None:
+    ratios: Any = importlib.import_module("benchmarks.ratios")
+
+    def prepare(peer: Any, folder: Path) -> Path:
+        raise ratios.Missing(f"{peer.name} needs a compiler in {folder}")
+
+    monkeypatch.setattr(ratios, "prepare", prepare)
+    monkeypatch.setattr(ratios, "DATA", tmp_path)
+    assert ratios.main(["--only", "corels", "--quick", "--into", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "corels needs a compiler" in printed.err
+    assert "open: no optimum differs" in printed.out
+    assert str(tmp_path) not in printed.out
+
+
+@pytest.mark.slow
+def test_a_quick_run_counts_as_the_recursion_does(tmp_path: Path, capsys: Any) -> None:
+    ratios: Any = importlib.import_module("benchmarks.ratios")
+    file = tmp_path / "ratios.json"
+    status = ratios.main(["--quick", "--only", "recursion", "growth", "--markdown", "--json", str(file)])
+    found = json.loads(file.read_text())
+    assert status == int(any(judgement["holds"] is False for judgement in found["judgements"]))
+    assert len(found["rows"]) == 2
+    for measured in found["rows"]:
+        assert measured["agreement"] == "equal"
+        assert measured["ratio"] == pytest.approx(measured["their_seconds"] / measured["ours_seconds"])
+    assert [len(grown["seconds"]) for grown in found["growth"]] == [5, 5]
+    out = capsys.readouterr().out
+    assert "| task | data | peer |" in out
+    assert str(tmp_path) not in out
