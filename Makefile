@@ -12,13 +12,15 @@ export PYTHON
 BIN := .venv/bin
 RUN := .venv/.installed-run
 DEV := .venv/.installed-dev
-LOCK := uv pip compile pyproject.toml --group build --quiet --universal --python-version 3.11 \
+SPARK := .spark/.installed
+RESOLVE := uv pip compile --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
+LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help demo test test-slow test-lowest coverage check format-check lint types docs format lock clean
+.PHONY: help demo test test-slow test-spark test-lowest coverage check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -32,6 +34,11 @@ test: $(DEV) ## Run the tests and doctests
 
 test-slow: $(DEV) ## Run the tests that are slow, need the data sets or a browser
 	@$(BIN)/python -m pytest $(PARALLEL) -m "slow or data or browser" $(ARGS)
+
+# Spark is 400 MB and needs Java: it has an environment of its own, which sees all of .venv.
+test-spark: $(DEV) $(SPARK) ## Run the tests on a local Spark (needs Java 17 or newer)
+	@command -v java >/dev/null || { echo "make test-spark needs Java: apt-get install default-jre-headless" >&2; exit 1; }
+	@.spark/bin/python -m pytest -m spark tests $(ARGS)
 
 test-lowest: ## Run the fast rooms on the lowest dependencies that pyproject allows (needs uv)
 	@requirements/lowest.sh $(ARGS)
@@ -68,9 +75,10 @@ lock: ## Resolve the dependencies anew (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv on PATH: python3 -m pip install uv" >&2; exit 1; }
 	@$(LOCK) $(ARGS) --output-file requirements/run.txt >/dev/null
 	@$(LOCK) $(ARGS) --extra dev --constraint requirements/run.txt --output-file requirements/dev.txt >/dev/null
+	@$(RESOLVE) requirements/spark.in $(ARGS) --constraint requirements/dev.txt --output-file requirements/spark.txt >/dev/null
 
 clean: ## Remove everything that make has made
-	@rm -rf .venv docs/_build glassine-demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	@rm -rf .venv .spark docs/_build glassine-demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 	@find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is written last, so that an interrupted installation leaves none.
@@ -84,3 +92,9 @@ $(DEV): requirements/dev.txt pyproject.toml
 	@rm -f $@
 	@requirements/install.sh requirements/dev.txt
 	@touch $(RUN) $@
+
+# Made anew with .venv, whose interpreter it has, but not with what is installed there.
+$(SPARK): requirements/spark.txt requirements/spark.sh $(wildcard .venv/.made) | $(DEV)
+	@rm -f $@
+	@requirements/spark.sh
+	@touch $@

@@ -19,7 +19,18 @@ from typing import Any
 
 CHUNK = 1_000_000
 SEED = 5
-TASKS = ("totals", "tree", "tree with quantiles", "rule list", "optimal tree", "histograms", "audit")
+TASKS = (
+    "totals",
+    "tree",
+    "tree with quantiles",
+    "rule list",
+    "optimal tree",
+    "histograms",
+    "fine histograms",
+    "audit",
+    "additive model",
+    "additive model from marginals",
+)
 ENGINES = ("polars", "duckdb")
 
 
@@ -113,7 +124,15 @@ def opened(path: Path, engine: str) -> Any:
 
 def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     """Return what is measured, each returning what came out."""
-    from glassine import OptimalTreeClassifier, PrivateRuleListClassifier, PrivateTreeClassifier, audit
+    import numpy as np
+
+    from glassine import (
+        OptimalTreeClassifier,
+        PrivateEBMClassifier,
+        PrivateRuleListClassifier,
+        PrivateTreeClassifier,
+        audit,
+    )
     from glassine.counting import bin_histograms
     from glassine.counting.engines import totals
 
@@ -123,7 +142,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     def fit(estimator: Any) -> str:
         estimator.fit(frame, "high")
         model = estimator.certificate_.model if estimator.certificate_.events else str(estimator.objective_)
-        return f"{len(estimator.model_.cells)} parts, {model[:16]}"
+        parts = estimator.model_.terms if isinstance(estimator, PrivateEBMClassifier) else estimator.model_.cells
+        return f"{len(parts)} parts, {model[:16]}"
 
     def audited() -> str:
         small = PrivateTreeClassifier(3, domain=public, **private).fit(frame, "high")
@@ -136,7 +156,12 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         "rule list": lambda: fit(PrivateRuleListClassifier(3, domain=public, **private)),
         "optimal tree": lambda: fit(OptimalTreeClassifier(3, domain=public)),
         "histograms": lambda: str(len(bin_histograms(frame, public, {"age": (30.5, 50.5), "bmi": (25.0,)}))),
+        "fine histograms": lambda: str(len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1]}))),
         "audit": audited,
+        "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
+        "additive model from marginals": lambda: fit(
+            PrivateEBMClassifier(domain=public, algorithm="marginals", **private)
+        ),
     }
 
 

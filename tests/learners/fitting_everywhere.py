@@ -83,6 +83,12 @@ def learners() -> dict[str, Callable[[], Any]]:
         "additive model from marginals": lambda: PrivateEBMClassifier(
             domain=DOMAIN, epsilon=1.0, random_state=7, algorithm="marginals"
         ),
+        "additive model with pairs": lambda: PrivateEBMClassifier(
+            domain=DOMAIN, epsilon=1.0, random_state=7, interactions=2
+        ),
+        "additive model by boosting": lambda: PrivateEBMClassifier(
+            domain=DOMAIN, epsilon=1.0, random_state=7, algorithm="boosting"
+        ),
         "multiway tree": lambda: MultiwayTreeClassifier(max_depth=3, domain=DOMAIN),
     }
 

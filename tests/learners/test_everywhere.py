@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import clone
 
 from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier
-from glassine.counting import CountTable, engines
+from glassine.counting import CountTable, engines, fine
 from glassine.domain import Binary, Category, Integer
 from glassine.domain.conforming import collect
 from glassine.errors import InvalidDataError
@@ -66,6 +66,7 @@ def test_what_comes_into_memory_does_not_grow_with_the_records(monkeypatch: pyte
         return found
 
     monkeypatch.setattr(engines, "collect", spy)
+    monkeypatch.setattr(fine, "collect", spy)
     make = learners()["private rule list"]
     seen = []
     for n in (3000, 30000):

@@ -64,9 +64,10 @@ class BitSets:
         """
         order, starts, segments = _segments(labels, n_classes, multiplicities)
         width = int(starts[-1])
-        rows = [_pack_row(np.asarray(column), order, width) for column in truths]
+        padding = np.flatnonzero(order < 0)
+        rows = [_pack_row(np.asarray(column), order, padding, width) for column in truths]
         words = np.array(rows, dtype=np.uint64).reshape(len(rows), width)
-        valid = _pack_row(np.ones(len(labels), dtype=bool), order, width)
+        valid = _pack_row(np.ones(len(labels), dtype=bool), order, padding, width)
         return cls(
             words=words,
             valid=valid,
@@ -125,9 +126,12 @@ def _segments(
     return order, starts, [(label, weight) for label, weight, _ in planes]
 
 
-def _pack_row(column: npt.NDArray[np.bool_], order: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.uint64]:
+def _pack_row(
+    column: npt.NDArray[np.bool_], order: npt.NDArray[np.int64], padding: npt.NDArray[np.intp], width: int
+) -> npt.NDArray[np.uint64]:
     if not width:
         return np.zeros(0, dtype=np.uint64)
-    bits = column[order]
-    bits[order < 0] = False
+    # What stands at the padding does not matter: it is cleared.
+    bits = column.take(order, mode="wrap")
+    bits[padding] = False
     return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)

@@ -8,6 +8,7 @@ Only positive conjunctions are counted; negated literals follow by inclusion-exc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,11 @@ def rank(literals: tuple[int, ...]) -> int:
 
 def binomials(n: int, k: int) -> npt.NDArray[np.int64]:
     """Return the table of binom(i, j) for i up to n and j up to k, shape (n + 1, k + 1)."""
+    return _pascal(n, k).copy()
+
+
+@lru_cache(maxsize=64)
+def _pascal(n: int, k: int) -> npt.NDArray[np.int64]:
     return np.array([[comb(i, j) for j in range(k + 1)] for i in range(n + 1)], dtype=np.int64)
 
 

@@ -21,13 +21,16 @@ from glassine.domain.attributes import Attribute
 from glassine.domain.conforming import GAP, Columns, checked_columns, collect, expressions, open_frame
 from glassine.errors import InvalidDataError
 
-__all__ = ["Groups", "group", "held", "is_distributed", "is_lazy", "totals"]
+__all__ = ["Groups", "group", "group_in_parts", "held", "is_distributed", "is_lazy", "totals"]
 
 LARGEST_KEY = 2**62
 """The codes that share a key have numbers of values whose product is at most this."""
 
 ROOM = -GAP
 """Codes begin at :data:`GAP`."""
+
+PART = 2**20
+"""Groups whose keys are taken apart at once, where there may be as many of them as records."""
 
 ONE = nw.lit(1).cast(nw.Int64).alias("n")
 """One for each record: some engines number rows by 32 bits, which their own counts cannot exceed."""
@@ -206,6 +209,40 @@ def group(
         As for :func:`glassine.domain.conforming.conform`, and if a weight is missing, negative or not whole.
     """
     plan = _Keys.of(attributes, cuts or {})
+    grouped = _grouped(frame, plan, keep, weights, apart=apart)
+    if weights is not None:
+        check_weights(int(grouped["invalid"].max() or 0), weights)
+    return _groups(plan, grouped, keep)
+
+
+def group_in_parts(
+    frame: Any, attributes: Mapping[str, Attribute], *, cuts: Cuts, keep: str, apart: bool = False, queries: int = 1
+) -> Iterator[Groups]:
+    """Yield what :func:`group` returns a part at a time: until then each distinct record takes few bytes.
+
+    With several queries each asks for some of the keys, so that an engine need not hold all groups at once.
+    """
+    plan = _Keys.of(attributes, cuts)
+    queries = queries if plan.words else 1
+    for query in range(queries):
+        grouped = _grouped(frame, plan, keep, None, apart=apart, share=(query, queries))
+        for start in range(0, len(grouped), PART):
+            yield _groups(plan, grouped[start : start + PART], keep)
+
+
+def _groups(plan: _Keys, grouped: nw.DataFrame[Any], keep: str | None) -> Groups:
+    return Groups(
+        columns=checked_columns(plan.attributes, plan.arrays(grouped)),
+        counts=grouped["n"].to_numpy().astype(np.int64),
+        kept=np.zeros(0) if keep is None else grouped["kept"].to_numpy(),
+    )
+
+
+def _grouped(
+    frame: Any, plan: _Keys, keep: str | None, weights: str | None, *, apart: bool, share: tuple[int, int] = (0, 1)
+) -> nw.DataFrame[Any]:
+    """Return the keys of the distinct records, or a share of them, and how often each occurs."""
+    attributes = plan.attributes
     read = dict(attributes) if weights is None else {**attributes, weights: WEIGHT}
     lazy, _ = open_frame(frame, read)
     conformed = lazy.select(*_read(lazy, read, keep, apart=apart))
@@ -220,16 +257,11 @@ def group(
         )
     for step in (plan.codes(), plan.keys(), [nw.lit(0).alias("one")] if by == ["one"] else []):
         conformed = conformed.with_columns(*step) if step else conformed
+    if share[1] > 1:
+        conformed = conformed.filter(nw.col("w0") % share[1] == share[0])
     invalid = [] if weights is None else ["invalid"]
     sums = [nw.col("n").sum(), *(nw.col(name).max() for name in invalid)]
-    grouped = collect(conformed.select(*by, "n", *invalid).group_by(by).agg(*sums))
-    if weights is not None:
-        check_weights(int(grouped["invalid"].max() or 0), weights)
-    return Groups(
-        columns=checked_columns(attributes, plan.arrays(grouped)),
-        counts=grouped["n"].to_numpy().astype(np.int64),
-        kept=np.zeros(0) if keep is None else grouped["kept"].to_numpy(),
-    )
+    return collect(conformed.select(*by, "n", *invalid).group_by(by).agg(*sums))
 
 
 def _read(

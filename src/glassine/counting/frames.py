@@ -12,12 +12,16 @@ from glassine.counting.bitsets import BitSets
 from glassine.counting.cells import Cuts, coarse, cuts_of
 from glassine.counting.conjunctions import ConjunctionCounts, count_conjunctions
 from glassine.counting.engines import group, is_lazy
+from glassine.counting.fine import fine_counts
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.domain.conforming import Columns, conform
 from glassine.errors import InvalidDataError
 
 __all__ = ["bin_histograms", "conjunction_counts", "truths"]
+
+FEW = 32
+"""Most cut points for which an engine compares each number with each of them."""
 
 
 def bin_histograms(frame: Any, domain: Domain, cuts: Cuts | None = None) -> dict[str, npt.NDArray[np.int64]]:
@@ -56,21 +60,32 @@ def bin_histograms(frame: Any, domain: Domain, cuts: Cuts | None = None) -> dict
     out: dict[str, npt.NDArray[np.int64]] = {}
     for name in domain:
         attribute = domain[name]
-        numeric = isinstance(attribute, Integer | Real)
-        if numeric and name not in cuts:
-            continue
-        if numeric and not (np.diff(np.array(cuts[name], dtype=np.float64)) > 0).all():
-            raise InvalidDataError(f"the cuts of {name!r} must increase strictly. Sort them and drop repeats.")
-        columns, counts = _counted(frame, {name: attribute}, {name: cuts[name]} if numeric else {})
-        if numeric:
-            size = len(cuts[name]) + 1
-            place = np.searchsorted(np.array(cuts[name], dtype=np.float64), columns.numbers[name], side="left")
-            place = np.where(np.isnan(columns.numbers[name]), size, place)
-        else:
-            size = len(attribute.values) if isinstance(attribute, Category) else 2
-            place = np.where(columns.codes[name] < 0, size, columns.codes[name])
-        out[name] = np.zeros(size + 1, dtype=np.int64)
-        np.add.at(out[name], place, counts)
+        if not isinstance(attribute, Integer | Real):
+            out[name] = _counts_of_values(frame, name, attribute)
+        elif name in cuts:
+            out[name] = _counts_of_bins(frame, name, attribute, np.array(cuts[name], dtype=np.float64))
+    return out
+
+
+def _counts_of_values(frame: Any, name: str, attribute: Attribute) -> npt.NDArray[np.int64]:
+    columns, counts = _counted(frame, {name: attribute}, {})
+    size = len(attribute.values) if isinstance(attribute, Category) else 2
+    out = np.zeros(size + 1, dtype=np.int64)
+    np.add.at(out, np.where(columns.codes[name] < 0, size, columns.codes[name]), counts)
+    return out
+
+
+def _counts_of_bins(
+    frame: Any, name: str, attribute: Integer | Real, cuts: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64]:
+    if not (np.diff(cuts) > 0).all():
+        raise InvalidDataError(f"the cuts of {name!r} must increase strictly. Sort them and drop repeats.")
+    if len(cuts) > FEW and is_lazy(frame):
+        return fine_counts(frame, name, attribute, cuts)
+    columns, counts = _counted(frame, {name: attribute}, {name: cuts.tolist()})
+    place = np.searchsorted(cuts, columns.numbers[name], side="left")
+    out = np.zeros(len(cuts) + 2, dtype=np.int64)
+    np.add.at(out, np.where(np.isnan(columns.numbers[name]), len(cuts) + 1, place), counts)
     return out
 
 

@@ -14,7 +14,7 @@ from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["MERGE", "Axis", "Grid", "bin_axes", "public_grids", "read_cells"]
+__all__ = ["MERGE", "Axis", "Grid", "bin_axes", "bin_counted", "public_grids", "read_cells"]
 
 PROOF = "learners/binning.md"
 
@@ -23,6 +23,25 @@ Codes = npt.NDArray[np.uint16]
 
 def bin_axes(
     codes: Codes,
+    grids: Sequence[Grid],
+    mu: float,
+    share: float,
+    randomness: Randomness,
+    *,
+    quantiles: int | None = None,
+) -> tuple[list[Axis], DiscreteGaussianNoise]:
+    """Release the bins of records whose cells, shape (attributes, n), are given; see :func:`bin_counted`.
+
+    Guarantee
+    ---------
+    That of :func:`bin_counted`; see ``binning.md``.
+    """
+    counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
+    return bin_counted(counts, grids, mu, share, randomness, quantiles=quantiles)
+
+
+def bin_counted(
+    counts: Sequence[npt.NDArray[np.int64]],
     grids: Sequence[Grid],
     mu: float,
     share: float,
@@ -39,8 +58,8 @@ def bin_axes(
 
     Parameters
     ----------
-    codes : ndarray of uint16, shape (attributes, n)
-        The cells of the records.
+    counts : sequence of ndarray of int64
+        Exact number of records in each cell of each attribute, the last cell included.
     grids : sequence of Grid
         The public cells.
     mu : float
@@ -61,7 +80,7 @@ def bin_axes(
         The event.
     """
     noise = FineNoise.of(mu, sum(len(grid.sizes) for grid in grids))
-    exact = [np.append(0, np.cumsum(counts)) for counts in count_cells(codes, [grid.n_cells + 1 for grid in grids])]
+    exact = [np.append(0, np.cumsum(row)) for row in counts]
     trees = [CountTree(grid) for grid in grids]
     drawn = 0
     for level in range(max(len(grid.sizes) for grid in grids)):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.counting.slices import Progress
 from glassine.errors import InvalidParameterError
 from glassine.learners import ebm_boosting
-from glassine.learners.binning import Axis, Grid, bin_axes, public_grids, read_cells
+from glassine.learners.binning import Axis, Grid, bin_counted, public_grids
 from glassine.learners.ebm_boosting import ACCOUNTINGS, Boosting, boost, stage_mu
 from glassine.learners.ebm_budget import GaussianBudget
 from glassine.learners.ebm_descent import Rounds
@@ -24,7 +24,6 @@ from glassine.learners.ebm_pairs import terms_of_pairs
 from glassine.learners.ebm_penalized import NO_PAIRS, FittedPairs, fit_rounds
 from glassine.learners.ebm_publishing import Frame, Shapes, check_monotone, in_order, publish
 from glassine.learners.ebm_rules import Choices, choices, strength
-from glassine.learners.ebm_sums import apply_bins
 from glassine.learners.ebm_targets import Base, Target, Training, release_base
 from glassine.models import AdditiveModel, Term
 from glassine.privacy.accounting import Event
@@ -127,14 +126,6 @@ class Fit:
     events: list[Event]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Binned:
-    """Records in released bins: terms that seem to vary, and the bin of each record in them."""
-
-    axes: list[Axis]
-    codes: npt.NDArray[Any]
-
-
 def fit_model(
     training: Training,
     plan: Plan,
@@ -197,11 +188,11 @@ class _Given:
         """Whether the target is a class."""
         return self.training.target.classes is not None
 
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        """The target as the passes read it: numbers, but indices of more than two classes."""
-        values = self.training.target.values
-        return values if self.training.target.n_outputs > 1 else np.asarray(values, dtype=np.float64)
+    def passes(self, axes: Sequence[Axis]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the bins of the records, and the target as the passes read it: numbers, or indices of many classes."""
+        found = self.training.records.binned(self.plan.grids, axes)
+        kind = np.int64 if self.training.target.n_outputs > 1 else np.float64
+        return found.codes, np.asarray(found.values, dtype=kind)
 
     def base(self, share: float, events: list[Event]) -> Base:
         """Release the target's base."""
@@ -209,7 +200,7 @@ class _Given:
         events.append(event)
         return base
 
-    def binned(
+    def axes(
         self,
         mu: float,
         share: float,
@@ -218,19 +209,18 @@ class _Given:
         quantiles: int | None = None,
         at_least: int = 0,
         faint: bool = False,
-    ) -> _Binned:
-        """Release the bins, and read the records in those that seem to vary; in all, if these are too few.
+    ) -> list[Axis]:
+        """Release the bins, and return those of the attributes that seem to vary; of all, if these are too few.
 
-        With ``faint`` an attribute is read if it has two bins, however few records they seem to hold.
+        With ``faint`` an attribute is kept if it has two bins, however few records they seem to hold.
         """
-        cells = read_cells(self.training.columns, self.plan.grids)
-        axes, event = bin_axes(cells, self.plan.grids, mu, share, self.randomness, quantiles=quantiles)
+        counts = self.training.records.cell_counts(self.plan.grids)
+        axes, event = bin_counted(counts, self.plan.grids, mu, share, self.randomness, quantiles=quantiles)
         events.append(event)
         kept = [k for k, axis in enumerate(axes) if (axis.n_bins > 1 if faint else axis.useful)]
         if len(kept) < at_least:
             kept = list(range(len(axes)))
-        axes = [axes[k] for k in kept]
-        return _Binned(axes=axes, codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]))
+        return [axes[k] for k in kept]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,16 +242,17 @@ def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         mu=given.budget.mu,
         pairs=given.plan.interactions.wanted,
     )
-    binned = given.binned(given.budget.part(chosen.bin_share), chosen.bin_share, events)
-    if not binned.axes:
+    axes = given.axes(given.budget.part(chosen.bin_share), chosen.bin_share, events)
+    if not axes:
         return _Result(shapes=Shapes(scores=(), errors=(), intercept=base.start), axes=[])
     left = 1 - BASE_SHARE - chosen.bin_share
     clip = chosen.clip if given.classes else float(np.clip(chosen.clip * base.deviation, 0.01, 1.0))
     rounds = Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early)
+    codes, values = given.passes(axes)
     shapes, fitted, released = fit_rounds(
-        binned.codes,
-        given.values,
-        binned.axes,
+        codes,
+        values,
+        axes,
         base=base,
         classes=given.classes,
         rounds=rounds,
@@ -274,21 +265,22 @@ def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         progress=given.progress,
     )
     events += released
-    return _Result(shapes=shapes, axes=binned.axes, fitted=fitted)
+    return _Result(shapes=shapes, axes=axes, fitted=fitted)
 
 
 def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
     boosting, share = Boosting(), ebm_boosting.BIN_SHARE
     mu = stage_mu(given.budget, given.plan.accounting, share)
-    binned = given.binned(mu, share, events, quantiles=boosting.bins, faint=True)
-    if not binned.axes:
+    axes = given.axes(mu, share, events, quantiles=boosting.bins, faint=True)
+    if not axes:
         return _Result(
             shapes=Shapes(scores=(), errors=(), intercept=np.zeros(given.training.target.n_outputs)), axes=[]
         )
+    codes, values = given.passes(axes)
     shapes, event = boost(
-        binned.codes,
-        given.values,
-        binned.axes,
+        codes,
+        values,
+        axes,
         n_classes=len(given.training.target.classes or ()),
         boosting=boosting,
         mu=stage_mu(given.budget, given.plan.accounting, 1 - share),
@@ -297,20 +289,20 @@ def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source
         progress=given.progress,
     )
     events.append(event)
-    return _Result(shapes=shapes, axes=binned.axes)
+    return _Result(shapes=shapes, axes=axes)
 
 
 def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
     base = given.base(BASE_SHARE, events)
     part = given.budget.part(MARGINAL_BINS)
-    binned = given.binned(part, MARGINAL_BINS, events, at_least=2, quantiles=QUANTILES)
+    axes = given.axes(part, MARGINAL_BINS, events, at_least=2, quantiles=QUANTILES)
     left = 1 - BASE_SHARE - MARGINAL_BINS
+    records = given.training.records
     marginals, event = release_marginals(
-        binned.codes,
-        given.training.target.values,
-        binned.axes,
+        records.pair_tables(axes) or records.binned(given.plan.grids, axes),
+        axes,
         base=base,
-        frame=_frame(given, binned.axes, caveats, source),
+        frame=_frame(given, axes, caveats, source),
         mu=given.budget.part(left),
         share=left,
         randomness=given.randomness,
@@ -318,7 +310,7 @@ def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], sourc
     )
     events.append(event)
     shapes = Shapes(scores=(), errors=(), intercept=base.start)
-    return _Result(shapes=shapes, axes=binned.axes, marginals=marginals)
+    return _Result(shapes=shapes, axes=axes, marginals=marginals)
 
 
 def _frame(given: _Given, axes: Sequence[Axis], caveats: Sequence[str], source: str) -> Frame:

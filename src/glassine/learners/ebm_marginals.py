@@ -18,6 +18,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.ebm_interactions import Interactions, check_interactions
 from glassine.learners.ebm_pairs import Pair, cells_of_pair, terms_of_pairs
 from glassine.learners.ebm_publishing import Frame, Shapes, check_monotone, in_order, publish
+from glassine.learners.ebm_records import Binned, Tables
 from glassine.learners.ebm_rules import PAIR_BINS
 from glassine.learners.ebm_smoothing import Smoother, cells_of
 from glassine.learners.ebm_targets import Base
@@ -308,8 +309,7 @@ def _pair(left: Any, right: Any, first: Any, second: Any, out: Any) -> None:
 
 
 def release_marginals(
-    codes: npt.NDArray[Any],
-    target: npt.NDArray[Any],
+    counted: Binned | Tables,
     axes: Sequence[Axis],
     *,
     base: Base,
@@ -329,10 +329,9 @@ def release_marginals(
 
     Parameters
     ----------
-    codes : ndarray, shape (terms, n)
-        Bins of the records.
-    target : ndarray, shape (n,)
-        Targets in [-1, 1], or indices of classes.
+    counted : Binned, or mapping of (int, int) to ndarray of int64
+        The records in the bins, with their targets in [-1, 1] or indices of classes; or, of classes, the exact number
+        of records of each in each cell of each pair of terms.
     axes : sequence of Axis
         The released bins, of at least two terms.
     base, frame
@@ -348,12 +347,17 @@ def release_marginals(
     classes = frame.target.classes
     noise = FineNoise.of(mu, len(pairs) * (1 if classes is not None else 2))
     channels = 2 if classes is None else len(classes)
-    ones = np.full(len(target), noise.units, dtype=np.int64) if classes is None else np.zeros(0, dtype=np.int64)
-    first = np.rint(target * noise.units).astype(np.int64) if classes is None else target.astype(np.int64)
+    ones = first = np.zeros(0, dtype=np.int64)
+    if isinstance(counted, Binned):
+        first = np.rint(counted.values * noise.units).astype(np.int64) if classes is None else counted.values
+        ones = np.full(len(first), noise.units, dtype=np.int64) if classes is None else ones
     tables, drawn = {}, 0
     for done, (j, k) in enumerate(pairs):
-        exact = np.zeros((axes[j].n_bins, axes[k].n_bins, channels), dtype=np.int64)
-        _pair(codes[j], codes[k], first, ones, exact)
+        if isinstance(counted, Binned):
+            exact = np.zeros((axes[j].n_bins, axes[k].n_bins, channels), dtype=np.int64)
+            _pair(counted.codes[j], counted.codes[k], first, ones, exact)
+        else:
+            exact = counted[j, k]
         noisy = noise.release(exact if classes is None else exact * noise.units, randomness)
         tables[j, k] = _centred(noisy, base, classes is not None)
         drawn += exact.size

@@ -18,6 +18,8 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import reading
 from glassine.learners.budget import check_number
 from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
+from glassine.learners.ebm_records import AdditiveRecords, CountedRecords, HeldRecords
+from glassine.learners.engine_intake import EngineIntake
 from glassine.learners.intake import take_in
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
@@ -40,7 +42,8 @@ class Target:
     Attributes
     ----------
     values : ndarray, shape (n,)
-        Index of the class, or the number clipped to its range and brought to [-1, 1].
+        Index of the class, or the number clipped to its range and brought to [-1, 1]; in no order, where an engine
+        counts the records.
     classes : tuple of scalars, or None
         The public classes; None for numbers.
     bounds : (float, float), or None
@@ -79,7 +82,7 @@ class Target:
 class Training:
     """Records, target, public domain, and what had to be taken from the data."""
 
-    columns: Columns
+    records: AdditiveRecords
     target: Target
     domain: Domain
     caveats: tuple[str, ...]
@@ -111,12 +114,20 @@ def take_in_classes(
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
     intake = take_in(estimator, X, y, domain=domain, classes=classes, warn=True, apart=True)
+    if isinstance(intake, EngineIntake):
+        counted = CountedRecords(intake=intake)
+        small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
+        target = Target(
+            values=np.repeat(small, counted.class_counts()), classes=intake.classes, bounds=None, name=_name(y)
+        )
+        return Training(records=counted, target=target, domain=intake.domain, caveats=intake.caveats)
     columns, labels = intake.columns, intake.labels
     if intake.multiplicities is not None:
         rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
         columns, labels = columns.take(rows), labels[rows]
     target = Target(values=labels, classes=intake.classes, bounds=None, name=_name(y))
-    return Training(columns=columns, target=target, domain=intake.domain, caveats=intake.caveats)
+    records = HeldRecords(columns=columns, values=labels)
+    return Training(records=records, target=target, domain=intake.domain, caveats=intake.caveats)
 
 
 def _name(y: Any) -> str:
@@ -173,7 +184,8 @@ def take_in_numbers(
     values = (np.clip(numbers, *found) - middle) / half
     columns = records if isinstance(records, Columns) else conform(records, domain, apart=True)
     target = Target(values=np.clip(values, -1.0, 1.0), classes=None, bounds=found, name=name)
-    return Training(columns=columns, target=target, domain=domain, caveats=tuple(caveats))
+    held = HeldRecords(columns=columns, values=target.values)
+    return Training(records=held, target=target, domain=domain, caveats=tuple(caveats))
 
 
 def _numbers(y: Any) -> Array:

@@ -1,0 +1,127 @@
+"""Records of an additive fit that an engine counts, against the same records in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, combinations, repeat
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, Real
+from glassine.counting import engines, fine
+from glassine.domain.conforming import collect
+from glassine.errors import InvalidDataError
+from glassine.learners import ebm_records
+from glassine.learners.binning import Axis, bin_counted, public_grids
+from glassine.learners.ebm_records import blocks_of
+from glassine.learners.ebm_targets import take_in_classes
+from glassine.privacy.randomness import Randomness
+from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
+
+LAZY: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda frame: frame.lazy(),
+    "duckdb": lambda frame: duckdb.connect().from_arrow(frame.to_arrow()),
+}
+ALGORITHMS = ("penalized", "boosting", "marginals")
+
+
+def training(frame: Any) -> Any:
+    return take_in_classes(PrivateEBMClassifier(), frame, "sick", domain=DOMAIN, classes=None)
+
+
+def axes_of(frame: pl.DataFrame) -> tuple[Any, list[Axis]]:
+    held = training(frame)
+    grids = public_grids(held.domain, None)
+    counts = held.records.cell_counts(grids)
+    return grids, bin_counted(counts, grids, 100.0, 0.1, Randomness.of(0))[0]
+
+
+@pytest.mark.parametrize("engine", LAZY)
+@pytest.mark.parametrize("part", [2**20, 250])
+def test_counts_bins_and_tables_are_those_of_records_in_memory(
+    engine: str, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "PART", part)
+    monkeypatch.setattr(ebm_records, "MOST_AT_ONCE", 2 * part)
+    frame = sample(700)
+    grids, axes = axes_of(frame)
+    held, counted = training(frame), training(LAZY[engine](frame))
+    assert np.bincount(counted.target.values).tolist() == np.bincount(held.target.values).tolist()
+    for one, other in zip(held.records.cell_counts(grids), counted.records.cell_counts(grids), strict=True):
+        assert one.tolist() == other.tolist()
+    there, here = held.records.binned(grids, axes), counted.records.binned(grids, axes)
+    assert here.codes.dtype == there.codes.dtype
+    kinds = [sorted(zip(*found.codes.tolist(), found.values.tolist(), strict=True)) for found in (there, here)]
+    assert kinds[0] == kinds[1]
+    tables = counted.records.pair_tables(axes)
+    assert list(combinations(range(len(axes)), 2)) == sorted(tables)
+    for (j, k), table in tables.items():
+        expected = np.zeros_like(table)
+        np.add.at(expected, (there.codes[j], there.codes[k], there.values), 1)
+        assert table.tolist() == expected.tolist()
+    assert training(frame).records.pair_tables(axes) is None
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -> None:
+    rng = np.random.default_rng(5)
+    n = 900
+    x = rng.normal(0, 2, n)
+    frame = pl.DataFrame(
+        {"x": x, "c": rng.choice(["u", "v", "w", "?"], n), "b": rng.integers(0, 2, n), "t": np.digitize(x, [-1, 1])}
+    )
+    domain = Domain({"x": Real(-4, 4), "c": Category(("v", "u", "w")), "b": Binary(), "t": Integer(0, 2)})
+    for bins in (None, {"x": (-4.0, -1.0, 0.5), "c": (("u", "w"), ("v",))}):
+        given: dict[str, Any] = {"domain": domain, "bins": bins, "algorithm": algorithm, "random_state": 3}
+        make = partial(PrivateEBMClassifier, 2.0, **given)
+        expected = fitted(make, frame, "t")
+        for engine in LAZY.values():
+            assert fitted(make, engine(frame), "t") == expected
+
+
+def test_marginals_bring_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def spy(frame: Any) -> Any:
+        lengths.append(len(found := collect(frame)))
+        return found
+
+    monkeypatch.setattr(engines, "collect", spy)
+    monkeypatch.setattr(fine, "collect", spy)
+    monkeypatch.setattr(ebm_records, "MOST_GROUPS", 2**11)
+    make = PrivateEBMClassifier(domain=DOMAIN, epsilon=1.0, random_state=7, algorithm="marginals")
+    seen = []
+    for n in (3000, 30_000):
+        make.fit(sample(n).lazy(), "sick")
+        seen.append(max(lengths))
+        lengths.clear()
+    # Groups of two or three attributes' bins and classes, and the cells of one number.
+    assert max(seen) <= 4097
+
+
+def test_a_frame_that_changes_between_two_queries_is_refused() -> None:
+    frame = sample(40)
+    sizes: Iterator[int] = chain([40] * 2, repeat(36))
+    lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
+    with pytest.raises(InvalidDataError, match="another number of records"):
+        PrivateEBMClassifier(domain=DOMAIN, random_state=0).fit(lazy, "sick")
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=7), st.integers(1, 5000))
+def test_blocks_hold_each_pair_and_no_more_cells_than_asked_for(sizes: list[int], most: int) -> None:
+    pairs = list(combinations(range(len(sizes)), 2))
+    blocks = blocks_of(sizes, pairs, most)
+    assert all(any(set(pair) <= set(block) for block in blocks) for pair in pairs)
+    for block in blocks:
+        assert block == sorted(set(block))
+        assert len(block) == 2 or np.prod([sizes[k] for k in block]) <= most
+    assert len(blocks) <= len(pairs)
+    alone = blocks_of(sizes, [(k, k) for k in range(len(sizes))], most)
+    assert sorted(k for block in alone for k in block) == list(range(len(sizes)))

@@ -1,0 +1,82 @@
+"""One model from records that Spark holds: two executor threads of this machine, reading a Parquet file."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.learners.fitting_everywhere import fitted, learners, sample
+from tests.learners.same_everywhere import N, same_audits, same_counts, same_refusals
+
+pytestmark = [
+    pytest.mark.spark,
+    # Spark says so of each pandas that is newer than itself; no pandas is used here.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+PARTS = 3
+SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a Spark session of two local threads."""
+    try:
+        socket.gethostbyname(socket.gethostname())
+    except OSError:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = import_module("pyspark.sql").SparkSession.builder.master("local[2]").appName("glassine")
+    folder = tmp_path_factory.mktemp("spark")
+    for name, value in {**SETTINGS, "spark.local.dir": folder, "spark.sql.warehouse.dir": folder}.items():
+        builder = builder.config(name, str(value))
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return the records in several partitions."""
+    path = tmp_path_factory.mktemp("records") / "records.parquet"
+    sample(N).write_parquet(path)
+    found = spark.read.parquet(str(path)).repartition(PARTS)
+    assert found.rdd.getNumPartitions() == PARTS
+    return found
+
+
+def test_spark_gives_the_same_counts(frame: Any) -> None:
+    same_counts(frame, sample(N))
+
+
+@pytest.mark.parametrize("learner", learners())
+def test_spark_gives_the_same_model(frame: Any, learner: str) -> None:
+    make = learners()[learner]
+    assert fitted(make, frame) == fitted(make, sample(N))
+
+
+def test_spark_gives_the_same_audit(frame: Any) -> None:
+    same_audits(frame, sample(N))
+
+
+def test_spark_refuses_what_is_refused_in_memory(spark: Any, tmp_path: Path) -> None:
+    made: list[Path] = []
+
+    def distributed(records: pl.DataFrame) -> Any:
+        made.append(tmp_path / f"{len(made)}.parquet")
+        records.write_parquet(made[-1])
+        return spark.read.parquet(str(made[-1]))
+
+    same_refusals(distributed)
