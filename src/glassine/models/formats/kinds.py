@@ -105,8 +105,7 @@ def json_kind(data: Any) -> tuple[str, Any]:
         return "treelite", data
     schema = data.get("schema") if isinstance(data, dict) else None
     kind = schema.split("/")[0] if isinstance(schema, str) else ""
-    if kind.startswith("glassine.") and kind != SCHEMA.split("/")[0]:
-        what = kind.removeprefix("glassine.")
-        hint = " Give it as the domain." if what == "domain" else ""
-        raise InvalidModelError(f"this is a {what}, schema {schema!r}, not a model, schema {SCHEMA!r}.{hint}")
+    if re.fullmatch(r"glassine\.[a-z-]+", kind) and kind != SCHEMA.split("/")[0]:
+        hint = " Give it as the domain." if kind == "glassine.domain" else ""
+        raise InvalidModelError(f"this is no model, but of schema {schema!r}; a model's is {SCHEMA!r}.{hint}")
     return "Glassine", data
