@@ -71,7 +71,8 @@ def reconstruct_command(
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
 
     Of several models of the same records, it tells how much a reader learns about a record from each and from all
-    together, and which small groups they betray together though none does alone; rows are rebuilt on request.
+    together, and which small groups they betray together though none does alone; rows are rebuilt on request. The
+    output names such groups with their counts: it is for the publisher, not for publication.
 
     Exit status: 0 when it was done, 2 where no rows could be rebuilt, where the models contradict one another, or for
     bad input.
@@ -204,11 +205,14 @@ def _joint_text(joint: JointReconstruction) -> str:
         f"  {name}: {bits:.4f}" for name, bits in zip(joint.models, joint.bits_alone, strict=True)
     ]  # fmt: skip
     if joint.contradiction is not None:
-        said.append(f"These models were not learnt from the same records: {joint.contradiction}")
+        said.append(
+            "No data set meets these counts: the models were not learnt from the same records, or the domain excludes "
+            f"some of them. {_sentence(joint.contradiction)}"
+        )
         return "\n".join(["Bits about a record, of each model alone:", *alone, *said])
     bits = joint.bits_per_record
     said += [f"{joint.n_records:,} records. Bits learned about each, of {joint.domain_bits:.2f}:", *alone]
-    said.append(f"  together: {bits} (proved bounds)")
+    said.append(f"  together: {bits} (proved bounds, rounded)")
     said.append(f"  were the models independent: {joint.bits_if_independent:.4f}")
     if joint.bits_aligned is not None:
         said.append(f"  with the rows of all models aligned: {joint.bits_aligned:.4f}")
@@ -221,6 +225,10 @@ def _joint_text(joint: JointReconstruction) -> str:
         )
         said += _groups(joint.certain_labels, "whose records certainly have one class, which no model tells alone")
     return "\n".join(said)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] if text.startswith(("no ", "part ")) else text
 
 
 def _groups(groups: tuple[SharedGroup, ...], what: str) -> list[str]:

@@ -8,11 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, Integer
+from glassine import Domain, Integer, Real
 from glassine.attacks.joint import reconstruct_rows_jointly
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.attacks.rows.checking import model_is_met
+from glassine.domain import Between
 from glassine.errors import InvalidParameterError
+from glassine.models import Evidence, Rule, RuleList
 from tests.attacks.joint.test_joint import DOMAIN, stump
 from tests.attacks.joint.toys import toy
 from tests.oracles.joint import data_sets
@@ -65,3 +67,16 @@ def test_what_cannot_be_rebuilt_says_so() -> None:
     for wrong in bad:
         with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
             reconstruct_rows_jointly([stump("age", 40, 5, 5)], DOMAIN, **wrong)
+
+
+def test_nothing_is_certain_where_single_points_can_hold_records() -> None:
+    domain = Domain({"age": Real(0.0, 1.0), "height": Real(0.0, 1.0)})
+    rule = Rule(antecedent=(Between("age", 0.0), Between("height", hi=0.5)), evidence=Evidence(total=5))
+    rules = RuleList((rule, Rule(evidence=Evidence(total=5))), ("age", "height"))
+    found = reconstruct_rows_jointly([rules, stump("height", 0.3, 4, 6)], domain, random_state=0, workers=1)
+    assert isinstance(found, Measured)
+    assert found.value.certain is None
+    assert found.value.status != "unique"
+    needed = reconstruct_rows_jointly([rules, stump("height", 0.5, 6, 4)], domain, random_state=0, workers=1)
+    assert isinstance(needed, Failed)
+    assert "single points" in needed.reason

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln
 
 from glassine.attacks.joint.cells import Cells, intersect
@@ -25,8 +26,8 @@ from glassine.attacks.joint.published import (
 )
 from glassine.attacks.joint.ranges import cell_ranges
 from glassine.attacks.joint.result import Interval, JointReconstruction, Reading
-from glassine.attacks.joint.settling import settle
-from glassine.attacks.joint.system import system_of
+from glassine.attacks.joint.settling import Settled, settle
+from glassine.attacks.joint.system import System, system_of
 from glassine.attacks.reconstruction import reconstruct
 from glassine.counting import MAX_STEPS, Space
 from glassine.domain import Domain
@@ -102,8 +103,8 @@ def reconstruct_jointly(
     Returns
     -------
     JointReconstruction
-        Bits per record alone and together, the cells and the groups that the models pin down together. Where no data
-        set meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
+        Bits per record alone and together, the cells and the groups that the models pin down together. Where it is
+        proved that no data set meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
 
     Raises
     ------
@@ -153,8 +154,7 @@ def reconstruct_jointly(
     progress = progress or (lambda stage: None)
     progress("reading the models")
     told, left = read_models(models, domain, names)
-    single = [reconstruct(t.model, domain, max_steps=max_steps) for t in told]
-    alone = tuple(one.bits_per_record(domain_aware=domain_aware) for one in single)
+    alone = [_alone(t, domain, domain_aware, max_steps) for t in told]
     bits = log_of(Space(domain, (), domain_aware=domain_aware).total) / math.log(2)
     try:
         told, classes = tell_classes(told, same_labels)
@@ -165,8 +165,8 @@ def reconstruct_jointly(
             left=left,
             classes=classes,
             domain_bits=bits,
-            bits_alone=alone,
-            learned=tuple(one.bits_learned(domain_aware=domain_aware) for one in single),
+            bits_alone=tuple(mean for mean, _ in alone),
+            learned=tuple(parts for _, parts in alone),
         )
         # The systems are small: several threads would wait for each other longer than they work.
         with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
@@ -178,10 +178,19 @@ def reconstruct_jointly(
             n_records=told[0].n_records,
             classes=None,
             domain_bits=bits,
-            bits_alone=alone,
+            bits_alone=tuple(mean for mean, _ in alone),
             contradiction=str(error),
             smallest_group=smallest_group,
         )
+
+
+def _alone(told: Published, domain: Domain, domain_aware: bool, max_steps: int) -> tuple[float, tuple[float, ...]]:
+    """Return the bits that a model alone tells about a record, on average and of each part."""
+    try:
+        one = reconstruct(told.model, domain, max_steps=max_steps)
+        return one.bits_per_record(domain_aware=domain_aware), tuple(one.bits_learned(domain_aware=domain_aware))
+    except UndefinedMeasureError as error:
+        raise UndefinedMeasureError(f"{told.name}: {error}") from None
 
 
 def _measure(
@@ -195,25 +204,25 @@ def _measure(
 ) -> JointReconstruction:
     told = known.told
     names = [t.name for t in told]
-    bits_aligned = None if data is None else aligned_bits(told, cells, data)
-    progress("settling the counts")
     # Where some model tells classes and another does not, the sizes alone are a reading of their own.
     widths = [None if known.classes is None else len(known.classes)]
     if known.classes is not None and any(t.classes is None for t in told):
         widths.append(None)
-    try:
-        settled = [settle(system_of(told, cells, width), names) for width in widths]
-        progress("bounding the number of data sets")
-        estimates = [log_sum(one, cells.measures, names, seconds=time_limit) for one in settled]
-    except ClashError as error:
-        if cells.points:
-            raise UndefinedMeasureError(
-                f"single points of a continuum have no volume, but counts may need them: {error} Declare a resolution."
-            ) from None
-        raise
+    progress("settling the counts")
+    # Single points of a continuum can hold records, but count for nothing in a volume.
+    wide = cells if cells.closed is None else cells.closed
+    able = [settle(system_of(told, wide, width), names) for width in widths]
+    progress("bounding the number of data sets")
+    if cells.closed is None:
+        settled, estimates = able, [log_sum(one, cells.measures, names, seconds=time_limit) for one in able]
+    else:
+        settled, estimates = _without_points(told, cells, widths, time_limit)
+    bits_aligned = None if data is None else aligned_bits(told, cells, data)
     progress("looking for small groups")
+    expected = _expected(cells, settled[0].system, estimates[0])
+    table = estimates[0].table if cells.closed is None else None
     finite = domain.size() is not None
-    ranges, possible = cell_ranges(cells, settled, estimates[0], finite=finite, at_most=smallest_group)
+    ranges, possible = cell_ranges(wide, able, expected, table, finite=finite, at_most=smallest_group)
     shared = Shared(told=told, ranges=ranges, possible=possible, classes=known.classes)
     return JointReconstruction(
         models=tuple(names),
@@ -233,6 +242,30 @@ def _measure(
     )
 
 
+def _without_points(
+    told: Sequence[Published], cells: Cells, widths: Sequence[int | None], seconds: float
+) -> tuple[list[Settled], list[Estimate]]:
+    """Return what is measured by volume, in which single points of a continuum hold nothing."""
+    names = [t.name for t in told]
+    try:
+        settled = [settle(system_of(told, cells, width), names) for width in widths]
+        return settled, [log_sum(one, cells.measures, names, seconds=seconds) for one in settled]
+    except ClashError as error:
+        raise UndefinedMeasureError(
+            f"single points of a continuum have no volume, but counts may need them: {error} Declare a resolution."
+        ) from None
+
+
+def _expected(cells: Cells, system: System, estimate: Estimate) -> npt.NDArray[np.float64]:
+    """Return the expected records of each cell, none for cells without a volume."""
+    held = np.bincount(system.cells, estimate.expected, minlength=len(cells)).astype(float)
+    if cells.closed is None:
+        return held
+    out = np.zeros(len(cells.closed))
+    out[[i for i, measure in enumerate(cells.closed.measures) if measure]] = held
+    return out
+
+
 def _reading(told: Sequence[Published], width: int | None, estimate: Estimate) -> Reading:
     """Return the number of data sets, with labels n_1! n_2! ... times the sum over the tables, without labels n! times.
 
@@ -242,7 +275,7 @@ def _reading(told: Sequence[Published], width: int | None, estimate: Estimate) -
     telling = next((t for t in told if t.classes is not None), None) if with_labels else None
     totals = np.array([told[0].n_records]) if telling is None else telling.counts.sum(axis=0)
     ways = float(gammaln(totals + 1.0).sum())
-    slack = 1e-12 * ways
+    slack = 1e-12 * (1 + ways)
     arrangements = []
     for t in told:
         counts = t.counts if with_labels else t.sizes[:, None]

@@ -35,8 +35,9 @@ class Cells:
         For each cell the boxes that do not belong to it.
     measures : tuple of int or Fraction
         Exact number of possible records of each cell, or its volume; none is zero.
-    points : bool
-        Whether cells without a volume, such as single points of a continuum, were left out.
+    closed : Cells or None
+        These cells and those without a volume, such as single points of a continuum, which can hold records all the
+        same; their measures are zero. None where there are none.
     """
 
     packing: Packing
@@ -44,7 +45,7 @@ class Cells:
     leaves: npt.NDArray[np.int32]
     outside: tuple[tuple[Box, ...], ...]
     measures: tuple[Measure, ...]
-    points: bool
+    closed: Cells | None = None
 
     def __len__(self) -> int:
         return len(self.measures)
@@ -93,14 +94,19 @@ def intersect(
     outside = _outside(told, space, found)
     boxes = _box_measures(packing, found.rows)
     measures = _measures(packing, found.rows, boxes, outside, max_steps)
+    everything = Cells(
+        packing=packing, boxes=found.rows, leaves=found.leaves, outside=tuple(outside), measures=tuple(measures)
+    )
     kept = [i for i, measure in enumerate(measures) if measure]
+    # In a finite domain a part without measure is empty.
+    points = len(kept) < len(measures) and domain.size() is None
     return Cells(
         packing=packing,
         boxes=found.rows[kept],
         leaves=found.leaves[kept],
         outside=tuple(outside[i] for i in kept),
         measures=tuple(measures[i] for i in kept),
-        points=not all(boxes),
+        closed=everything if points else None,
     )
 
 

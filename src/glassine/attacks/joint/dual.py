@@ -153,7 +153,11 @@ def _newton(block: Block, potentials: list[Floats], reference: int) -> None:
         hessian = (member.T @ member.multiply(table[:, None])).toarray()
         hessian -= (by_own.T @ by_own.multiply(1 / count[:, None])).toarray()
         hessian[np.diag_indices_from(hessian)] += 1e-11 * total / len(known) + 1e-13
-        step = -cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
+        try:
+            step = -cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
+        except np.linalg.LinAlgError:
+            # Any potentials give bounds; those of the last step are the best at hand.
+            break
         slope = float(gradient @ step)
         length = 1.0
         new_table, new_value = table_of(y + step)

@@ -15,7 +15,7 @@ from glassine.attacks.joint.published import Published
 from glassine.attacks.joint.result import PartExposure
 from glassine.attacks.joint.system import System
 from glassine.domain.inference import columns as read_columns
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, UndefinedMeasureError
 
 __all__ = ["aligned_bits", "exposures"]
 
@@ -45,6 +45,10 @@ def aligned_bits(told: Sequence[Published], cells: Cells, data: Any) -> float:
     bits = []
     for row, count in zip(kinds.tolist(), number.tolist(), strict=True):
         place = places.get(tuple(row))
+        if place is None and cells.closed is not None:
+            raise UndefinedMeasureError(
+                "a record of the data lies on a single point of a continuum, which has no volume. Declare a resolution."
+            )
         if place is None:
             raise InvalidDataError("a record of the data lies where the domain allows none. Widen the domain.")
         bits.append(count * (whole - log_of(cells.measures[place])))

@@ -86,7 +86,9 @@ def log_sum(
         lower, upper = lower + low, upper + high
         magnitude += abs(low) + (0.0 if lower_only else abs(high))
     slack = ROUNDING * magnitude
-    return Estimate(lower=lower - slack, upper=upper + slack, expected=expected, table=None if (found < 0).any() else found)
+    return Estimate(
+        lower=lower - slack, upper=upper + slack, expected=expected, table=None if (found < 0).any() else found
+    )
 
 
 def _known(system: System, log_sizes: Floats) -> tuple[float, float]:

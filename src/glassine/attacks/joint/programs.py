@@ -1,8 +1,13 @@
-"""Three models and more: whole-number tables with given margins, by linear and integer programs."""
+"""Three models and more: whole-number tables with given margins, by linear and integer programs.
+
+The solvers reckon with floating-point numbers. What is concluded from a linear program is therefore proved again, in
+whole numbers, from its dual solution: for any weights y of the parts, every table has sum_o T_o (A'y)_o = y'C.
+"""
 
 from __future__ import annotations
 
-import math
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +23,10 @@ Indices = npt.NDArray[np.intp]
 
 FAR = 3.0
 INFEASIBLE = 2
-UNITS = 1e-7
+SCALE = 720_720 * 1024
+"""Weights are rounded to multiples of one over this: halves, thirds and the like of a solver's vertices stay exact."""
+
+Ints: TypeAlias = list[int]
 
 
 def _margins(parts: Indices, counts: tuple[Whole, ...]) -> tuple[sparse.csr_matrix, Floats]:
@@ -30,15 +38,38 @@ def _margins(parts: Indices, counts: tuple[Whole, ...]) -> tuple[sparse.csr_matr
     return matrix, np.concatenate(counts).astype(float)
 
 
+def _in_units(weights: npt.NDArray[Any]) -> Ints:
+    """Return a dual solution in whole numbers."""
+    return [round(float(weight) * SCALE) for weight in weights]
+
+
+def _weighed(weights: Ints, parts: Indices, counts: tuple[Whole, ...]) -> tuple[Ints, int]:
+    """Return the sum of the weights of each option's parts, and the sum of weights times counts."""
+    per_option = [0] * len(parts)
+    total, start = 0, 0
+    for i, count in enumerate(counts):
+        mine = weights[start : start + len(count)]
+        per_option = [sum_ + mine[part] for sum_, part in zip(per_option, parts[:, i].tolist(), strict=True)]
+        total += sum(weight * number for weight, number in zip(mine, count.tolist(), strict=True))
+        start += len(count)
+    return per_option, total
+
+
+def _most(parts: Indices, counts: tuple[Whole, ...]) -> Ints:
+    """Return for each option the smallest count of its parts."""
+    most = np.min([count[parts[:, i]] for i, count in enumerate(counts)], axis=0)
+    return [int(number) for number in most]
+
+
 def real_support(parts: Indices, counts: tuple[Whole, ...]) -> npt.NDArray[np.bool_]:
-    """Return which options are positive in some table of real numbers.
+    """Return which options are positive in some table of real numbers, and those that could not be proved not to be.
 
     One program finds all: of a multiple of a table, as many options as can be reach 1.
 
     Raises
     ------
     ClashError
-        If there is no table.
+        If it is proved that there is no table.
     """
     matrix, known = _margins(parts, counts)
     n = matrix.shape[1]
@@ -47,11 +78,27 @@ def real_support(parts: Indices, counts: tuple[Whole, ...]) -> npt.NDArray[np.bo
     cost = np.concatenate([np.zeros(n), -np.ones(n), [0.0]])
     bounds = [(0, None)] * n + [(0, 1)] * n + [(1, None)]
     found = linprog(cost, A_eq=equal, b_eq=np.zeros(len(known)), bounds=bounds, method="highs")
-    if found.status == INFEASIBLE:
+    if found.status == INFEASIBLE and _is_impossible(parts, counts):
         raise ClashError("no numbers of records of the common parts of the domain meet all counts.")
-    if found.x is None:
+    if found.status != 0:
         return np.ones(n, dtype=bool)
-    return np.asarray(found.x[n : 2 * n] > UNITS)
+    weighed, total = _weighed(_in_units(-found.eqlin.marginals), parts, counts)
+    total += sum(-sum_ * most for sum_, most in zip(weighed, _most(parts, counts), strict=True) if sum_ < 0)
+    # T_o (A'y)_o is at most the total; whole numbers below 1 are 0.
+    return np.array([not (sum_ > 0 and total < sum_) for sum_ in weighed], dtype=bool)
+
+
+def _is_impossible(parts: Indices, counts: tuple[Whole, ...]) -> bool:
+    """Return whether Farkas' lemma proves that there is no table."""
+    matrix, known = _margins(parts, counts)
+    p = len(known)
+    identity = sparse.identity(p, format="csr")
+    cost = np.concatenate([np.zeros(matrix.shape[1]), np.ones(2 * p)])
+    found = linprog(cost, A_eq=sparse.hstack([matrix, identity, -identity]).tocsr(), b_eq=known, method="highs")
+    if found.status != 0:
+        return False
+    weighed, total = _weighed(_in_units(found.eqlin.marginals), parts, counts)
+    return total > sum(max(0, sum_) * most for sum_, most in zip(weighed, _most(parts, counts), strict=True))
 
 
 def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seconds: float) -> Whole | None:
@@ -71,7 +118,9 @@ def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seco
     found = milp(upward, constraints=LinearConstraint(matrix, target, target), integrality=1, bounds=Bounds(0, 1),
                  options=options)  # fmt: skip
     if found.x is not None:
-        return np.asarray(np.rint(base + found.x), dtype=np.int64)
+        table = np.asarray(np.rint(base + found.x), dtype=np.int64)
+        if _meets(table, parts, counts):
+            return table
     wide = sparse.hstack([matrix, matrix, -matrix]).tocsr()
     cost = np.concatenate([upward, np.full(2 * n, FAR)])
     bounds = Bounds(0, np.concatenate([np.ones(n), np.full(n, known.max()), base]))
@@ -80,28 +129,79 @@ def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seco
     )
     if found.x is not None:
         moved = np.rint(found.x)
-        return np.asarray(base + moved[:n] + moved[n : 2 * n] - moved[2 * n :], dtype=np.int64)
+        table = np.asarray(base + moved[:n] + moved[n : 2 * n] - moved[2 * n :], dtype=np.int64)
+        return table if _meets(table, parts, counts) else None
     if found.status == INFEASIBLE:
-        raise ClashError("no whole numbers of records of the common parts of the domain meet all counts.")
+        return _in_whole_numbers(parts, counts, seconds / 2)
     return None
 
 
+def _meets(table: Whole, parts: Indices, counts: tuple[Whole, ...]) -> bool:
+    sums = [np.zeros(len(count), dtype=np.int64) for count in counts]
+    for i, each in enumerate(sums):
+        np.add.at(each, parts[:, i], table)
+    return bool((table >= 0).all()) and all((a == b).all() for a, b in zip(sums, counts, strict=True))
+
+
+def _in_whole_numbers(parts: Indices, counts: tuple[Whole, ...], seconds: float) -> Whole | None:
+    """Return a table by a solver that reckons in whole numbers; None if it is not installed, or runs out of time.
+
+    Raises
+    ------
+    ClashError
+        If it proves that there is none.
+    """
+    try:
+        cp = import_module("ortools.sat.python.cp_model")
+    except ImportError:
+        return None
+    model = cp.CpModel()
+    numbers = [model.new_int_var(0, most, "") for most in _most(parts, counts)]
+    for i, count in enumerate(counts):
+        for part, known in enumerate(count.tolist()):
+            model.add(sum(numbers[option] for option in np.flatnonzero(parts[:, i] == part).tolist()) == known)
+    solver = cp.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 1
+    status = solver.solve(model)
+    if status == cp.INFEASIBLE:
+        raise ClashError("no whole numbers of records of the common parts of the domain meet all counts.")
+    if status not in (cp.OPTIMAL, cp.FEASIBLE):
+        return None
+    table = np.array([solver.value(number) for number in numbers], dtype=np.int64)
+    return table if _meets(table, parts, counts) else None
+
+
 def least_weight(parts: Indices, counts: tuple[Whole, ...], weights: Floats) -> float:
-    """Return the smallest sum of weighted entries over the tables of real numbers."""
+    """Return a lower bound of the sum of weighted entries over the tables of real numbers."""
     matrix, known = _margins(parts, counts)
     found = linprog(weights, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
-    return float(found.fun) if found.status == 0 else -math.inf
+    dual = found.eqlin.marginals if found.status == 0 else np.zeros(len(known))
+    short = np.minimum(0.0, weights - matrix.T @ dual)
+    most = np.array(_most(parts, counts), dtype=float)
+    size = float(np.abs(dual) @ known + (np.abs(weights) + np.abs(matrix).T @ np.abs(dual)) @ most)
+    return float(dual @ known + short @ most) - 1e-12 * size
+
+
+def _least_sum(parts: Indices, counts: tuple[Whole, ...], cost: Floats) -> int | None:
+    """Return a lower bound of the sum of entries times whole costs over the whole tables, near the least real one."""
+    matrix, known = _margins(parts, counts)
+    found = linprog(cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
+    if found.status != 0:
+        return None
+    weighed, total = _weighed(_in_units(found.eqlin.marginals), parts, counts)
+    for sum_, price, most in zip(weighed, cost.tolist(), _most(parts, counts), strict=True):
+        total -= max(0, sum_ - int(price) * SCALE) * most
+    return -(-total // SCALE)
 
 
 def real_range(parts: Indices, counts: tuple[Whole, ...], options: Indices) -> tuple[int, int]:
     """Return whole bounds of the sum of some options over all tables; where it may be zero, a plain upper one."""
-    matrix, known = _margins(parts, counts)
-    cost = np.zeros(matrix.shape[1])
+    cost = np.zeros(len(parts))
     cost[options] = 1.0
-    most = int(min(min(int(count[np.unique(parts[options, i])].sum()) for i, count in enumerate(counts)), known.sum()))
-    low = linprog(cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
-    below = max(0, math.ceil(low.fun - 1e-6)) if low.status == 0 else 0
-    if not below:
+    most = min(int(count[np.unique(parts[options, i])].sum()) for i, count in enumerate(counts))
+    low = _least_sum(parts, counts, cost)
+    if low is None or low < 1:
         return 0, most
-    high = linprog(-cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
-    return below, min(math.floor(-high.fun + 1e-6), most) if high.status == 0 else most
+    high = _least_sum(parts, counts, -cost)
+    return low, most if high is None else min(-high, most)

@@ -117,21 +117,25 @@ def read_models(
         raise InvalidParameterError("models must name at least one model, got none.")
     if names is not None and (isinstance(names, str) or len(names) != len(models)):
         raise InvalidParameterError(f"names must hold one name for each of the {len(models)} models, got {names!r}.")
-    told: list[Published] = []
-    left: list[LeftOut] = []
+    silent: list[LeftOut] = []
+    exact: list[tuple[str, DecisionTree | RuleList]] = []
     for place, given in enumerate(models):
         name = f"model {place + 1}" if names is None else str(names[place])
         for label, model in _members(given, domain, name):
             reason = _silent(model)
             if reason is None:
-                told.append(_published(label, model))
+                exact.append((label, model))
             else:
-                left.append(LeftOut(name=label, reason=reason))
-    if not told:
-        raise UndefinedMeasureError(f"no model tells exact counts: {left[0].name} {left[0].reason}")
-    if max(t.n_records for t in told) >= MOST_RECORDS:
-        raise UndefinedMeasureError(f"counts of {MOST_RECORDS:,} records and more are not put together.")
-    return told, left
+                silent.append(LeftOut(name=label, reason=reason))
+    if not exact:
+        raise UndefinedMeasureError(f"no model tells exact counts: {silent[0].name} {silent[0].reason}")
+    for label, model in exact:
+        # Before the counts are put into arrays, where they could overflow.
+        if sum(cell.evidence.size or 0 for cell in model.cells) >= MOST_RECORDS:
+            raise UndefinedMeasureError(
+                f"{label} tells of {MOST_RECORDS:,} records or more, too many to be put together with others."
+            )
+    return [_published(label, model) for label, model in exact], silent
 
 
 def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from glassine.attacks.joint.cells import Cells
 from glassine.attacks.joint.flows import Graph, improve_ranges
-from glassine.attacks.joint.intervals import Estimate
 from glassine.attacks.joint.programs import real_range
 from glassine.attacks.joint.published import Whole
 from glassine.attacks.joint.result import CellRanges
@@ -20,6 +19,7 @@ from glassine.attacks.joint.system import System
 __all__ = ["Possible", "cell_ranges", "edge_ranges"]
 
 Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 EVERY_EDGE = 30_000
 """Free options of two models up to which the range of each is computed; beyond, of those that may be small groups."""
@@ -44,13 +44,20 @@ class Possible:
 
 
 def cell_ranges(
-    cells: Cells, settled: Sequence[Settled], estimate: Estimate, *, finite: bool, at_most: int
+    cells: Cells,
+    settled: Sequence[Settled],
+    expected: Floats,
+    table: Whole | None,
+    *,
+    finite: bool,
+    at_most: int,
 ) -> tuple[CellRanges, Possible]:
     """Return the range of every cell's number of records, exact at least for small groups of two models.
 
     Where some model tells classes and another does not, ``settled`` holds the system of cells and classes and that of
     the cells alone. Class counts of one of two models do not bound the cells then: its parts' sizes do, and every table
-    of the cells can be labelled.
+    of the cells can be labelled. ``expected`` holds the expected records of each cell, ``table`` some table of the
+    first system's options. Cells without a volume may turn out to be empty: then no range is called exact.
     """
     system = settled[0].system
     n = len(cells)
@@ -58,8 +65,9 @@ def cell_ranges(
         alone = settled[-1]
         low, high, exact = _of_cells(n, alone.system, *_two(alone, at_most))
     else:
-        low, high, exact = _many(n, system, estimate, at_most)
-    expected = np.bincount(system.cells, estimate.expected, minlength=n).astype(float)
+        low, high, exact = _many(n, system, expected, table, at_most)
+    if not all(cells.measures):
+        exact = np.zeros(n, dtype=bool)
     width = max(1, int(system.classes.max(initial=-1)) + 1)
     classes = np.zeros((n, width), dtype=bool)
     able = system.fixed != 0
@@ -116,15 +124,14 @@ def _of_cells(n: int, system: System, low: Whole, high: Whole, exact: Flags) -> 
     return below, above, ~open_
 
 
-def _many(n: int, system: System, estimate: Estimate, at_most: int) -> tuple[Whole, Whole, Flags]:
+def _many(n: int, system: System, expected: Floats, table: Whole | None, at_most: int) -> tuple[Whole, Whole, Flags]:
     """Return the ranges of the cells of three models or more: by linear programs for those that may be small groups."""
     low, high, exact = _of_cells(n, system, *_outer(system), system.fixed >= 0)
     free = system.free
     if not len(free):
         return low, high, exact
     in_free = np.bincount(system.cells[free], minlength=n) > 0
-    expected = np.bincount(system.cells, estimate.expected, minlength=n)
-    held = np.ones(n) if estimate.table is None else np.bincount(system.cells, estimate.table, minlength=n)
+    held = np.ones(n) if table is None else np.bincount(system.cells, table, minlength=n)
     wanted = np.flatnonzero(in_free & (held >= 1) & (held <= at_most))
     wanted = wanted[np.argsort(-expected[wanted])[:MOST_PROGRAMS]]
     left = tuple(system.left(i) for i in range(len(system.counts)))

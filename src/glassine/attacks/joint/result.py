@@ -195,7 +195,8 @@ class JointReconstruction:
     bits_alone : tuple of float
         Bits that each model alone tells about a record, on average: the paper's measure.
     contradiction : str or None
-        Why no data set meets all counts: the models were not learnt from the same records. None where that is not so.
+        Why no data set in the domain meets all counts: the models were not learnt from the same records, or the domain
+        excludes some of them. None where no such reason was found.
     proved_consistent : bool
         Whether a data set that meets all counts is known to exist.
     readings : tuple of Reading
@@ -350,7 +351,10 @@ class JointReconstruction:
 
     def __str__(self) -> str:
         if self.contradiction is not None:
-            return f"{len(self.models)} models that were not learnt from the same records: {self.contradiction}"
+            return (
+                f"{len(self.models)} models that were not learnt from the same records, "
+                f"or the domain excludes some of them: {self.contradiction}"
+            )
         return (
             f"{len(self.models)} models of {self.n_records:,} records: {self.bits_per_record} bits a record together, "
             f"{max(self.bits_alone):.4f} from the best alone"

@@ -96,6 +96,7 @@ def reconstruct_rows_jointly(
         told, _ = read_models(models, domain, None)
     except UndefinedMeasureError as error:
         return NotApplicable(str(error))
+    cells: Cells | None = None
     try:
         told, classes = tell_classes(told, same_labels)
         cells = intersect(told, domain, domain_aware=True, max_cells=max_cells, max_steps=MAX_STEPS)
@@ -110,6 +111,8 @@ def reconstruct_rows_jointly(
             progress=progress,
         )
     except (ClashError, ContradictionError) as error:
+        if cells is not None and cells.closed is not None:
+            return Failed(f"rows on single points of a continuum are not rebuilt, and counts may need them: {error}")
         return Failed(f"the counts contradict one another, or the domain: {error}")
     except TimeOutError:
         return Failed(f"not solved within {time_limit:g} s. Raise time_limit, or take fewer models.")
@@ -163,7 +166,9 @@ def _outcome(
     codes = None if models.classes is None else system.classes[chosen]
     if not all(_is_met(t, models.classes, rows, codes) for t in models.told):
         return Failed("the rows that were found do not meet the models' counts, so they are not shown.")
-    certain = None if solution.certain is None else _first(chosen, solution.certain)
+    # Single points of a continuum can hold records, too, and the solver knows of none of them.
+    proved = models.cells.closed is None
+    certain = _first(chosen, solution.certain) if proved and solution.certain is not None else None
     unique = certain is not None and bool(certain.all())
     labels: npt.NDArray[Any] | None = None
     if codes is not None and models.classes is not None:
