@@ -35,9 +35,6 @@ OPTIONS = [
     if param.param_type_name == "option"
 ]
 
-NAMED = [option for option in OPTIONS if option[0] != "reconstruct"]
-"""Options whose values have names; those of reconstruct are named by their types."""
-
 DIFFERENT = {
     "--output": "each command writes a thing of its own, and says which",
     "--epsilon": "the budget of a fit, a list of budgets to compare, or whether trees are private at all",
@@ -48,7 +45,6 @@ DIFFERENT = {
     "--show-small-counts": "attack prints row numbers then",
     "--target": "a black box is no model that predicts the column: it may be left out of the records",
     "--time-limit": "seconds of a solver, or an estimate before a fit",
-    "--data": "reconstruct compares with the records; the others learn from them or audit with them",
     "--sensitive": "an attribute of the domain to look at, or the one that a tree predicts",
 }
 """Options of one name whose sentences differ, and why."""
@@ -111,7 +107,7 @@ def test_an_option_says_what_it_does(path: str, name: str, param: Any) -> None:
     assert not re.search(r": \w+, \w+(, \w+)* (or|and) \w+\.$", said) or param.metavar, "list words as choices"
 
 
-@pytest.mark.parametrize(("path", "name", "param"), NAMED, ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(("path", "name", "param"), OPTIONS, ids=lambda value: value if isinstance(value, str) else "")
 def test_the_value_of_an_option_has_a_name(path: str, name: str, param: Any) -> None:
     shown = param.get_help_record(typer.Context(COMMANDS[path]))[0]
     if not getattr(param, "is_flag", False) and "|" not in shown:
@@ -130,7 +126,7 @@ def test_an_option_of_one_name_has_one_sentence() -> None:
 
 def test_an_option_of_one_name_has_one_kind_of_value() -> None:
     kinds: defaultdict[str, set[str]] = defaultdict(set)
-    for _, name, param in NAMED:
+    for _, name, param in OPTIONS:
         kinds[name].add(str(param.metavar))
     allowed = {
         "--output": {"FILE", "FOLDER"},

@@ -123,7 +123,7 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
         (("rules.txt", "--domain", "three.json", "-o", "rules.txt"), "read or written already"),
         (("forest.pkl", "--domain", "domain.json"), "trust"),
         (("forest.pkl", "--trust-pickle", "--domain", "small.json"), "a0"),
-        (("rules.txt", "--domain", "small.json", "--time-limit", "nan"), "time_limit"),
+        (("rules.txt", "--domain", "small.json", "--time-limit", "nan"), "--time-limit"),
         (("rules.txt", "--domain", "small.json", "--seed", "-1"), "--seed"),
         (("rules.txt", "--domain", "small.json", "--data", "nowhere.csv"), "cannot read"),
         (("records.csv", "--domain", "domain.json"), "records.csv"),

@@ -11,7 +11,7 @@ import typer
 
 from glassine.cli.estimators import load_trees
 from glassine.cli.naming import as_options, in_options
-from glassine.cli.options import JsonOption, TrustOption
+from glassine.cli.options import DataOption, JsonOption, RequiredDomainOption, SeedOption, TrustOption, above, at_least
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_frame
 from glassine.cli.writing import check_ending, check_outputs, print_value
@@ -41,11 +41,11 @@ def reconstruct_command(
             "Or several models of the same records.",
         ),
     ],
-    domain: Annotated[Path, typer.Option("--domain", help="Domain, JSON: the public bounds and categories.")],
-    data: Annotated[
-        Path | None, typer.Option("--data", help="The training records: how close do the rebuilt rows come?")
+    domain: RequiredDomainOption,
+    data: DataOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rebuilt rows, CSV.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the rebuilt rows, CSV.")] = None,
     rows: Annotated[
         bool | None,
         typer.Option(
@@ -55,13 +55,24 @@ def reconstruct_command(
         ),
     ] = None,
     smallest_group: Annotated[
-        int, typer.Option("--smallest-group", help="Largest number of records of a group that several models betray.")
+        int,
+        typer.Option(
+            "--smallest-group",
+            metavar="N",
+            help="Largest number of records of a group that several models betray.",
+            callback=at_least("--smallest-group", 1),
+        ),
     ] = 5,
     other_labels: Annotated[
         bool, typer.Option("--other-labels", help="The models predict different things: compare sizes, not classes.")
     ] = False,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the solver.")] = 60.0,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the values that are drawn within their regions.")] = 0,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", help="Most seconds for the solver.", callback=above("--time-limit", 0)
+        ),
+    ] = 60.0,
+    seed: SeedOption = 0,
     counts_only: Annotated[
         bool, typer.Option("--counts-only", help="Do not use the bootstrap seeds that a fitted forest keeps.")
     ] = False,
@@ -71,8 +82,9 @@ def reconstruct_command(
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
 
     Of several models of the same records, it tells how much a reader learns about a record from each and from all
-    together, and which small groups they betray together though none does alone; rows are rebuilt on request. The
-    output names such groups with their counts: it is for the publisher, not for publication.
+    together, and which small groups they betray together though none does alone; rows are rebuilt on request. With
+    --data it tells how close the rows come to the records. The output names such groups with their counts: it is for
+    the publisher, not for publication.
 
     Exit status: 0 when it was done, 2 where no rows could be rebuilt, where the models contradict one another, or for
     bad input.
@@ -81,10 +93,6 @@ def reconstruct_command(
 
     check_outputs([output], [*models, domain, data])
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
-    if seed < 0:
-        raise GlassineError(f"--seed must be at least 0, got {seed}.")
-    if not smallest_group >= 1:
-        raise GlassineError(f"--smallest-group must be at least 1, got {smallest_group}.")
     if output is not None and rows is False:
         raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
     known = Domain.from_json(domain)
