@@ -1,0 +1,29 @@
+"""Every experiment, table and plot; a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import claims
+import comparing
+import figures
+import grid
+import page
+import peers
+import published_lists
+import several_models
+import subgroups
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every script with the same arguments; claims and page only if everything is measured."""
+    given = sys.argv[1:] if arguments is None else arguments
+    for script in (grid, comparing, published_lists, subgroups, several_models, peers, figures):
+        script.main(given)
+    for script in (claims, page) if "--quick" not in given else ():
+        script.main(given)
+
+
+if __name__ == "__main__":
+    main()
