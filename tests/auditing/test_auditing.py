@@ -564,3 +564,12 @@ def test_an_inferred_grid_does_not_decide_about_midpoints() -> None:
     frame = pd.DataFrame({"age": [39] * 50 + [41] * 60, "sex": [0, 1] * 55})
     found = audit(tree_of((30, 20), (20, 40)), domain, data=frame, policy=policy)
     assert statuses(found)["midpoints"] == "broken"
+
+
+def test_a_target_that_the_domain_declares_is_no_attribute_of_a_record() -> None:
+    domain = Domain({"a": Binary(), "b": Binary()})
+    wider = Domain({"a": Binary(), "b": Binary(), "ill": Category(("no", "yes"))})
+    rules = RuleList.from_text("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+    alone, told = audit(rules, domain=domain), audit(rules, domain=wider, target="ill")
+    assert told.reconstruction == alone.reconstruction
+    assert audit(rules, domain=wider).reconstruction != alone.reconstruction

@@ -90,14 +90,15 @@ class Measuring:
         self.model, self.policy, self.sensitive, self.progress = model, policy, sensitive, progress
         self.question = question
         self.shown = Suppression(0 if show_small_counts else policy.suppress_below)
-        self.notes, self.domain, self.frame = notes, domain, data
+        self.notes, self.frame = notes, data
         self.target, self.holdout, self.counted = target, holdout, counted
         self.columns: dict[str, npt.NDArray[Any]] | None = None if data is None else read_columns(data)
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
         if sensitive is not None:
-            self._check_sensitive(sensitive)
+            self._check_sensitive(sensitive, domain)
         if target is not None:
             self._check_target(target)
+        self.domain = domain = _without(domain, target)
         self.guarantee = describe_guarantee(model, policy)
         self.accepted = self.guarantee is not None and self.guarantee.standing == "accepted"
         self.noise = self._noise()
@@ -119,8 +120,8 @@ class Measuring:
         noisy = self.guarantee is not None and self.guarantee.count_scale is not None
         return noise_reason(self.guarantee) if self.guarantee is not None and noisy and counted else None
 
-    def _check_sensitive(self, name: str) -> None:
-        in_domain = self.domain is not None and name in self.domain
+    def _check_sensitive(self, name: str, domain: Domain | None) -> None:
+        in_domain = domain is not None and name in domain
         if not in_domain and (self.columns is None or name not in self.columns):
             raise InvalidDataError(
                 f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
@@ -335,3 +336,10 @@ class Measuring:
         if len(notes) > MOST_NOTES:
             notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes of this kind are left out."]
         return tuple(notes)
+
+
+def _without(domain: Domain | None, target: str | None) -> Domain | None:
+    """Return the attributes that records have beside the target, which the model tells as an outcome."""
+    if domain is None or target is None or target not in domain:
+        return domain
+    return domain.restrict([name for name in domain if name != target])

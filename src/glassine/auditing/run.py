@@ -51,7 +51,8 @@ def audit(
     data : data frame, optional
         The training records, shape (n, at least the tested attributes).
     target : str, optional
-        The column of the data and the holdout that the model predicts; membership attacks need it.
+        The column of the data and the holdout that the model predicts; membership attacks need it. A domain that
+        declares it is taken without it: what the model tells of it is measured as disclosure of labels.
     holdout : data frame, optional
         Records of the same population that were not used for training, for membership attacks.
     sensitive : str, optional
@@ -94,6 +95,7 @@ def audit(
     ('outside policy', ['purest_leaf'])
     """
     from glassine.models.formats import as_model, is_additive
+    from glassine.models.formats.several import not_judged
 
     if is_additive(model):
         from glassine.additive_audit.audit import audit_additive
@@ -122,6 +124,8 @@ def audit(
     elif domain is not None and domain.inferred:
         notes.append("The domain was inferred from data, which understates what a reader learns.")
     read = as_model(model, domain)
+    if alone := not_judged(read.source or ""):
+        notes.append(alone)
     counted = None
     if domain is not None and is_lazy(data):
         counted, data = count_data(read, data, domain), None
