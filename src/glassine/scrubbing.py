@@ -16,7 +16,8 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
-from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict
+from glassine.models import AdditiveModel, DecisionTree, Evidence, Node, RuleList, predict
+from glassine.models.moving import moved_rules, moved_tree, renumbered
 from glassine.models.scoring import predict as additive_predict
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
@@ -24,7 +25,6 @@ __all__ = ["ScrubResult", "accuracy", "scrub"]
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
 Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
-Bounds: TypeAlias = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,9 @@ class ScrubResult:
     n_rounded : int
         Distinct thresholds that were moved to a public cut point.
     n_dropped : int
-        Leaves or rules that were dropped, because after rounding no possible record reaches them; categories of an
-        additive model that the domain does not declare.
+        Leaves or rules that were dropped, because after rounding no possible record reaches them, or only one that
+        lacks a value where others could reach them before; categories of an additive model that the domain does not
+        declare.
     n_merged : int
         Leaves or bins that were merged because they were too small, or had no cut of their own any more.
     """
@@ -120,14 +121,14 @@ def scrub(
     if isinstance(model, DecisionTree):
         if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
             model = _merge(model, smallest_leaf, _published_sizes(model))
-        tree = _rebuild_tree(model, moves, domain)
+        tree = moved_tree(model, moves, domain)
         n_dropped = len(model.cells) - len(tree.cells)
         if smallest_leaf and data is not None:
             tree = _merge(tree, smallest_leaf, _counted_sizes(tree, data))
         moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
-        moved, n_merged = _rebuild_list(model, moves, domain), 0
+        moved, n_merged = moved_rules(model, moves, domain), 0
         n_dropped = n_before - len(moved.cells)
     reads_data = bool(smallest_leaf) and data is not None
     return ScrubResult(
@@ -283,79 +284,6 @@ def _to_multiple(count: int, base: int) -> int:
     return (count + base // 2) // base * base
 
 
-def _rebuild_tree(tree: DecisionTree, moves: Mapping[Condition, Condition | None], domain: Domain) -> DecisionTree:
-    """Return the tree with moved thresholds, without the branches that no possible record can take any more."""
-
-    def settle(index: int, bounds: Bounds) -> tuple[int, list[tuple[Condition, int, Bounds]]]:
-        """Pass through nodes with one possible branch to the next leaf or true split."""
-        while True:
-            kept = []
-            for branch in tree.nodes[index].branches:
-                moved = moves[branch.literal]
-                inside = None if moved is None else _narrow(moved, bounds, domain)
-                if moved is not None and inside is not None:
-                    kept.append((moved, branch.child, inside))
-            if len(kept) != 1:
-                return index, kept
-            _, index, bounds = kept[0]
-
-    root, open_branches = settle(0, {})
-    nodes: dict[int, Node] = {}
-    stack = [(root, open_branches)]
-    while stack:
-        index, kept = stack.pop()
-        branches = []
-        for moved, child, inside in kept:
-            settled = settle(child, inside)
-            branches.append(Branch(moved, settled[0]))
-            stack.append(settled)
-        nodes[index] = replace(tree.nodes[index], branches=tuple(branches))
-    moved_any = any(old != new for old, new in moves.items())
-    return replace(tree, nodes=_renumbered(nodes, root), approximate=tree.approximate or moved_any)
-
-
-def _renumbered(nodes: Mapping[int, Node], root: int) -> tuple[Node, ...]:
-    """Return the nodes below a root, depth first, their children renumbered."""
-    order, stack = [], [root]
-    while stack:
-        index = stack.pop()
-        order.append(index)
-        stack += [branch.child for branch in reversed(nodes[index].branches)]
-    where = {index: i for i, index in enumerate(order)}
-    return tuple(
-        replace(nodes[i], branches=tuple(Branch(b.literal, where[b.child]) for b in nodes[i].branches)) for i in order
-    )
-
-
-def _narrow(literal: Condition, bounds: Bounds, domain: Domain) -> Bounds | None:
-    """Return the bounds on numbers after a condition, or None if no possible number is left."""
-    attribute = domain[literal.attribute]
-    if not isinstance(literal, Between) or not isinstance(attribute, Integer | Real) or literal.negated:
-        return bounds
-    lo, hi = bounds.get(literal.attribute, (-math.inf, math.inf))
-    lo, hi = max(lo, literal.lo), min(hi, literal.hi)
-    if not (literal.missing and attribute.missing) and (not lo < hi or not attribute.measure(lo, hi)):
-        return None
-    return {**bounds, literal.attribute: (lo, hi)}
-
-
-def _rebuild_list(rules: RuleList, moves: Mapping[Condition, Condition | None], domain: Domain) -> RuleList:
-    """Return the rule list with moved thresholds, without the rules that no possible record can satisfy any more."""
-    kept: list[Rule] = []
-    for rule in rules.rules:
-        antecedent: list[Condition] = []
-        bounds: Bounds | None = {}
-        for literal in rule.antecedent:
-            moved = moves[literal]
-            bounds = None if moved is None or bounds is None else _narrow(moved, bounds, domain)
-            if moved is not None:
-                antecedent.append(moved)
-        if bounds is not None:
-            kept.append(replace(rule, antecedent=tuple(dict.fromkeys(antecedent))))
-    changed = any(k != v for k, v in moves.items())
-    return replace(rules, rules=tuple(kept), approximate=rules.approximate or changed)
-
-
 def _merge(tree: DecisionTree, smallest: int, sizes: Mapping[int, int]) -> DecisionTree:
     """Return the tree with every split undone that has a leaf of fewer records, the deepest first.
 
@@ -375,7 +303,7 @@ def _merge(tree: DecisionTree, smallest: int, sizes: Mapping[int, int]) -> Decis
         if any(not nodes[child].branches and held[child] < smallest for child in children):
             leaves = _leaves(nodes, index)
             nodes[index] = Node(evidence=_join([(nodes[i].evidence, held[i]) for i in leaves], nodes[index].evidence))
-    return replace(tree, nodes=_renumbered(nodes, 0))
+    return replace(tree, nodes=renumbered(nodes, 0))
 
 
 def _leaves(nodes: Mapping[int, Node], root: int) -> list[int]:

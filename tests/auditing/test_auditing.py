@@ -255,7 +255,11 @@ def test_conditions_are_rounded_and_merged() -> None:
         Node(),
     )
     findings = audit(DecisionTree(nodes, ("x",)), domain=Domain({"x": Real(0.0, 1.0)}))
-    assert [part.condition for part in findings.parts] == ["x <= 0.01235", "0.01235 < x <= 0.1235", "x > 0.1235"]
+    assert [part.condition for part in findings.parts] == [
+        "x <= 0.0123456",
+        "0.0123456 < x <= 0.1234568",
+        "x > 0.1234568",
+    ]
     assert "0.123456789" not in json.dumps(findings.to_dict())
 
 

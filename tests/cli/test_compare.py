@@ -47,11 +47,11 @@ def test_a_comparison_and_the_command_that_it_recommends(run: Run, folder: Path)
     assert program == "glassine"
     fitted = run(*words, cwd=folder)
     assert fitted.status == 0, fitted.err
-    model = load_model(folder / "tree.json")
+    model = load_model(folder / "private-tree.json")
     assert model.guarantee is not None
     assert model.guarantee.epsilon == 1
     assert max(len(cell.inside) for cell in model.cells) <= 2
-    assert Certificate.from_json((folder / "tree.certificate.json").read_text()).holds
+    assert Certificate.from_json((folder / "private-tree.certificate.json").read_text()).holds
 
 
 @pytest.mark.parametrize("name", [name for name, candidate in CANDIDATES.items() if candidate.private])
@@ -68,7 +68,7 @@ def test_the_command_of_every_private_learner_runs(run: Run, folder: Path, name:
     )
     done = run(*shlex.split(command)[1:], cwd=folder)
     assert done.status == 0, (command, done.err)
-    model = load_any(folder / f"{name}.json")
+    model = load_any(folder / f"private-{name}.json")
     assert model.guarantee is not None
     assert (model.guarantee.epsilon, model.guarantee.delta) == (0.5, 1e-5 if name == "additive" else 0)
 
@@ -87,7 +87,7 @@ def test_the_command_fits_what_was_compared(run: Run, folder: Path, name: str) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         learner.fit(frame.select(names), (frame["ill"] == "yes").to_numpy().astype(int))
-    assert learnt(load_any(folder / f"{name}.json")) == learnt(learner.model_)
+    assert learnt(load_any(folder / f"private-{name}.json")) == learnt(learner.model_)
 
 
 def learnt(model: Any) -> dict[str, Any]:

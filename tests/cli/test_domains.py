@@ -37,16 +37,39 @@ def draft(folder: Path, run: Run, **columns: list[Any]) -> tuple[str, list[str]]
         ([f"2024-03-{1 + i % 28:02} 08:15:00" for i in range(N)], "dates, which can name people."),
         ([20240301 + i % 28 for i in range(N)], "dates written as numbers?"),
         ([f"came in on day {i} by bus" for i in range(N)], "free text, which can name people."),
-        (["DE"] * N, "one value only"),
-        ([7] * N, "one value only"),
     ],
 )
-def test_a_doubtful_column_is_remarked_on_and_kept(tmp_path: Path, run: Run, values: list[Any], said: str) -> None:
+def test_a_column_that_can_name_people_is_left_out_unless_it_is_included(
+    tmp_path: Path, run: Run, values: list[Any], said: str
+) -> None:
     err, names = draft(tmp_path, run, odd=values)
     assert f"glassine: odd: {said}" in err
-    assert err.endswith("glassine: to leave them out: --exclude=odd\n")
+    assert err.endswith("glassine: left out of the draft; to keep them: --include=odd\n")
     assert "glassine: age" not in err
+    assert names == ["age"]
+    kept = run("domain", "infer", "people.parquet", "--include=odd", cwd=tmp_path)
+    assert [entry["name"] for entry in json.loads(kept.out)["attributes"]] == ["age", "odd"]
+    assert kept.err.endswith("glassine: to leave them out: --exclude=odd\n")
+
+
+@pytest.mark.parametrize("values", [["DE"] * N, [7] * N])
+def test_a_column_of_one_value_is_remarked_on_and_kept(tmp_path: Path, run: Run, values: list[Any]) -> None:
+    err, names = draft(tmp_path, run, odd=values)
+    assert "glassine: odd: one value only" in err
+    assert err.endswith("glassine: to leave them out: --exclude=odd\n")
     assert names == ["age", "odd"]
+
+
+def test_a_draft_of_nothing_but_identifiers_says_how_to_keep_one(tmp_path: Path, run: Run) -> None:
+    pl.DataFrame({"my id": [1000 + i for i in range(N)]}).write_csv(tmp_path / "ids.csv")
+    done = run("domain", "infer", "ids.csv", "-o", "d.json", cwd=tmp_path)
+    assert done.status == 2
+    assert "--include='my id'" in done.err or "--include=my id" in done.err
+    assert not (tmp_path / "d.json").exists()
+    assert (
+        "--include names 'b', which is not a column"
+        in run("domain", "infer", "ids.csv", "--include=b", cwd=tmp_path).err
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +107,7 @@ def test_what_cannot_be_declared_is_left_out(tmp_path: Path, run: Run, values: l
 
 def test_names_for_a_shell_are_quoted(tmp_path: Path, run: Run) -> None:
     err, _ = draft(tmp_path, run, **{"my id; rm": [1000 + i for i in range(N)]})
-    assert err.endswith("glassine: to leave them out: '--exclude=my id; rm'\n")
+    assert err.endswith("glassine: left out of the draft; to keep them: '--include=my id; rm'\n")
 
 
 def test_nothing_to_declare(tmp_path: Path, run: Run) -> None:

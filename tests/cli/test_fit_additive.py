@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -203,3 +204,16 @@ def test_options_of_additive_models_do_not_apply_to_trees(folder: Path, run: Run
         done = run(*tree, *option, cwd=folder)
         assert done.status == 2
         assert f"{option[0]} does not apply to a private tree" in done.err
+
+
+def test_a_budget_without_delta_is_raised_by_the_command_that_the_refusal_names(folder: Path, run: Run) -> None:
+    fit = (*FIT, "--epsilon", "1", "--ledger", "new.sqlite", "--dataset", "my claims")
+    missing = run(*fit, cwd=folder)
+    assert missing.err.endswith("Make it: glassine ledger budget new.sqlite NAME EPSILON\n")
+    Ledger(folder / "new.sqlite").budget("my claims", 1)
+    done = run(*fit, cwd=folder)
+    assert done.status == 2
+    command = done.err[done.err.index("glassine ledger budget") :].rstrip()
+    assert command == "glassine ledger budget new.sqlite 'my claims' 1 --delta 1e-06"
+    assert run(*shlex.split(command)[1:], cwd=folder).status == 0
+    assert run(*fit, cwd=folder).status == 0

@@ -214,6 +214,10 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("attack", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
         (("attack", "m", "--confidence=high"), "--confidence must be a number, got 'high'."),
         (("disclose", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
+        (
+            ("audit", "a.json", "b.json"),
+            "got 'b.json'. Two models of the same records: glassine reconstruct MODEL MODEL --domain FILE.",
+        ),
         (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
         (("audit", "m", "--domain"), "--domain needs a value."),
         (("compare", "p.csv", "--target", "t", "--models", "tre"), "'tre', which is no learner. Did you mean 'tree'?"),

@@ -135,3 +135,39 @@ def test_a_misspelt_data_set_is_recognized(tmp_path: Path, run: Run) -> None:
         assert done.status == 2
         assert done.err.endswith(" Did you mean 'people'?\n")
     assert Ledger(tmp_path / "b.sqlite").spent("people") == 0
+
+
+def test_changes_of_a_budget_are_shown(tmp_path: Path, run: Run) -> None:
+    for epsilon, more in (("1", ()), ("5", ()), ("5", ()), ("5", ("--delta", "1e-6"))):
+        assert run("ledger", "budget", "b.sqlite", "claims", epsilon, *more, cwd=tmp_path).status == 0
+    lines = run("ledger", "show", "b.sqlite", cwd=tmp_path).out.splitlines()
+    assert [line.split()[0] for line in lines] == ["claims:", "budget", "budget"]
+    assert lines[1].endswith("  epsilon 1 to 5")
+    assert lines[2].endswith("  delta 0 to 1e-06")
+    (account,) = json.loads(run("ledger", "show", "b.sqlite", "--json", cwd=tmp_path).out)["datasets"]
+    assert [(change["from"], change["to"]) for change in account["changes"]] == [
+        (None, {"epsilon": 1.0, "delta": 0.0}),
+        ({"epsilon": 1.0, "delta": 0.0}, {"epsilon": 5.0, "delta": 0.0}),
+        ({"epsilon": 5.0, "delta": 0.0}, {"epsilon": 5.0, "delta": 1e-6}),
+    ]
+
+
+def test_a_charge_that_does_not_fit_names_the_command_that_makes_it_fit(tmp_path: Path, run: Run) -> None:
+    run("ledger", "budget", "b.sqlite", "claims", "0.3", cwd=tmp_path)
+    run("ledger", "charge", "b.sqlite", "claims", "0.2", "--note", "a table", cwd=tmp_path)
+    charge = ("ledger", "charge", "b.sqlite", "claims", "0.2", "--delta", "1e-5", "--note", "a tree")
+    done = run(*charge, cwd=tmp_path)
+    assert done.status == 2
+    assert "raise the budget: glassine ledger budget b.sqlite claims 0.4 --delta 1e-05" in done.err
+    words = done.err[done.err.index("glassine ledger budget") :].split()[1:]
+    assert run(*words, cwd=tmp_path).status == 0
+    assert run(*charge, cwd=tmp_path).status == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("show",), ("show", "--dataset", "claims"), ("charge", "claims", "1", "--note", "n")]
+)
+def test_a_missing_ledger_names_the_command_that_makes_it(words: tuple[str, ...], tmp_path: Path, run: Run) -> None:
+    done = run("ledger", words[0], "none.sqlite", *words[1:], cwd=tmp_path)
+    assert done.status == 2
+    assert done.err.endswith("Make it: glassine ledger budget none.sqlite NAME EPSILON\n")

@@ -99,3 +99,12 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(folder: Path) -> None:
     done = process(code, "domain", "infer", "people.csv", "-o", "draft.json", cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "glassine: interrupted.\n")
     assert listing(folder) == before
+
+
+def test_a_dash_is_no_file(folder: Path, run: Run) -> None:
+    fit = ("fit", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json")
+    for words in (("domain", "infer", "people.csv"), fit, ("demo",)):
+        done = run(*words, "-o", "-", cwd=folder)
+        assert done.status == 2
+        assert "cannot write -: outputs are files, not standard output" in done.err
+    assert not (folder / "-").exists()

@@ -67,12 +67,13 @@ def test_a_rule_list_gives_rows_that_meet_its_counts(folder: Path, run: Run) -> 
 def test_two_models_tell_the_bits_and_the_groups_first(folder: Path, run: Run) -> None:
     arguments = ("reconstruct", "rules.txt", "second.txt", "--domain", "three.json")
     done = run(*arguments, cwd=folder)
-    assert done.status == 0, done.err
+    assert done.status == 1, done.err
+    assert "Verdict on the models together: outside policy." in done.out
     assert "16 records. Bits learned about each, of 3.00:" in done.out
     assert "  rules.txt: 1.0000" in done.out
     assert "together: " in done.out
     assert "1 record, class True" in done.out
-    assert "rows" not in done.out
+    assert "rows that meet" not in done.out
     plain = json.loads(run(*arguments, "--data", "both.csv", "--json", cwd=folder).out)
     assert plain["schema"] == "glassine.joint/1"
     assert plain["status"] == "consistent"
@@ -84,7 +85,7 @@ def test_two_models_tell_the_bits_and_the_groups_first(folder: Path, run: Run) -
 def test_two_models_give_rows_where_they_are_asked_for(folder: Path, run: Run) -> None:
     arguments = ("reconstruct", "rules.txt", "second.txt", "--domain", "three.json", "--data", "both.csv")
     done = run(*arguments, "-o", "rows.csv", cwd=folder)
-    assert done.status == 0, done.err
+    assert done.status == 1, done.err
     assert "16 rows that meet every count of the models" in done.out
     rows = pl.read_csv(folder / "rows.csv")
     assert (rows["a"].sum(), (rows["a"] * rows["b"]).sum()) == (8, 7)
@@ -96,7 +97,10 @@ def test_two_models_give_rows_where_they_are_asked_for(folder: Path, run: Run) -
 def test_one_model_without_rows_tells_its_bits(folder: Path, run: Run) -> None:
     done = run("reconstruct", "rules.txt", "--domain", "small.json", "--no-rows", cwd=folder)
     assert done.status == 0, done.err
-    assert "together: 1.0000 to 1.0000" in done.out
+    assert "  rules.txt: 1.0000" in done.out
+    assert "That is one model, so there is nothing to put together." in done.out
+    assert "together:" not in done.out
+    assert "Verdict" not in done.out
     assert "Groups" not in done.out
 
 
@@ -109,7 +113,9 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
         "give --other-labels" in run("reconstruct", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
     )
     apart = ("reconstruct", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
-    assert run(*apart, cwd=folder).status == 0
+    assert run(*apart, cwd=folder).status == 1
+    (folder / "free.toml").write_text("smallest_leaf = false\n")
+    assert run(*apart, "--policy", "free.toml", cwd=folder).status == 0
     plain = json.loads(run("reconstruct", "rules.txt", "clash.txt", "--domain", "three.json", "--json", cwd=folder).out)
     assert plain["status"] == "inconsistent"
 
@@ -125,6 +131,8 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
         (("forest.pkl", "--trust-pickle", "--domain", "small.json"), "a0"),
         (("rules.txt", "--domain", "small.json", "--time-limit", "nan"), "--time-limit"),
         (("rules.txt", "--domain", "small.json", "--seed", "-1"), "--seed"),
+        (("rules.txt", "second.txt", "--domain", "three.json", "--count-from-data"), "--count-from-data needs --data"),
+        (("rules.txt", "second.txt", "--domain", "three.json", "--policy", "nowhere.toml"), "cannot read"),
         (("rules.txt", "--domain", "small.json", "--data", "nowhere.csv"), "cannot read"),
         (("records.csv", "--domain", "domain.json"), "records.csv"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def test_which_of_several_trees_must_be_said(command: str, boosted: Path, run: R
     done = run(command, "three.txt", *(("--to", "text") if command == "export" else ()), cwd=boosted)
     assert done.status == 2
     assert "holds 3 trees" in done.err
-    assert "--tree 0 reads the first; glassine reconstruct reads all" in done.err
+    assert "--tree 0 reads the first; glassine reconstruct reads all, where its trees tell counts." in done.err
     assert "load_model" not in done.err
 
 
@@ -33,6 +34,14 @@ def test_each_tree_is_read(boosted: Path, run: Run) -> None:
     told = [run("export", "three.txt", "--to", "text", "--tree", str(i), cwd=boosted) for i in range(3)]
     assert [done.status for done in told] == [0, 0, 0]
     assert len({done.out for done in told}) == 3
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_an_audit_says_that_the_others_were_not_judged(place: int, boosted: Path, run: Run) -> None:
+    done = run("audit", "three.txt", "--tree", str(place), "--json", cwd=boosted)
+    found = json.loads(done.out)
+    assert found["model"]["source"] == f"tree {place} of 3 of LightGBM"
+    assert found["notes"].count(f"Tree {place} of 3; the other 2 were not judged.") == 1
 
 
 def test_a_tree_that_is_not_there_is_refused(boosted: Path, run: Run) -> None:

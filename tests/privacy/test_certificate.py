@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from glassine import __version__
-from glassine.errors import InvalidCertificateError, UnknownEventError
+from glassine.errors import InvalidCertificateError, InvalidMechanismError, UnknownEventError
 from glassine.privacy import accounting
 from glassine.privacy.accounting import GaussianNoise, LaplaceNoise, Parallel, Selection
 from glassine.privacy.certificate import Certificate
@@ -194,6 +194,23 @@ def test_each_mechanism_is_said_in_words(event: accounting.Event, words: str) ->
     text = Certificate(epsilon=20, delta=1e-6, events=(event, *noise)).text()
     assert "Gaussian noise of standard deviation 3" in text
     assert "discrete Gaussian noise of standard deviation 4" in text
+
+
+def test_noise_on_a_fine_grid_is_told_in_what_is_released() -> None:
+    noise = accounting.DiscreteGaussianNoise(
+        name="numbers of records", l2_sensitivity=2.0**30, sigma=1.5 * 2**30, values=7, units=2**30
+    )
+    made = Certificate(epsilon=20, delta=1e-6, events=(noise,))
+    assert "discrete Gaussian noise of standard deviation 1.5 in steps of 2^-30" in made.text()
+    values = made.to_dict()
+    assert (values["events"][0]["sigma"], values["events"][0]["units"]) == (1.5 * 2**30, 2**30)
+    assert Certificate.from_json(made.to_json()) == made
+    del values["events"][0]["units"]
+    (read,) = Certificate.from_json(json.dumps(values)).events
+    assert isinstance(read, accounting.DiscreteGaussianNoise)
+    assert (read.units, read.sigma) == (1, 1.5 * 2**30)
+    with pytest.raises(InvalidMechanismError, match="units must be a whole number of at least 1"):
+        accounting.DiscreteGaussianNoise(name="a", l2_sensitivity=1, sigma=4, units=0)
 
 
 def test_deep_nesting_is_refused_with_its_reason() -> None:

@@ -185,9 +185,49 @@ def test_a_symbolic_link_is_refused(ledger: Ledger, tmp_path: Path) -> None:
 
 def test_another_schema_version_is_refused(ledger: Ledger) -> None:
     with closing(sqlite3.connect(ledger.path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(LedgerError, match="schema version 1, got 2"):
+        connection.execute("PRAGMA user_version = 3")
+    with pytest.raises(LedgerError, match="schema version 2 or less, got 3"):
         ledger.spent("patients")
+
+
+def test_every_change_of_a_budget_is_recorded(ledger: Ledger) -> None:
+    ledger.budget("patients", 5)
+    ledger.budget("patients", 5.0)
+    ledger.budget("others", 2)
+    with pytest.raises(InvalidBudgetError):
+        ledger.budget("patients", -1)
+    ledger.budget("patients", 5, 1e-6)
+    found = [
+        (change.old_epsilon, change.epsilon, change.old_delta, change.delta) for change in ledger.changes("patients")
+    ]
+    one, five, none = Fraction(1), Fraction(5), Fraction(0)
+    assert found == [(None, one, None, none), (one, five, none, none), (five, five, none, Fraction(1, 10**6))]
+    assert all(len(change.at) == 25 for change in ledger.changes("patients"))
+    assert len(ledger.changes("others")) == 1
+
+
+def test_a_budget_that_is_refused_leaves_no_change(ledger: Ledger) -> None:
+    ledger.charge("patients", 0.5)
+    with pytest.raises(InvalidBudgetError, match="must not fall below"):
+        ledger.budget("patients", 0.4)
+    assert len(ledger.changes("patients")) == 1
+
+
+def test_a_ledger_of_the_first_version_is_read_charged_and_brought_up(ledger: Ledger) -> None:
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        connection.execute("DROP TABLE changes")
+        connection.execute("PRAGMA user_version = 1")
+        connection.commit()
+    ledger.charge("patients", 0.5)
+    assert ledger.changes("patients") == ()
+    assert ledger.remaining("patients") == 0.5
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    ledger.budget("patients", 3)
+    assert [(change.old_epsilon, change.epsilon) for change in ledger.changes("patients")] == [
+        (Fraction(1), Fraction(3))
+    ]
+    assert ledger.spent("patients") == 0.5
 
 
 def test_damaged_amounts_are_an_error(ledger: Ledger) -> None:

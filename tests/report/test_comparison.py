@@ -8,6 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from glassine.comparing import Comparison, Figures, Result, Row
@@ -169,6 +170,37 @@ def test_numbers_of_crowded_points_do_not_cover_one_another() -> None:
     for i, (x, y) in enumerate(places):
         for u, v in places[:i]:
             assert abs(x - u) >= 8 or abs(y - v) >= 13, (x, y, u, v)
+
+
+def _boxes(svg: str) -> list[tuple[float, float, float, float]]:
+    """Return the boxes that the numbers of a frontier fill."""
+    found = re.findall(r'class="name mid" x="([\d.]+)" y="([\d.]+)" dy="4">(\d+)<', svg)
+    return [(float(x) - 4 * len(n), float(y) - 6, float(x) + 4 * len(n), float(y) + 6) for x, y, n in found]
+
+
+@pytest.mark.parametrize("nothing", [0.0, 0.5])
+def test_numbers_stand_apart_and_off_the_frontier(nothing: float) -> None:
+    rng = np.random.default_rng(3)
+    leaks, values = nothing + 0.3 * rng.random(18) ** 3, 0.7 + 0.05 * rng.random(18)
+    marks = [
+        Mark(number=i + 1, leak=float(leak), value=float(value), private=i % 2 == 0)
+        for i, (leak, value) in enumerate(zip(leaks, values, strict=True))
+    ]
+    svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=nothing, ident="x")
+    assert ("square-root scale" in svg) == (nothing > 0)
+    boxes = _boxes(svg)
+    assert len(boxes) == 18
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert one[0] - other[2] >= 4 or other[0] - one[2] >= 4 or one[1] >= other[3] or other[1] >= one[3]
+    (path,) = re.findall(r'class="frontier" d="M([^"]+)"', svg)
+    across, down = map(float, path[: path.index("H")].split())
+    for letter, text in re.findall(r"([HV])([\d.]+)", path):
+        before = across, down
+        across, down = (float(text), down) if letter == "H" else (across, float(text))
+        low, high = (min(before[0], across), min(before[1], down)), (max(before[0], across), max(before[1], down))
+        for left, top, right, bottom in boxes:
+            assert right < low[0] or left > high[0] or bottom < low[1] or top > high[1]
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])

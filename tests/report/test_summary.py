@@ -254,10 +254,10 @@ def test_a_merged_first_step_of_the_curve_is_stated() -> None:
     ("error", "text"),
     [
         (0.49, "On average no nearer than random."),
-        (0.465, "On average 7% nearer than random: little."),
-        (0.4, "On average 20% nearer than random: some."),
-        (0.3, "On average 40% nearer than random: much."),
-        (0.1, "On average 80% nearer than random: very much."),
+        (0.465, "On average 7% nearer than random: little gain (below 10%)."),
+        (0.4, "On average 20% nearer than random: some gain (10% to 30%)."),
+        (0.3, "On average 40% nearer than random: much gain (30% to 60%)."),
+        (0.1, "On average 80% nearer than random: very much gain (60% or more)."),
         (0.6, "On average no nearer than random."),
     ],
 )

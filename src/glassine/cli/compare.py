@@ -202,7 +202,7 @@ def fit_command_line(
     if classes is not None:
         words += [f"--classes={classes}"]
     words += ["--infer-domain"] * infer_domain + ["--infer-classes"] * infer_classes
-    return shlex.join([*words, "--output", f"{row.model}.json"])
+    return shlex.join([*words, "--output", f"private-{row.model}.json"])
 
 
 def _numbers(text: str) -> tuple[float, ...]:

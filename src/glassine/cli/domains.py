@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["check_command", "infer_command"]
 
 
+PERSONAL = ("identifier?", "dates", "free text")
+"""What a remark says of columns whose values can name people."""
+
+
 def infer_command(
     data: RecordsArgument,
     output: Annotated[
@@ -33,11 +37,20 @@ def infer_command(
             "--exclude", metavar="COLUMN", help="Column to leave out, such as an identifier; repeat it for more."
         ),
     ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--include",
+            metavar="COLUMN",
+            help="Column to keep though it looks like an identifier, dates or free text; repeat it for more.",
+        ),
+    ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a domain from records, each attribute marked as inferred. Replace what only the data told.
 
-    Remarks on standard error name the columns that look like identifiers, dates or free text.
+    Columns that look like identifiers, dates or free text are left out, as a draft lists their values; remarks on
+    standard error name them.
 
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
@@ -49,15 +62,28 @@ def infer_command(
     with stages() as progress:
         progress("reading the records")
         frame = read_frame(data)
-        for name in exclude or []:
-            if name not in frame.columns:
-                raise InvalidDataError(f"--exclude names {name!r}, which is not a column.{listed(name, frame.columns)}")
+        for option, names in (("--exclude", exclude), ("--include", include)):
+            for name in names or []:
+                if name not in frame.columns:
+                    raise InvalidDataError(
+                        f"{option} names {name!r}, which is not a column.{listed(name, frame.columns)}"
+                    )
         progress("looking at the columns")
         domain, undeclared = _draft(frame.drop(exclude or []))
         found = remarks(frame.select(domain.names))
     for name, remark in {**undeclared, **found}.items():
         tell(f"glassine: {name}: {remark}")
-    doubtful = [name for name, remark in found.items() if "Leave it out" in remark]
+    personal = [name for name, remark in found.items() if any(word in remark for word in PERSONAL)]
+    dropped = [name for name in personal if name not in (include or [])]
+    if len(dropped) == len(domain):
+        raise InvalidDataError(
+            f"every column looks as if it names people. Give --include for those to keep, such as "
+            f"--include={shlex.quote(dropped[0])}."
+        )
+    domain = domain.restrict([name for name in domain if name not in dropped])
+    if dropped:
+        tell(f"glassine: left out of the draft; to keep them: {shlex.join(f'--include={name}' for name in dropped)}")
+    doubtful = [name for name, remark in found.items() if "Leave it out" in remark and name not in dropped]
     if doubtful:
         tell(f"glassine: to leave them out: {shlex.join(f'--exclude={name}' for name in doubtful)}")
     if output is None:

@@ -32,7 +32,7 @@ from glassine.cli.reconstruct import reconstruct_command
 from glassine.cli.serve import check_command as check_release_command
 from glassine.cli.serve import keys_command, serve_command, sign_command
 from glassine.cli.usage import ParserError, refusal
-from glassine.cli.writing import drop_output, print_value, say, tell
+from glassine.cli.writing import drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
 
 __all__ = ["main"]
@@ -83,6 +83,7 @@ def demo_command(
     """
     from glassine.demo import run_demo
 
+    refuse_dash(output)
     with stages() as progress:
         result = run_demo(output, progress=progress)
     print_value(result.to_dict() if as_json else result.to_text(), as_json)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.additive import ADDITIVE, additive_learner, check_range, predicts_number
-from glassine.cli.ledger import account_of, suggesting
+from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, policy_of, read_domain
 from glassine.cli.training import check_domain, check_public, read_training
@@ -161,9 +161,11 @@ class Charge:
 
     @contextlib.contextmanager
     def admitted(self) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is."""
+        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
+        fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
         try:
-            yield
+            with fits:
+                yield
         except BaseException:
             if self.entry is not None:
                 tell(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import shlex
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +15,12 @@ import typer
 from glassine.cli.naming import nearest
 from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption
 from glassine.cli.writing import print_value
-from glassine.errors import LedgerError
+from glassine.errors import BudgetExceededError, LedgerError
 
 if TYPE_CHECKING:
     from glassine.privacy.ledger import Ledger
 
-__all__ = ["account_of", "budget_command", "charge_command", "sentence", "show_command", "suggesting"]
+__all__ = ["account_of", "budget_command", "charge_command", "raising", "sentence", "show_command", "suggesting"]
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set.")]
 
@@ -30,19 +33,23 @@ def show_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the budgets of a ledger and their charges.
+    """Show the budgets of a ledger, how they were changed, and their charges.
 
     Exit status: 0 when they were shown, 2 if not.
     """
     book = _open(ledger)
-    names = book.datasets() if dataset is None else (dataset,)
-    accounts = [{**account_of(book, name), "charges": _charges(book, name)} for name in names]
+    with suggesting(book, dataset):
+        names = book.datasets() if dataset is None else (dataset,)
+    accounts = [
+        {**account_of(book, name), "changes": _changes(book, name), "charges": _charges(book, name)} for name in names
+    ]
     if as_json:
         print_value({"ledger": str(ledger), "datasets": accounts}, True)
         return
     lines = []
     for account in accounts:
         lines.append(sentence(account))
+        lines += [_change_line(change) for change in account["changes"] if change["from"] is not None]
         lines += [_line(charge) for charge in account["charges"]]
     print_value("\n".join(lines) or f"{ledger} holds no budget. Set one with: glassine ledger budget", False)
 
@@ -77,7 +84,7 @@ def charge_command(
     Exit status: 0 when it was charged, 2 if not: release nothing then.
     """
     book = _open(ledger)
-    with suggesting(book, dataset):
+    with suggesting(book, dataset), raising(book, dataset):
         entry = book.charge(dataset, epsilon, delta, note=note)
     account = account_of(book, dataset)
     print_value({**account, "charge": entry.number} if as_json else sentence(account), as_json)
@@ -90,15 +97,56 @@ def _open(path: Path) -> Ledger:
 
 
 @contextlib.contextmanager
-def suggesting(book: Ledger, dataset: str) -> Iterator[None]:
-    """Name the data set that was probably meant where the ledger has none of a name."""
+def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
+    """Name the data set that was probably meant where the ledger has none of a name, and how a ledger is made."""
+    from glassine.privacy.ledger import NO_LEDGER
+
     try:
         yield
     except LedgerError as error:
-        names = book.datasets()
-        if dataset not in names and error.args and isinstance(error.args[0], str):
-            error.args = (f"{error.args[0]}{nearest(dataset, names)}", *error.args[1:])
+        message = str(error)
+        if NO_LEDGER in message:
+            command = f"glassine ledger budget {shlex.quote(_shown(book))} NAME EPSILON"
+            error.args = (message.replace(NO_LEDGER, f"Make it: {command}"), *error.args[1:])
+        elif dataset is not None:
+            with contextlib.suppress(LedgerError):
+                names = book.datasets()
+                error.args = (message if dataset in names else f"{message}{nearest(dataset, names)}", *error.args[1:])
         raise
+
+
+@contextlib.contextmanager
+def raising(book: Ledger, dataset: str) -> Iterator[None]:
+    """Name the command that raises a budget where a charge does not fit it."""
+    from glassine.privacy.exact import decimal
+    from glassine.privacy.ledger import RAISE_IT
+
+    try:
+        yield
+    except BudgetExceededError as error:
+        account = book.account(dataset)
+        epsilon = max(account.epsilon, account.spent_epsilon + decimal(error.requested, "epsilon"))
+        delta = max(account.delta, account.spent_delta + decimal(error.requested_delta, "delta"))
+        command = f"glassine ledger budget {shlex.quote(_shown(book))} {shlex.quote(dataset)} {_enough(epsilon)}"
+        command += f" --delta {_enough(delta)}" if delta else ""
+        error.args = (str(error).replace(RAISE_IT, f"or raise the budget: {command}"), *error.args[1:])
+        raise
+
+
+def _shown(book: Ledger) -> str:
+    """Return the path of a ledger as it is given in the folder that the command runs in."""
+    here = Path.cwd()
+    return str(book.path.relative_to(here) if book.path.is_relative_to(here) else book.path)
+
+
+def _enough(amount: Fraction) -> str:
+    """Return a number that is not below an amount, as one types it."""
+    from glassine.privacy.exact import decimal
+
+    number = float(amount)
+    while decimal(number, "amount") < amount:
+        number = math.nextafter(number, math.inf)
+    return f"{int(number)}" if number.is_integer() and number < 1e15 else repr(number)
 
 
 def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
@@ -140,6 +188,27 @@ def _charges(book: Ledger, dataset: str) -> list[dict[str, Any]]:
         }
         for entry in book.entries(dataset)
     ]
+
+
+def _changes(book: Ledger, dataset: str) -> list[dict[str, Any]]:
+    def amounts(epsilon: Fraction, delta: Fraction | None) -> dict[str, float]:
+        return {"epsilon": float(epsilon), "delta": float(delta or 0)}
+
+    return [
+        {
+            "at": change.at,
+            "from": None if change.old_epsilon is None else amounts(change.old_epsilon, change.old_delta),
+            "to": amounts(change.epsilon, change.delta),
+        }
+        for change in book.changes(dataset)
+    ]
+
+
+def _change_line(change: dict[str, Any]) -> str:
+    old, new = change["from"], change["to"]
+    parts = [f"{name} {old[name]:.12g} to {new[name]:.12g}" for name in ("epsilon", "delta") if old[name] != new[name]]
+    # Amounts that differ beyond a float's digits print alike.
+    return f"  budget  {change['at']}  {', '.join(parts) or 'in digits beyond those shown'}"
 
 
 def _line(charge: dict[str, Any]) -> str:

@@ -117,7 +117,10 @@ def _one_of_several() -> Iterator[None]:
     """Say how a command takes one of several trees, where the reader says how Python does."""
     from glassine.models.formats.several import ONE_OF_SEVERAL
 
-    here = {ONE_OF_SEVERAL: "--tree 0 reads the first; glassine reconstruct reads all.", ": tree must": ": --tree must"}
+    here = {
+        ONE_OF_SEVERAL: "--tree 0 reads the first; glassine reconstruct reads all, where its trees tell counts.",
+        ": tree must": ": --tree must",
+    }
     try:
         yield
     except (InvalidParameterError, SeveralTreesError) as error:

@@ -11,25 +11,33 @@ import typer
 
 from glassine.cli.estimators import load_trees
 from glassine.cli.naming import as_options, in_options
-from glassine.cli.options import DataOption, JsonOption, RequiredDomainOption, SeedOption, TrustOption, above, at_least
+from glassine.cli.options import (
+    DataOption,
+    JsonOption,
+    PolicyOption,
+    RequiredDomainOption,
+    SeedOption,
+    TrustOption,
+    above,
+    at_least,
+)
 from glassine.cli.progress import stages
-from glassine.cli.reading import read_frame
+from glassine.cli.reading import policy_of, read_frame
+from glassine.cli.together import NAMES, joint_text, judge, status_of, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
-    from glassine.attacks.joint import JointReconstruction, SharedGroup
+    from glassine.attacks.joint import JointReconstruction
     from glassine.attacks.outcome import Outcome
     from glassine.attacks.rows import RowReconstruction
     from glassine.domain import Domain
+    from glassine.findings import Check
 
 __all__ = ["reconstruct_command"]
 
 SCHEMA = "glassine.rows/1"
-NAMES = {"same_labels=False": "--other-labels", "smallest_group": "--smallest-group", "time_limit": "--time-limit"}
-SHOWN = 10
-"""Groups that the text lists; JSON lists all."""
 
 
 def reconstruct_command(
@@ -66,6 +74,15 @@ def reconstruct_command(
     other_labels: Annotated[
         bool, typer.Option("--other-labels", help="The models predict different things: compare sizes, not classes.")
     ] = False,
+    count_from_data: Annotated[
+        bool,
+        typer.Option(
+            "--count-from-data",
+            help="Count in the data how many records each part holds where a model does not publish it or rounds it: "
+            "for a reader who knows that, too.",
+        ),
+    ] = False,
+    policy: PolicyOption = None,
     time_limit: Annotated[
         float,
         typer.Option(
@@ -82,28 +99,40 @@ def reconstruct_command(
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
 
     Of several models of the same records, it tells how much a reader learns about a record from each and from all
-    together, and which small groups they betray together though none does alone; rows are rebuilt on request. With
-    --data it tells how close the rows come to the records. The output names such groups with their counts: it is for
-    the publisher, not for publication.
+    together, and which small groups they betray together though none does alone; rows are rebuilt on request. The most
+    exposed record, the smallest group and the sum of epsilons are judged against the policy. With --data it tells how
+    close the rows come to the records. The output names such groups with their counts: it is for the publisher, not for
+    publication.
 
-    Exit status: 0 when it was done, 2 where no rows could be rebuilt, where the models contradict one another, or for
-    bad input.
+    Exit status: 0 when it was done, and several models together are within policy; 1 outside it; 2 could not tell, no
+    rows could be rebuilt, the models contradict one another, or bad input.
     """
     from glassine.domain import Domain
 
-    check_outputs([output], [*models, domain, data])
+    check_outputs([output], [*models, domain, data, policy])
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
         raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
+    if count_from_data and data is None:
+        raise GlassineError("--count-from-data needs --data: the numbers are counted in the training records. Add it.")
+    limits = policy_of(policy)
     known = Domain.from_json(domain)
     original = None if data is None else read_frame(data, known)
     published = [load_trees(model, known, trust_pickle) for model in models]
     wanted = (len(models) == 1 or output is not None) if rows is None else rows
     with stages() as progress:
-        joint = None
+        joint, counts = None, "data" if count_from_data else "published"
         if len(models) > 1 or not wanted:
             joint = _together(
-                published, known, original, _names(models), smallest_group, not other_labels, time_limit, progress
+                published,
+                known,
+                progress,
+                data=original,
+                counts=counts,
+                names=_names(models),
+                same_labels=not other_labels,
+                smallest_group=smallest_group,
+                time_limit=time_limit,
             )
         found, error = None, None
         if wanted and (joint is None or joint.contradiction is None):
@@ -111,15 +140,20 @@ def reconstruct_command(
             if len(models) == 1:
                 outcome = _of_one(published[0], known, time_limit, seed, counts_only)
             else:
-                outcome = _of_several(published, known, time_limit, seed, not other_labels, progress)
-            found = _rows(outcome, joint, as_json)
+                outcome = _of_several(
+                    published, known, progress, original, counts, time_limit=time_limit, seed=seed, apart=other_labels
+                )
+            found = _rows(outcome, joint, as_json, original is not None)
             progress("comparing with the data")
             error = None if original is None else found.error_to(original, random_state=seed)
     if output is not None and found is not None:
         _write(found, output)
-    _print(joint, found, error, output, as_json)
+    checks = None if joint is None or len(models) == 1 or joint.contradiction is not None else judge(joint, limits)
+    _print(joint, found, error, checks, output, as_json, original is not None)
     if joint is not None and joint.contradiction is not None:
         raise typer.Exit(2)
+    if checks is not None:
+        raise typer.Exit(status_of(checks))
 
 
 def _names(models: list[Path]) -> list[str]:
@@ -129,28 +163,12 @@ def _names(models: list[Path]) -> list[str]:
 
 
 def _together(
-    published: list[Any],
-    known: Domain,
-    original: Any,
-    names: list[str],
-    smallest_group: int,
-    same_labels: bool,
-    time_limit: float,
-    progress: Callable[[str], None],
+    published: list[Any], known: Domain, progress: Callable[[str], None], **settings: Any
 ) -> JointReconstruction:
     from glassine.attacks.joint import reconstruct_jointly
 
     with in_options(NAMES):
-        found = reconstruct_jointly(
-            published,
-            known,
-            data=original,
-            names=names,
-            same_labels=same_labels,
-            smallest_group=smallest_group,
-            time_limit=time_limit,
-            progress=progress,
-        )
+        found = reconstruct_jointly(published, known, progress=progress, **settings)
     if found.contradiction is None:
         return found
     return replace(found, contradiction=as_options(found.contradiction, NAMES))
@@ -167,87 +185,59 @@ def _of_one(
 def _of_several(
     published: list[Any],
     known: Domain,
+    progress: Callable[[str], None],
+    data: Any,
+    counts: str,
+    *,
     time_limit: float,
     seed: int,
-    same_labels: bool,
-    progress: Callable[[str], None],
+    apart: bool,
 ) -> Outcome[RowReconstruction]:
     from glassine.attacks.joint import reconstruct_rows_jointly
 
     return reconstruct_rows_jointly(
-        published, known, same_labels=same_labels, time_limit=time_limit, random_state=seed, progress=progress
+        published,
+        known,
+        data=data,
+        counts=counts,
+        same_labels=not apart,
+        time_limit=time_limit,
+        random_state=seed,
+        progress=progress,
     )
 
 
-def _rows(outcome: Outcome[RowReconstruction], joint: JointReconstruction | None, as_json: bool) -> RowReconstruction:
+def _rows(
+    outcome: Outcome[RowReconstruction], joint: JointReconstruction | None, as_json: bool, have_data: bool
+) -> RowReconstruction:
     """Return the rows; where there are none, print what is known and raise."""
     from glassine.attacks.outcome import Measured
 
     if isinstance(outcome, Measured):
         return outcome.value
     if joint is not None and not as_json:
-        print_value(_joint_text(joint), as_json=False)
-    raise GlassineError(f"no rows: {outcome.reason}")
+        print_value(joint_text(joint, have_data=have_data), as_json=False)
+    raise GlassineError(f"no rows: {as_options(outcome.reason, NAMES)}")
 
 
 def _print(
     joint: JointReconstruction | None,
     found: RowReconstruction | None,
     error: ErrorEstimate | None,
+    checks: tuple[Check, ...] | None,
     output: Path | None,
     as_json: bool,
+    have_data: bool,
 ) -> None:
     if as_json:
         plain = None if found is None else _plain(found, error)
-        print_value(plain if joint is None else joint.to_dict() | {"rows": plain}, as_json=True)
+        judged = {} if checks is None else verdict_plain(checks)
+        print_value(plain if joint is None else joint.to_dict() | judged | {"rows": plain}, as_json=True)
         return
-    said = [] if joint is None else [_joint_text(joint)]
+    said = [] if joint is None else [joint_text(joint, have_data=have_data)]
+    said += [] if checks is None else [verdict_text(checks)]
     said += [] if found is None else [_text(found, error, output, joint is not None and len(joint.models) > 1)]
     print_value("\n\n".join(said), as_json=False)
-
-
-def _joint_text(joint: JointReconstruction) -> str:
-    """Return the bits, then the groups."""
-    said = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
-    alone = [
-        f"  {name}: {bits:.4f}" for name, bits in zip(joint.models, joint.bits_alone, strict=True)
-    ]  # fmt: skip
-    if joint.contradiction is not None:
-        said.append(
-            "No data set meets these counts: the models were not learnt from the same records, or the domain excludes "
-            f"some of them. {_sentence(joint.contradiction)}"
-        )
-        return "\n".join(["Bits about a record, of each model alone:", *alone, *said])
-    bits = joint.bits_per_record
-    said += [f"{joint.n_records:,} records. Bits learned about each, of {joint.domain_bits:.2f}:", *alone]
-    said.append(f"  together: {bits} (proved bounds, rounded)")
-    said.append(f"  were the models independent: {joint.bits_if_independent:.4f}")
-    if joint.bits_aligned is not None:
-        said.append(f"  with the rows of all models aligned: {joint.bits_aligned:.4f}")
-    if not joint.proved_consistent:
-        said.append("No data set that meets all counts was found in time; the bounds hold if there is one.")
-    if len(joint.models) > 1:
-        said += _groups(
-            joint.small_groups,
-            f"that certainly hold 1 to {joint.smallest_group} records and that no model sets apart alone",
-        )
-        said += _groups(joint.certain_labels, "whose records certainly have one class, which no model tells alone")
-    return "\n".join(said)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] if text.startswith(("no ", "part ")) else text
-
-
-def _groups(groups: tuple[SharedGroup, ...], what: str) -> list[str]:
-    said = [f"Groups {what}: {len(groups) or 'none'}{'.' if not groups else ''}"]
-    for group in groups[:SHOWN]:
-        label = "" if group.label is None else f", class {group.label}"
-        worlds = "" if group.worlds is None else f", {group.worlds:,} possible"
-        said.append(f"  {group.size}{label}{worlds}: {group.where}")
-    if len(groups) > SHOWN:
-        said.append(f"  and {len(groups) - SHOWN} more; --json lists all.")
-    return said
 
 
 def _write(found: RowReconstruction, output: Path) -> None:

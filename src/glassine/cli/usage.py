@@ -21,6 +21,11 @@ ELSEWHERE: Mapping[tuple[str, str], str] = {
 }
 """What to give instead of an option that other commands have."""
 
+FURTHER: Mapping[str, str] = {
+    "audit": " Two models of the same records: glassine reconstruct MODEL MODEL --domain FILE."
+}
+"""What to do instead of giving more arguments than a command takes; a space before it."""
+
 RULES = (
     (r"'(?P<value>.*)' is not one of (?P<rule>.*?)\.?", "one of {rule}"),
     (r".*not a valid (?:integer|int).*|.*valid integer.*", "a whole number"),
@@ -108,7 +113,7 @@ def _other(message: str, context: Any, path: str) -> str:
             f"there is no command {path} {found[1]}.{nearest(found[1], list(getattr(context.command, 'commands', ())))}"
         )
     if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
-        return f"{said} takes no further argument, got {found[1]!r}."
+        return f"{said} takes no further argument, got {found[1]!r}.{FURTHER.get(said, '')}"
     if found := re.match(r"Option '(.*)' requires an argument", message):
         return f"{found[1]} needs a value."
     if found := re.match(r"Option '(.*)' does not take a value", message):

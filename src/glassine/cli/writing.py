@@ -27,6 +27,7 @@ __all__ = [
     "check_room",
     "drop_output",
     "print_value",
+    "refuse_dash",
     "say",
     "tell",
     "text_of",
@@ -43,6 +44,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None])
     for path in outputs:
         if path is None:
             continue
+        refuse_dash(path)
         resolved = _resolved(path)
         if resolved in taken:
             raise UnreadableFileError(f"cannot write {path}: it is read or written already. Name another.", path=path)
@@ -53,6 +55,12 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None])
         if not resolved.parent.is_dir():
             raise UnreadableFileError(f"cannot write {path}: its folder does not exist. Make it first.", path=path)
         taken.add(resolved)
+
+
+def refuse_dash(path: Path) -> None:
+    """Raise if a path is a dash, which other programs take for standard output."""
+    if str(path) == "-":
+        raise UnreadableFileError("cannot write -: outputs are files, not standard output. Name a file.", path=path)
 
 
 def _resolved(path: Path) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from glassine.attacks.outcome import Count
 from glassine.domain import Domain
-from glassine.domain.literals import attributes_of, conjunction_text
+from glassine.domain.literals import attributes_of, conjunction_text, number
 from glassine.findings import DomainSummary, ModelSummary, Part, TreeNode
 from glassine.models import Cell, DecisionTree, RuleList
 from glassine.policy import Policy
@@ -22,7 +22,7 @@ __all__ = [
     "tree_shape",
 ]
 
-DIGITS = 4
+DIGITS = 7
 LONGEST = 400
 """Most characters of a condition or a note."""
 
@@ -175,7 +175,7 @@ def _condition(cell: Cell) -> str:
 
 def _prediction(model: DecisionTree | RuleList, cell: Cell) -> str | None:
     if model.classes is None:
-        return None if cell.evidence.value is None else f"{cell.evidence.value:.{DIGITS}g}"
+        return None if cell.evidence.value is None else number(cell.evidence.value, DIGITS)
     label = cell.evidence.prediction
     return None if label is None else str(model.classes[label])
 

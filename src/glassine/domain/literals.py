@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,10 +19,22 @@ __all__ = ["Between", "Literal", "OneOf", "is_missing"]
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """Return a number in its shortest form, whole numbers without a point; rounded if ``digits`` is given."""
+    """Return a number in its shortest form, whole numbers without a point; rounded if ``digits`` is given.
+
+    Rounded numbers are written without an exponent from 1e-9 to 1e15, and never to less than a whole number.
+
+    Examples
+    --------
+    >>> number(12808.5, 7), number(12808.5, 2), number(0.000012345, 3)
+    ('12808.5', '12808', '0.0000123')
+    """
     if float(value).is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return repr(float(value)) if digits is None else f"{value:.{digits}g}"
+    if digits is None:
+        return repr(float(value))
+    if not 1e-9 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    return f"{value:.0f}" if abs(value) >= 10**digits else f"{Decimal(f'{value:.{digits}g}'):f}"
 
 
 def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -164,6 +177,8 @@ class OneOf:
         if self.values == (1,):
             text = f"not {self.attribute}" if self.negated else self.attribute
         elif not self.values:
+            if self.negated and self.missing:
+                return f"{self.attribute} is anything"
             return f"{self.attribute} is {'not ' if self.negated else ''}missing"
         elif len(self.values) == 1:
             text = f"{self.attribute} {'!=' if self.negated else '='} {self.values[0]}"
@@ -212,11 +227,57 @@ def are_disjoint(left: Literal, right: Literal) -> bool:
     return False
 
 
+def _only_missing(literals: Iterable[Literal]) -> bool:
+    """Return whether it is plain that a missing value, and no other, satisfies all of some literals on an attribute."""
+    lo, hi = -math.inf, math.inf
+    listed: set[Scalar] | None = None
+    for literal in literals:
+        if not literal.missing:
+            return False
+        if isinstance(literal, Between):
+            if not literal.negated:
+                lo, hi = max(lo, literal.lo), min(hi, literal.hi)
+            elif literal.lo == -math.inf:
+                lo = max(lo, literal.hi)
+            elif literal.hi == math.inf:
+                hi = min(hi, literal.lo)
+        elif not literal.negated:
+            listed = set(literal.values) & (set(literal.values) if listed is None else listed)
+    return not lo < hi or listed == set()
+
+
+def without_closed(literals: Iterable[Literal]) -> list[Literal]:
+    """Return literals, those on an attribute that only a missing value satisfies together as one that says so."""
+    given = list(literals)
+    on: dict[str, list[Literal]] = {}
+    for literal in given:
+        on.setdefault(literal.attribute, []).append(literal)
+    closed = {name for name, own in on.items() if _only_missing(own)}
+    plain = (OneOf(one.attribute, (), missing=True) if one.attribute in closed else one for one in given)
+    return list(dict.fromkeys(plain)) if closed else given
+
+
+def all_of(texts: Iterable[str]) -> str:
+    """Return conditions joined by ``and``, in brackets where they say ``or``."""
+    parts = list(texts)
+    if len(parts) < 2:
+        return "".join(parts)
+    return " and ".join(f"({part})" if part.endswith(" or missing") else part for part in parts)
+
+
 def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> str:
-    """Return a conjunction as text, the bounds on one attribute merged; empty for no literal."""
+    """Return a conjunction as text, the bounds on one attribute merged; empty for no literal.
+
+    Examples
+    --------
+    >>> conjunction_text([Between("age", hi=40), Between("age", 18), OneOf("job", ("cook",), missing=True)])
+    '18 < age <= 40 and (job = cook or missing)'
+    >>> conjunction_text([Between("age", hi=40, missing=True), Between("age", 40, missing=True)])
+    'age is missing'
+    """
     bounds: dict[str, Between] = {}
     parts: dict[str, list[Literal]] = {}
-    for literal in literals:
+    for literal in without_closed(literals):
         parts.setdefault(literal.attribute, [])
         if not isinstance(literal, Between) or (literal.negated and math.inf not in (literal.hi, -literal.lo)):
             parts[literal.attribute].append(literal)
@@ -235,4 +296,4 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
     texts = []
     for name, others in parts.items():
         texts += [literal.text(digits) for literal in ([bounds[name]] if name in bounds else []) + others]
-    return " and ".join(dict.fromkeys(texts))
+    return all_of(dict.fromkeys(texts))

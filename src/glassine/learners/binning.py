@@ -98,6 +98,7 @@ def bin_counted(
         name="numbers of records in cells",
         l2_sensitivity=noise.l2_sensitivity,
         sigma=noise.sigma,
+        units=noise.units,
         values=drawn,
         share=share,
         proof=PROOF,

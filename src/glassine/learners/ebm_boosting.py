@@ -182,6 +182,7 @@ def boost(
         name="sums of residuals in leaves",
         l2_sensitivity=noise.l2_sensitivity,
         sigma=noise.sigma,
+        units=noise.units,
         values=boosting.leaves * outputs,
         count=steps,
         share=share,

@@ -367,6 +367,7 @@ def release_marginals(
         name="tables of all pairs with the target",
         l2_sensitivity=noise.l2_sensitivity,
         sigma=noise.sigma,
+        units=noise.units,
         values=drawn,
         share=share,
         proof=PROOF,

@@ -119,6 +119,7 @@ class _Stage:
             name="sums of residuals in bins",
             l2_sensitivity=noise.l2_sensitivity,
             sigma=noise.sigma,
+            units=noise.units,
             values=descent.size + 1,
             count=self.rounds.number,
             share=self.share,

@@ -246,6 +246,7 @@ def release_base(target: Target, mu: float, share: float, randomness: Randomness
         name="numbers of records" if target.classes is not None else "number of records, sums of the target",
         l2_sensitivity=noise.l2_sensitivity,
         sigma=noise.sigma,
+        units=noise.units,
         values=len(noisy),
         share=share,
         proof=PROOF,

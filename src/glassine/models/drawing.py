@@ -13,6 +13,7 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
+from glassine.domain.literals import number
 from glassine.errors import InvalidParameterError
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import MISSING, OTHER, CategoryBins, NumericBins
@@ -180,7 +181,7 @@ def _bin_titles(shape: ShapeFunction, output: int, edges: list[tuple[float, floa
 def _axis(bins: object, edges: list[tuple[float, float]], height: int) -> str:
     """Return the texts below the bins: cuts between numbers, names of groups, as many as there is room for."""
     if isinstance(bins, NumericBins):
-        marks = [(edges[i][1], f"{cut:.6g}") for i, cut in enumerate(bins.cuts)]
+        marks = [(edges[i][1], number(cut, 6)) for i, cut in enumerate(bins.cuts)]
     else:
         labels = getattr(bins, "labels", ())[:-1]
         marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], labels, strict=True)]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.domain.literals import attributes_of
+from glassine.domain.literals import all_of, attributes_of, without_closed
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.guarantee import Guarantee
 
@@ -138,7 +138,7 @@ class Cell:
     node: int
 
     def __str__(self) -> str:
-        text = " and ".join(str(literal) for literal in self.inside)
+        text = all_of(str(literal) for literal in without_closed(self.inside))
         return text or ("otherwise" if self.outside else "every record")
 
 

@@ -227,10 +227,7 @@ class DecisionTree:
                 rows = rows[~taken]
             if len(rows):
                 name = node.branches[0].literal.attribute
-                value = columns[name][rows[0]]
-                gap = bool(is_missing(columns[name][rows[:1]])[0])
-                remedy = "Read the model with a domain in which it may be missing" if gap else "Clip it to the domain"
-                raise InvalidDataError(f"row {rows[0]} satisfies no branch on {name!r} (value {value!r}). {remedy}.")
+                raise _astray(int(rows[0]), name, columns[name][rows[:1]])
         return out
 
     def __str__(self) -> str:
@@ -239,3 +236,16 @@ class DecisionTree:
 
     def __repr__(self) -> str:
         return f"<{self}>"
+
+
+def _astray(row: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError:
+    """Return the error for a record that satisfies no branch on an attribute, given its value there."""
+    if bool(is_missing(value)[0]):
+        return InvalidDataError(
+            f"row {row} satisfies no branch on {name!r}: it has a missing value there. Leave records with gaps out of "
+            "the data, or read the model from a file that says where missing values go, with a domain in which "
+            f"{name!r} can be missing."
+        )
+    return InvalidDataError(
+        f"row {row} satisfies no branch on {name!r} (value {value.tolist()[0]!r:.60}). Clip it to the domain."
+    )

@@ -17,11 +17,12 @@ from glassine.privacy.accounting import (
     Stated,
 )
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.ledger import Account, Entry, Ledger
+from glassine.privacy.ledger import Account, BudgetChange, Entry, Ledger
 from glassine.privacy.randomness import Randomness
 
 __all__ = [
     "Account",
+    "BudgetChange",
     "CauchyNoise",
     "Certificate",
     "CountBound",

@@ -15,7 +15,7 @@ from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
 from glassine.privacy.event_json import LARGEST, event_from_dict, event_to_dict
-from glassine.privacy.events import UNPROVED
+from glassine.privacy.events import UNPROVED, DiscreteGaussianNoise
 
 __all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
 
@@ -290,7 +290,7 @@ def _mechanism(event: Event) -> str:
         "LaplaceNoise": "Laplace noise of scale {scale:.6g}",
         "DiscreteLaplaceNoise": "discrete Laplace noise of scale {scale:.6g}",
         "GaussianNoise": "Gaussian noise of standard deviation {sigma:.6g}",
-        "DiscreteGaussianNoise": "discrete Gaussian noise of standard deviation {sigma:.6g}",
+        "DiscreteGaussianNoise": "discrete Gaussian noise of standard deviation {deviation:.6g}{steps}",
         "CauchyNoise": "Cauchy noise of scale {scale:.6g}",
         "SmoothCauchyNoise": "Cauchy noise of {ratio:.6g} times the smooth sensitivity",
         "SmoothCauchyMax": "one noisy choice of {candidates}, Cauchy noise of {ratio:.6g} times the smooth sensitivity",
@@ -299,10 +299,18 @@ def _mechanism(event: Event) -> str:
         "Stated": "as stated elsewhere",
     }
     values = event_to_dict(event)
+    if isinstance(event, DiscreteGaussianNoise):
+        # The figures are in steps of a grid; a reader sees multiples of one, such as records.
+        values["deviation"] = event.sigma / event.units
+        values["steps"] = f" in steps of {_share_of_one(event.units)}" if event.units > 1 else ""
     said = words.get(values["event"], values["event"]).format(**values)
     if event.count > 1:
         said += f", {event.count} times"
     return said if event.share is None else f"{said}, {100 * event.share:.3g}% of the budget"
+
+
+def _share_of_one(units: int) -> str:
+    return f"2^-{units.bit_length() - 1}" if units & (units - 1) == 0 else f"1/{units}"
 
 
 def _alike(event: Parallel) -> Event | None:

@@ -49,6 +49,8 @@ def event_from_dict(values: object) -> Event:
             f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r}.", event=values
         )
     fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    if "units" in fields:
+        given.setdefault("units", 1)  # certificates of earlier versions do not tell it
     wrong = sorted(set(map(str, given)) ^ set(fields))
     if wrong:
         raise InvalidMechanismError(f"{kind.__name__} has the fields {sorted(fields)}; unknown or missing: {wrong}.")

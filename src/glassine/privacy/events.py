@@ -121,12 +121,17 @@ class DiscreteGaussianNoise(_Gaussian):
     values : int, default=0
         How many integers each run noised, where it is known and sigma is at least 1024. The release then also counts as
         Gaussian of mu ``l2_sensitivity / sigma``, up to a slack for each value: see ``privacy/fine_gaussian.md``.
+    units : int, default=1
+        How many of the integers' steps make one of what is released, such as one record: ``sigma / units`` is the
+        standard deviation that a reader sees. For the reader, not used in accounting.
     """
 
     values: int = 0
+    units: int = 1
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
+        check_whole(self.units, "units", 1, self.name)
         values: object = self.values
         if isinstance(values, bool) or not isinstance(values, int) or not values >= 0:
             raise InvalidMechanismError(f"values must be a whole number of at least 0, got {values!r}.")

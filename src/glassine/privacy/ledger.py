@@ -18,19 +18,29 @@ from types import TracebackType
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError
 from glassine.privacy.exact import Number, decimal
 
-__all__ = ["Account", "Entry", "Ledger"]
+__all__ = ["Account", "BudgetChange", "Entry", "Ledger"]
 
 APPLICATION_ID = 0x474C_5353
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+OLDEST_VERSION = 1
+"""Of the schema without changes of budgets; setting a budget brings such a file to the present one."""
 LARGEST = 10**300
 FINEST = 10**400
+NO_LEDGER = "Call budget to create it."
+RAISE_IT = "or raise the budget."
+"""What to do, as errors say it in Python."""
+CHANGES = (
+    "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL, old_epsilon TEXT,"
+    " old_delta TEXT, epsilon TEXT NOT NULL, delta TEXT NOT NULL, at TEXT NOT NULL)",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
 TABLES = (
     "CREATE TABLE budgets (dataset TEXT PRIMARY KEY NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL)",
     "CREATE TABLE charges (number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES budgets,"
     " epsilon TEXT NOT NULL, delta TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL)",
     "CREATE INDEX charges_of_a_dataset ON charges (dataset, epsilon, delta)",
     f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
+    *CHANGES,
 )
 
 
@@ -43,6 +53,18 @@ class Entry:
     epsilon: Fraction
     delta: Fraction
     note: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetChange:
+    """One change of a data set's budget: from what to what, and when (UTC, ISO 8601); the first is from None."""
+
+    dataset: str
+    old_epsilon: Fraction | None
+    old_delta: Fraction | None
+    epsilon: Fraction
+    delta: Fraction
     at: str
 
 
@@ -124,7 +146,7 @@ class Ledger:
         return f"Ledger({str(self.path)!r})"
 
     def budget(self, dataset: str, epsilon: Number, delta: Number = 0.0) -> None:
-        """Set the total budget of a data set, creating the file when there is none.
+        """Set the total budget of a data set, creating the file when there is none; the change is recorded.
 
         Raises
         ------
@@ -138,6 +160,7 @@ class Ledger:
         total_delta = _amount(delta, "delta")
         if not os.path.lexists(self.path):
             self._create()
+        at = datetime.now(UTC).isoformat(timespec="seconds")
         with self._transaction() as connection:
             spent, spent_delta = _spent(connection, dataset)
             if total < spent or total_delta < spent_delta:
@@ -145,6 +168,7 @@ class Ledger:
                     f"the budget of {dataset!r} must not fall below what was spent, epsilon {_above(spent)} and delta "
                     f"{_above(spent_delta)}; got epsilon {_above(total)} and delta {_above(total_delta)}."
                 )
+            _record_change(connection, dataset, total, total_delta, at)
             connection.execute(
                 "INSERT INTO budgets VALUES (?, ?, ?) ON CONFLICT (dataset) DO UPDATE SET"
                 " epsilon = excluded.epsilon, delta = excluded.delta",
@@ -175,7 +199,7 @@ class Ledger:
                 raise BudgetExceededError(
                     f"a charge must fit the budget of {dataset!r}: epsilon {left} and delta {left_delta} are left, "
                     f"epsilon {_above(asked)} and delta {_above(asked_delta)} were asked for. "
-                    "Nothing was charged; ask for less, or raise the budget.",
+                    f"Nothing was charged; ask for less, {RAISE_IT}",
                     dataset=dataset,
                     requested=_above(asked),
                     remaining=left,
@@ -221,6 +245,27 @@ class Ledger:
                 Entry(number=number, dataset=dataset, epsilon=_stored(epsilon), delta=_stored(delta), note=note, at=at)
                 for number, epsilon, delta, note, at in rows
             )
+
+    def changes(self, dataset: str) -> tuple[BudgetChange, ...]:
+        """Return how the budget of a data set was set and changed, in order; errors as :meth:`spent`.
+
+        A ledger of an earlier version recorded none: what was set before is told by the first change.
+        """
+        _check_name(dataset)
+        with self._transaction(write=False) as connection:
+            self._account(connection, dataset)
+            rows = [] if _version(connection) < SCHEMA_VERSION else _changes(connection, dataset)
+        return tuple(
+            BudgetChange(
+                dataset=dataset,
+                old_epsilon=None if old is None else _stored(old),
+                old_delta=None if old_delta is None else _stored(old_delta),
+                epsilon=_stored(epsilon),
+                delta=_stored(delta),
+                at=at,
+            )
+            for old, old_delta, epsilon, delta, at in rows
+        )
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of the data sets that have a budget, sorted; errors as :meth:`spent`."""
@@ -273,7 +318,7 @@ class Ledger:
         try:
             mode = os.lstat(self.path).st_mode
         except FileNotFoundError:
-            raise LedgerError(f"there is no ledger at {self.path}. Call budget to create it.", path=self.path) from None
+            raise LedgerError(f"there is no ledger at {self.path}. {NO_LEDGER}", path=self.path) from None
         if stat.S_ISLNK(mode):
             raise LedgerError(
                 f"a ledger must not be a symbolic link, and {self.path} is one. Give the file that it points to.",
@@ -284,12 +329,12 @@ class Ledger:
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        version = _version(connection)
         if application != APPLICATION_ID:
             raise LedgerError(f"{self.path} is a database, but not a ledger. Give another path.", path=self.path)
-        if version != SCHEMA_VERSION:
+        if not OLDEST_VERSION <= version <= SCHEMA_VERSION:
             raise LedgerError(
-                f"{self.path} must have the ledger's schema version {SCHEMA_VERSION}, got {version}. "
+                f"{self.path} must have the ledger's schema version {SCHEMA_VERSION} or less, got {version}. "
                 "Use the version of Glassine that wrote it.",
                 path=self.path,
             )
@@ -346,6 +391,30 @@ def _spent(connection: sqlite3.Connection, dataset: str) -> tuple[Fraction, Frac
     ).fetchall()
     spent = sum((_stored(epsilon) * count for epsilon, _, count in rows), Fraction(0))
     return spent, sum((_stored(delta) * count for _, delta, count in rows), Fraction(0))
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _changes(connection: sqlite3.Connection, dataset: str) -> list[tuple[str | None, str | None, str, str, str]]:
+    return connection.execute(
+        "SELECT old_epsilon, old_delta, epsilon, delta, at FROM changes WHERE dataset = ? ORDER BY number", (dataset,)
+    ).fetchall()
+
+
+def _record_change(connection: sqlite3.Connection, dataset: str, epsilon: Fraction, delta: Fraction, at: str) -> None:
+    """Record a budget that is about to be set, unless it is the one that was; make the table for it if need be."""
+    if _version(connection) < SCHEMA_VERSION:
+        for statement in CHANGES:
+            connection.execute(statement)
+    old = connection.execute("SELECT epsilon, delta FROM budgets WHERE dataset = ?", (dataset,)).fetchone()
+    before = (None, None) if old is None else (_stored(old[0]), _stored(old[1]))
+    if before != (epsilon, delta):
+        connection.execute(
+            "INSERT INTO changes (dataset, old_epsilon, old_delta, epsilon, delta, at) VALUES (?, ?, ?, ?, ?, ?)",
+            (dataset, *(old or (None, None)), str(epsilon), str(delta), at),
+        )
 
 
 def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from markupsafe import Markup
@@ -29,7 +30,10 @@ APART = 15
 LETTER = 8
 """Width of a letter at most."""
 
-REACH = (15.0, 24.0, 34.0, 46.0, 60.0, 76.0)
+GAP = 5
+"""Least distance of two numbers side by side."""
+
+REACH = (15.0, 24.0, 34.0, 46.0, 60.0, 76.0, 96.0, 120.0)
 """Distances from a point at which its number may stand, the nearest first."""
 
 TURNS = tuple(math.pi * eighths / 4 for eighths in (1, 7, 3, 5, 0, 4, 2, 6))
@@ -150,8 +154,8 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
     steps += [f"H{x(mark.leak):.1f}V{y(mark.value):.1f}" for mark in corners[1:]]
     pieces.append(Markup('<path class="frontier" d="{0}H{1}"/>').format("".join(steps), LEFT + WIDE))
     pieces += [_spot(mark, x(mark.leak), y(mark.value)) for mark in marks]
-    pieces += _numbers(marks, x, y)
-    pieces += [_below(leak), _beside(title)]
+    pieces += _numbers(marks, x, y, _stairs(corners, x, y))
+    pieces += [_below(f"{leak}, square-root scale" if nothing else leak), _beside(title)]
     told = (
         f"{wording.plural(len(marks), 'model')} as numbered points. On the line, from the left: "
         f"{', '.join(str(mark.number) for mark in corners)}. The table has the figures."
@@ -180,15 +184,27 @@ def _spot(mark: Mark, across: float, down: float) -> Markup:
     return (ring if mark.chosen else Markup("")) + shape
 
 
-def _numbers(marks: Sequence[Mark], x: Scale, y: Scale) -> list[Markup]:
-    """Return the numbers, each as near to its point as others leave room, with a line where it is not beside it."""
+def _stairs(corners: Sequence[Mark], x: Scale, y: Scale) -> list[Box]:
+    """Return thin boxes around the steps of the frontier, for what must not be struck through."""
+    ends = [x(mark.leak) for mark in corners[1:]] + [LEFT + WIDE]
+    flat = [(x(mark.leak), y(mark.value) - 1, end, y(mark.value) + 1) for mark, end in zip(corners, ends, strict=True)]
+    steep = [(x(right.leak) - 1, y(right.value), x(right.leak) + 1, y(left.value)) for left, right in pairwise(corners)]
+    return [*flat, *steep]
+
+
+def _numbers(marks: Sequence[Mark], x: Scale, y: Scale, stairs: Sequence[Box]) -> list[Markup]:
+    """Return the numbers, each as near to its point as others leave room, with a line where it is not beside it.
+
+    None covers a point, another number or the steps of the frontier, or is so near to a number that both read as one.
+    """
     taken = [(x(mark.leak) - 6, y(mark.value) - 6, x(mark.leak) + 6, y(mark.value) + 6) for mark in marks]
+    taken += stairs
     out = []
     for mark in marks:
         across, down = x(mark.leak), y(mark.value)
         wide = LETTER * len(str(mark.number))
         u, v, far = _place(across, down, wide, taken)
-        taken.append((u - wide / 2, v - 7, u + wide / 2, v + 7))
+        taken.append((u - wide / 2 - GAP, v - 7, u + wide / 2 + GAP, v + 7))
         if far > REACH[0]:
             out.append(Markup('<path class="lead" d="M{0:.1f} {1:.1f}L{2:.1f} {3:.1f}"/>').format(across, down, u, v))
         out.append(Markup('<text class="name mid" x="{0:.1f}" y="{1:.1f}" dy="4">{2}</text>').format(u, v, mark.number))

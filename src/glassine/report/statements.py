@@ -28,7 +28,7 @@ __all__ = [
 
 MOST_NAMES = 8
 # Relative gain of rebuilt over random records, and the word for a gain below it.
-GAINS = ((0.1, "little"), (0.3, "some"), (0.6, "much"))
+GAINS = ((0.1, "little gain (below 10%)"), (0.3, "some gain (10% to 30%)"), (0.6, "much gain (30% to 60%)"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,5 +307,5 @@ def _gain(found: ErrorEstimate) -> str:
     if found.error + found.error_sd >= found.baseline - found.baseline_sd:
         return "On average no nearer than random."
     gain = 1 - found.error / found.baseline
-    word = next((word for below, word in GAINS if gain < below), "very much")
+    word = next((word for below, word in GAINS if gain < below), "very much gain (60% or more)")
     return f"On average {wording.percent(gain)} nearer than random: {word}."

@@ -33,7 +33,7 @@ def test_a_file_of_another_program() -> None:
     assert isinstance(tree, DecisionTree)
     assert (tree.attributes, tree.classes, tree.n_records) == (("age", "colour", "dose"), ("ill", "well"), 20)
     assert [str(cell) for cell in tree.cells] == [
-        "age <= 40 and colour in {red, sky blue} or missing",
+        "age <= 40 and (colour in {red, sky blue} or missing)",
         "age <= 40 and colour = green",
         "age > 40 and dose > 0.5",
         "age > 40 and dose <= 0.5",

@@ -6,11 +6,12 @@ import math
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from glassine.domain import Category, Domain, Integer
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.models import DecisionTree
 from glassine.models.formats import load_model, tree_from_c45, tree_from_rpart
 from glassine.models.formats.randomforest_text import tree_from_randomforest
@@ -312,3 +313,38 @@ def test_long_lines_take_no_time(text: str) -> None:
         with pytest.raises((InvalidModelError, UnsupportedModelError)):
             read(HEAD + text if read is tree_from_rpart else text)
         assert time.process_time() - start < 2
+
+
+def test_where_gaps_are_not_told_the_ways_out_are_those_that_there_are() -> None:
+    gaps = Domain({"a": Integer(0, 3, missing=True)})
+    complete = 'if it was fitted on complete records, drop "missing" from the domain'
+    with pytest.raises(InvalidModelError, match="From R, save it as PMML") as caught:
+        tree_from_rpart(
+            f"{HEAD}1) root 9 3 n (0.6666667 0.3333333)\n2) a< 2 5 0 n (1 0) *\n3) a>=2 4 1 y (0.25 0.75) *", gaps
+        )
+    assert complete in str(caught.value)
+    with pytest.raises(InvalidModelError, match="where missing values go") as caught:
+        tree_from_c45("a <= 1: n (5.0)\na > 1: y (4.0)\n", gaps)
+    assert "estimator" not in str(caught.value)
+    assert complete.capitalize()[:40] in str(caught.value)
+
+
+def test_a_gap_that_meets_no_branch_is_told_without_its_value() -> None:
+    tree = load_model(FILES / "rpart.txt")
+    assert isinstance(tree, DecisionTree)
+    columns = {"Age": np.array([10.0, 10.0]), "Start": np.array([5.0, np.nan])}
+    with pytest.raises(InvalidDataError, match="Leave records with gaps out of the data, or read the model") as caught:
+        tree.apply(columns)
+    assert "row 1 satisfies no branch on 'Start': it has a missing value there" in str(caught.value)
+    assert "nan" not in str(caught.value)
+
+
+def test_a_column_of_get_dummies_is_recognized() -> None:
+    text = "smoker_yes <= 0.5: n (5.0)\nsmoker_yes > 0.5: y (4.0)\n"
+    domain = Domain({"smoker": Category(("no", "yes")), "age": Integer(0, 9)})
+    with pytest.raises(
+        InvalidModelError, match=r"'smoker_yes', which the domain lacks: a column made by get_dummies\?"
+    ):
+        tree_from_c45(text, domain)
+    with pytest.raises(InvalidModelError, match=r"which the domain lacks\. Did you mean 'smoker'"):
+        tree_from_c45(text.replace("_yes", "_si"), domain)

@@ -27,6 +27,7 @@ from glassine.models.formats import load_forest, load_model, tree_from_treelite,
 from glassine.models.formats.lightgbm_text import forest_from_lightgbm
 from glassine.models.formats.onnx_tree import forest_from_onnx
 from glassine.models.formats.scikit_forest import forest_from_sklearn
+from glassine.models.formats.several import not_judged
 from glassine.models.formats.treelite_json import forest_from_treelite
 from glassine.models.formats.xgboost_json import forest_from_xgboost
 
@@ -254,7 +255,9 @@ def test_a_forest_of_scikit_learn_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "forest.pkl"
     path.write_bytes(pickle.dumps(fitted))
     assert load_forest(path, DOMAIN, trust_pickle=True) == forest_from_sklearn(fitted, DOMAIN)
-    assert load_model(path, DOMAIN, trust_pickle=True, tree=2) == forest_from_sklearn(fitted, DOMAIN).trees[2]
+    third = load_model(path, DOMAIN, trust_pickle=True, tree=2)
+    member = forest_from_sklearn(fitted, DOMAIN).trees[2]
+    assert third == dataclasses.replace(member, source="tree 2 of 3 of scikit-learn ExtraTreeClassifier")
     with pytest.raises(UnsupportedModelError, match="is an ensemble"):
         load_model(path, DOMAIN, trust_pickle=True)
     with pytest.raises(UnreadableFileError, match="pickle is code"):
@@ -281,3 +284,22 @@ def test_what_is_no_tree_is_no_forest(tmp_path: Path) -> None:
         load_forest(path)
     with pytest.raises(InvalidModelError, match="domain lacks"):
         load_forest(FILES / "xgboost_three.json", Domain({"age": Integer(0, 99)}))
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("xgboost_three.json", "XGBoost"),
+        ("lightgbm_three.txt", "LightGBM"),
+        ("treelite_forest.json", "treelite"),
+        ("forest.pmml", "PMML"),
+    ],
+)
+def test_every_tree_of_several_says_which_it_is(name: str, what: str) -> None:
+    n = len(load_forest(FILES / name).trees)
+    assert n > 1
+    for place in (0, n - 1):
+        source = load_model(FILES / name, tree=place).source
+        assert source == f"tree {place} of {n} of {what}"
+        assert not_judged(source).startswith(f"Tree {place} of {n}; the other")
+    assert not_judged(what) == not_judged("tree 0 of 1 of X") == ""

@@ -13,14 +13,15 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from glassine.attacks.joint.cells import Cells, intersect
-from glassine.attacks.joint.exposure import aligned_bits, exposures
+from glassine.attacks.joint.exposure import aligned, exposures, fewest_held, most_exposed
 from glassine.attacks.joint.groups import Shared, certain_labels, small_groups
 from glassine.attacks.joint.intervals import Estimate, log_of, log_sum
 from glassine.attacks.joint.published import (
     ClashError,
-    LeftOut,
     Published,
+    Told,
     check_arguments,
+    columns_for,
     read_models,
     tell_classes,
 )
@@ -45,7 +46,7 @@ class _Known:
     """What is known before the counts are put together."""
 
     told: list[Published]
-    left: list[LeftOut]
+    read: Told
     classes: tuple[Scalar, ...] | None
     domain_bits: float
     bits_alone: tuple[float, ...]
@@ -57,6 +58,7 @@ def reconstruct_jointly(
     domain: Domain,
     *,
     data: Any = None,
+    counts: str = "published",
     names: Sequence[str] | None = None,
     same_labels: bool = True,
     domain_aware: bool = True,
@@ -76,12 +78,16 @@ def reconstruct_jointly(
     ----------
     models : sequence of DecisionTree, RuleList, Forest or fitted estimator
         Models of the same records; a forest without bootstrap counts as its trees. Models without exact counts are left
-        out, and said so.
+        out, and said so; what the guarantees of some of them come to together is in ``composition``.
     domain : Domain
         What is publicly known about the attributes; every attribute that a model tests must be in it.
     data : data frame, optional
         The training records, with every tested attribute. With them, the bits of a reader who knows which record is
-        which are told; nothing else changes.
+        which are told, also about the most exposed record, and the smallest common part of the models.
+    counts : {"published", "data"}
+        Where the models' numbers of records come from. With ``"data"``, those that a model does not publish, or
+        rounds, are counted in the data, without classes. All figures are then those of a reader who knows these
+        numbers, too. A model with a guarantee is left out even so: to know its exact counts would undo it.
     names : sequence of str, optional
         Names of the models; "model 1" and so on by default.
     same_labels : bool, default=True
@@ -105,6 +111,7 @@ def reconstruct_jointly(
     JointReconstruction
         Bits per record alone and together, the cells and the groups that the models pin down together. Where it is
         proved that no data set meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
+        Where no model tells exact counts, but some carry guarantees, it is ``unmeasured`` and tells their composition.
 
     Raises
     ------
@@ -115,10 +122,11 @@ def reconstruct_jointly(
     InvalidDomainError
         If the domain is not a :class:`Domain`.
     InvalidParameterError
-        If there is no model, a limit is not positive, or two models share no class.
+        If there is no model, a limit is not positive, two models share no class, or ``counts`` is ``"data"`` without
+        data.
     UndefinedMeasureError
-        If no model tells exact counts, trees drew records with replacement, or a part holds records where the domain
-        allows none.
+        If no model tells exact counts or carries a guarantee, trees drew records with replacement, or a part holds
+        records where the domain allows none.
     CountingLimitError
         If a limit is reached.
     InvalidDataError
@@ -153,16 +161,19 @@ def reconstruct_jointly(
     check_arguments(domain, time_limit, limits)
     progress = progress or (lambda stage: None)
     progress("reading the models")
-    told, left = read_models(models, domain, names)
+    read = read_models(models, domain, names, columns_for(counts, data))
+    told = read.exact
     alone = [_alone(t, domain, domain_aware, max_steps) for t in told]
     bits = log_of(Space(domain, (), domain_aware=domain_aware).total) / math.log(2)
+    if read.silence is not None:
+        return _unmeasured(read, bits, smallest_group)
     try:
         told, classes = tell_classes(told, same_labels)
         progress("intersecting the models")
         cells = intersect(told, domain, domain_aware=domain_aware, max_cells=max_cells, max_steps=max_steps)
         known = _Known(
             told=told,
-            left=left,
+            read=read,
             classes=classes,
             domain_bits=bits,
             bits_alone=tuple(mean for mean, _ in alone),
@@ -174,7 +185,8 @@ def reconstruct_jointly(
     except ClashError as error:
         return JointReconstruction(
             models=tuple(t.name for t in told),
-            left_out=tuple(left),
+            left_out=tuple(read.left),
+            filled=read.filled,
             n_records=told[0].n_records,
             classes=None,
             domain_bits=bits,
@@ -182,6 +194,23 @@ def reconstruct_jointly(
             contradiction=str(error),
             smallest_group=smallest_group,
         )
+
+
+def _unmeasured(read: Told, domain_bits: float, smallest_group: int) -> JointReconstruction:
+    """Return what is known of models without exact counts: what their guarantees come to."""
+    found = JointReconstruction(
+        models=(),
+        left_out=tuple(read.left),
+        n_records=0,
+        classes=None,
+        domain_bits=domain_bits,
+        bits_alone=(),
+        silence=read.silence,
+        smallest_group=smallest_group,
+    )
+    if found.composition is None:
+        raise UndefinedMeasureError(read.silence)
+    return found
 
 
 def _alone(told: Published, domain: Domain, domain_aware: bool, max_steps: int) -> tuple[float, tuple[float, ...]]:
@@ -217,25 +246,32 @@ def _measure(
         settled, estimates = able, [log_sum(one, cells.measures, names, seconds=time_limit) for one in able]
     else:
         settled, estimates = _without_points(told, cells, widths, time_limit)
-    bits_aligned = None if data is None else aligned_bits(told, cells, data)
+    known_rows = None if data is None else aligned(told, cells, data)
     progress("looking for small groups")
     expected = _expected(cells, settled[0].system, estimates[0])
     table = estimates[0].table if cells.closed is None else None
     finite = domain.size() is not None
     ranges, possible = cell_ranges(wide, able, expected, table, finite=finite, at_most=smallest_group)
     shared = Shared(told=told, ranges=ranges, possible=possible, classes=known.classes)
+    groups = small_groups(shared, smallest_group)
+    learned = [
+        b for t, parts in zip(told, known.learned, strict=True) for b, n in zip(parts, t.sizes, strict=True) if n
+    ]
     return JointReconstruction(
         models=tuple(names),
-        left_out=tuple(known.left),
+        left_out=tuple(known.read.left),
+        filled=known.read.filled,
         n_records=told[0].n_records,
         classes=known.classes,
         domain_bits=known.domain_bits,
         bits_alone=known.bits_alone,
         proved_consistent=estimates[0].table is not None,
         readings=tuple(_reading(told, width, one) for width, one in zip(widths, estimates, strict=True)),
-        bits_aligned=bits_aligned,
+        bits_aligned=None if known_rows is None else known_rows.mean,
+        bits_most_exposed=most_exposed(cells, ranges, groups, learned, known_rows),
+        fewest_in_common=fewest_held(ranges) if known_rows is None else known_rows.fewest,
         cells=ranges,
-        small_groups=small_groups(shared, smallest_group),
+        small_groups=groups,
         certain_labels=certain_labels(shared),
         exposures=exposures(told, cells, settled[0].system, estimates[0], known.domain_bits, known.learned),
         smallest_group=smallest_group,

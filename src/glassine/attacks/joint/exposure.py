@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,33 @@ from scipy.special import xlogy
 from glassine.attacks.joint.cells import Cells
 from glassine.attacks.joint.intervals import Estimate, log_of
 from glassine.attacks.joint.published import Published
-from glassine.attacks.joint.result import PartExposure
+from glassine.attacks.joint.result import CellRanges, Interval, PartExposure, SharedGroup
 from glassine.attacks.joint.system import System
 from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 
-__all__ = ["aligned_bits", "exposures"]
+__all__ = ["Aligned", "aligned", "exposures", "fewest_held", "most_exposed"]
 
 
-def aligned_bits(told: Sequence[Published], cells: Cells, data: Any) -> float:
-    """Return the mean of log2 of domain over cell, over the training records.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aligned:
+    """What a reader learns who also knows which record of one model's leaf is which of another's.
+
+    Attributes
+    ----------
+    mean, largest : float
+        Bits about a record on average, and about the most exposed one.
+    fewest : int
+        Records of the smallest common part that holds one.
+    """
+
+    mean: float
+    largest: float
+    fewest: int
+
+
+def aligned(told: Sequence[Published], cells: Cells, data: Any) -> Aligned:
+    """Return the bits, log2 of domain over cell, of the training records.
 
     Raises
     ------
@@ -43,7 +61,7 @@ def aligned_bits(told: Sequence[Published], cells: Cells, data: Any) -> float:
     kinds, number = np.unique(leaves, axis=0, return_counts=True)
     whole = log_of(cells.total)
     bits = []
-    for row, count in zip(kinds.tolist(), number.tolist(), strict=True):
+    for row in kinds.tolist():
         place = places.get(tuple(row))
         if place is None and cells.closed is not None:
             raise UndefinedMeasureError(
@@ -51,8 +69,45 @@ def aligned_bits(told: Sequence[Published], cells: Cells, data: Any) -> float:
             )
         if place is None:
             raise InvalidDataError("a record of the data lies where the domain allows none. Widen the domain.")
-        bits.append(count * (whole - log_of(cells.measures[place])))
-    return math.fsum(bits) / (len(leaves) * math.log(2))
+        bits.append((whole - log_of(cells.measures[place])) / math.log(2))
+    mean = math.fsum(b * count for b, count in zip(bits, number.tolist(), strict=True)) / len(leaves)
+    return Aligned(mean=mean, largest=max(bits), fewest=int(number.min()))
+
+
+def most_exposed(
+    cells: Cells,
+    ranges: CellRanges,
+    groups: Sequence[SharedGroup],
+    learned: Sequence[float],
+    known: Aligned | None,
+) -> Interval:
+    """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it.
+
+    From below, some record certainly lies in each leaf, cell or group that certainly holds one; ``learned`` holds the
+    bits of the leaves that do. From above, no record is known better than by its cell: the worst of those that hold the
+    data, where they are given (``known``), else the worst of those that can hold a record.
+    """
+    measures = (cells if cells.closed is None else cells.closed).measures
+    whole = log_of(cells.total)
+    least, most = max(learned), 0.0
+    for measure, low, high in zip(measures, ranges.low.tolist(), ranges.high.tolist(), strict=True):
+        if high >= 1:
+            bits = (whole - log_of(measure)) / math.log(2) if measure else math.inf
+            most = max(most, bits)
+            least = max(least, bits) if low >= 1 and measure else least
+    for group in groups:
+        if group.worlds:
+            least = max(least, (whole - log_of(group.worlds)) / math.log(2))
+    if known is not None:
+        most = known.largest
+    return Interval(lower=least, upper=max(least, most))
+
+
+def fewest_held(ranges: CellRanges) -> int | None:
+    """Return the records of the smallest cell that holds one, where the counts alone settle all cells; else None."""
+    if not (ranges.low == ranges.high).all():
+        return None
+    return int(ranges.low[ranges.low > 0].min())
 
 
 def exposures(

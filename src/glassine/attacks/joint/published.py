@@ -10,13 +10,25 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.joint.filling import with_sizes
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDomainError, InvalidParameterError, UndefinedMeasureError
-from glassine.models import DecisionTree, RuleList
+from glassine.models import DecisionTree, Guarantee, RuleList
 from glassine.models.forest import Forest
 
-__all__ = ["ClashError", "LeftOut", "Published", "Whole", "check_arguments", "read_models", "tell_classes"]
+__all__ = [
+    "ClashError",
+    "LeftOut",
+    "Published",
+    "Told",
+    "Whole",
+    "check_arguments",
+    "columns_for",
+    "read_models",
+    "tell_classes",
+]
 
 Whole: TypeAlias = npt.NDArray[np.int64]
 
@@ -39,10 +51,21 @@ class LeftOut:
         The model.
     reason : str
         Why its counts do not constrain the records.
+    counts : {"none", "rounded", "noisy", "zero"}
+        What it publishes in place of exact counts.
+    guarantee : Guarantee or None
+        The differential privacy that is claimed for it.
     """
 
     name: str
     reason: str
+    counts: str = "none"
+    guarantee: Guarantee | None = None
+
+    @property
+    def can_be_counted(self) -> bool:
+        """Whether the data can tell what it does not: of a model with a guarantee, this would undo what protects."""
+        return self.guarantee is None and self.counts in ("none", "rounded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,6 +100,61 @@ class Published:
         return int(self.counts.sum())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Told:
+    """The models that are read.
+
+    Attributes
+    ----------
+    exact : list of Published
+        Those whose counts are put together.
+    left : list of LeftOut
+        Those that tell nothing exact.
+    filled : tuple of str
+        Those of ``exact`` whose numbers of records were counted in the data.
+    """
+
+    exact: list[Published]
+    left: list[LeftOut]
+    filled: tuple[str, ...] = ()
+
+    @property
+    def silence(self) -> str | None:
+        """Why nothing can be put together; None where some model tells exact counts."""
+        if self.exact:
+            return None
+        alike: dict[str, list[str]] = {}
+        for entry in self.left:
+            alike.setdefault(entry.reason, []).append(entry.name)
+        said = "no model tells exact counts:"
+        for reason, (first, *others) in alike.items():
+            said += f" {first} {reason}" + (f" The same holds for {', '.join(others)}." if others else "")
+        if any(entry.counts == "none" for entry in self.left):
+            said += (
+                " Without counts a reader learns the regions and labels, but of no region how many records it holds."
+            )
+        if any(entry.can_be_counted for entry in self.left):
+            said += " For a reader who knows these numbers, too, give the data and counts='data'."
+        return said
+
+
+def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
+    """Return the columns in which records are to be counted; None where published counts are to do.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``counts`` is neither ``"published"`` nor ``"data"``, or is ``"data"`` without data.
+    """
+    if not isinstance(counts, str) or counts not in ("published", "data"):
+        raise InvalidParameterError(f"counts must be 'published' or 'data', got {counts!r}.")
+    if counts == "published":
+        return None
+    if data is None:
+        raise InvalidParameterError("counts='data' needs data: the numbers are counted in the training records.")
+    return read_columns(data)
+
+
 def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> None:
     """Check the domain, a time in seconds, and limits by name.
 
@@ -100,16 +178,24 @@ def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> 
 
 
 def read_models(
-    models: Sequence[Any], domain: Domain, names: Sequence[str] | None
-) -> tuple[list[Published], list[LeftOut]]:
+    models: Sequence[Any],
+    domain: Domain,
+    names: Sequence[str] | None,
+    columns: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> Told:
     """Return the models that tell exact counts, forests tree by tree, and those that do not.
+
+    Where ``columns`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
+    counted in them.
 
     Raises
     ------
     UndefinedMeasureError
-        If no model tells exact counts, or a forest's trees drew records of their own.
+        If a forest's trees drew records of their own, or a model tells of too many records.
     InvalidParameterError
         If there is no model, or another number of names.
+    InvalidDataError
+        If the columns lack a tested attribute, or do not have what a model publishes.
     """
     if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
         raise InvalidParameterError(f"models must be a sequence of models, got {type(models).__name__}. Put it in [ ].")
@@ -119,23 +205,25 @@ def read_models(
         raise InvalidParameterError(f"names must hold one name for each of the {len(models)} models, got {names!r}.")
     silent: list[LeftOut] = []
     exact: list[tuple[str, DecisionTree | RuleList]] = []
+    filled: list[str] = []
     for place, given in enumerate(models):
         name = f"model {place + 1}" if names is None else str(names[place])
         for label, model in _members(given, domain, name):
-            reason = _silent(model)
-            if reason is None:
+            left = _silent(label, model)
+            if left is None:
                 exact.append((label, model))
+            elif columns is not None and left.can_be_counted:
+                exact.append((label, with_sizes(label, model, columns)))
+                filled.append(label)
             else:
-                silent.append(LeftOut(name=label, reason=reason))
-    if not exact:
-        raise UndefinedMeasureError(f"no model tells exact counts: {silent[0].name} {silent[0].reason}")
+                silent.append(left)
     for label, model in exact:
         # Before the counts are put into arrays, where they could overflow.
         if sum(cell.evidence.size or 0 for cell in model.cells) >= MOST_RECORDS:
             raise UndefinedMeasureError(
                 f"{label} tells of {MOST_RECORDS:,} records or more, too many to be put together with others."
             )
-    return [_published(label, model) for label, model in exact], silent
+    return Told(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
 
 
 def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
@@ -160,18 +248,21 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
     return [(f"{name}, tree {i}", tree) for i, tree in enumerate(forest.trees, start=1)]
 
 
-def _silent(model: DecisionTree | RuleList) -> str | None:
-    """Return why a model's counts constrain nothing."""
-    if not model.counts_are_exact:
-        return (
-            "carries noise in its counts, or they were rounded: they are evidence about the records, not constraints. "
-            "Look at what its guarantee implies."
-        )
-    if any(cell.evidence.size is None for cell in model.cells):
-        return "does not publish how many records each of its parts captured."
-    if not sum(cell.evidence.size or 0 for cell in model.cells):
-        return "tells of no record: its counts are all zero."
-    return None
+def _silent(name: str, model: DecisionTree | RuleList) -> LeftOut | None:
+    """Return why a model's counts constrain nothing; None where they do."""
+    claim = model.guarantee
+    bound = "" if claim is None else " What it tells is bounded by its guarantee, if that holds."
+    if claim is not None and claim.count_scale is not None:
+        counts, reason = "noisy", "carries noise in its counts: they are evidence about the records, not constraints."
+    elif any(cell.evidence.size is None for cell in model.cells):
+        counts, reason = "none", "does not publish how many records each of its parts captured."
+    elif not model.counts_are_exact:
+        counts, reason = "rounded", "publishes rounded counts: they are evidence about the records, not constraints."
+    elif not sum(cell.evidence.size or 0 for cell in model.cells):
+        counts, reason = "zero", "tells of no record: its counts are all zero."
+    else:
+        return None
+    return LeftOut(name=name, reason=reason + bound, counts=counts, guarantee=claim)
 
 
 def _published(name: str, model: DecisionTree | RuleList) -> Published:

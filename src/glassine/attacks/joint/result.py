@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.joint.composition import Composition, compose
 from glassine.attacks.joint.published import LeftOut
 from glassine.domain.attributes import Scalar
 from glassine.errors import UndefinedMeasureError
@@ -40,6 +41,10 @@ class Interval:
     def middle(self) -> float:
         """Number half-way between the bounds."""
         return (self.lower + self.upper) / 2
+
+    def to_list(self) -> list[float | None]:
+        """Return both bounds as plain values; None for one that is infinite."""
+        return [bound if math.isfinite(bound) else None for bound in (self.lower, self.upper)]
 
     def __str__(self) -> str:
         return f"{self.lower:.4f} to {self.upper:.4f}"
@@ -186,6 +191,9 @@ class JointReconstruction:
         The models whose counts are used.
     left_out : tuple of LeftOut
         Models that tell nothing exact, with the reason.
+    filled : tuple of str
+        The models of ``models`` whose numbers of records were counted in the data: the figures are those of a reader
+        who knows these numbers, too.
     n_records : int
         Number of training records.
     classes : tuple of scalars or None
@@ -212,8 +220,18 @@ class JointReconstruction:
         Cells whose records, at least one, certainly have one class, which no single model tells; the largest first.
     exposures : tuple of PartExposure
         What is learned about a record of each leaf or rule that holds one.
+    bits_most_exposed : Interval or None
+        Bits about the most exposed record, log2 of the domain over the possible records that still fit it, between two
+        proved bounds. The lower one is what is certain of some record. The upper one is infinite where a single point
+        of a continuum can hold one. With the data, it is what a reader learns who also knows which record of one model
+        is which of another.
+    fewest_in_common : int or None
+        Records of the smallest common part of all models that holds one; None where neither the data nor the counts
+        tell. No reader of the models can be certain of a group of fewer records.
     smallest_group : int
         Largest number of records of a small group.
+    silence : str or None
+        Why nothing was measured: no model tells exact counts.
     """
 
     models: tuple[str, ...]
@@ -231,10 +249,24 @@ class JointReconstruction:
     certain_labels: tuple[SharedGroup, ...] = ()
     exposures: tuple[PartExposure, ...] = ()
     smallest_group: int = 5
+    filled: tuple[str, ...] = ()
+    bits_most_exposed: Interval | None = None
+    fewest_in_common: int | None = None
+    silence: str | None = None
+
+    @property
+    def composition(self) -> Composition | None:
+        """What the guarantees of the models left out come to together; None where none claims any."""
+        return compose(self.left_out)
 
     @property
     def status(self) -> str:
-        """``consistent``, ``inconsistent``, or ``open`` where the search for a data set ended without an answer."""
+        """``consistent``, ``inconsistent``, ``open`` where the search for a data set ended without an answer.
+
+        ``unmeasured`` where no model tells exact counts.
+        """
+        if self.silence is not None:
+            return "unmeasured"
         if self.contradiction is not None:
             return "inconsistent"
         return "consistent" if self.proved_consistent else "open"
@@ -249,7 +281,7 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another.
+            If the counts contradict one another, or no model tells exact ones.
         """
         self._require_consistent()
         least = max(self.bits_alone)
@@ -272,7 +304,7 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another.
+            If the counts contradict one another, or no model tells exact ones.
         """
         self._require_consistent()
         return self.readings[0].log2_data_sets
@@ -284,7 +316,7 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another.
+            If the counts contradict one another, or no model tells exact ones.
         """
         self._require_consistent()
         return max(
@@ -300,7 +332,8 @@ class JointReconstruction:
         Raises
         ------
         UndefinedMeasureError
-            If the counts contradict one another, or the domain is a continuum or allows one record only.
+            If the counts contradict one another, no model tells exact ones, or the domain is a continuum or allows one
+            record only.
         """
         if not self.domain_bits > 0 or self._is_continuum:
             raise UndefinedMeasureError("a share needs a domain of a finite number of records, more than one.")
@@ -312,6 +345,8 @@ class JointReconstruction:
         return self.cells is not None and None in self.cells.worlds
 
     def _require_consistent(self) -> None:
+        if self.silence is not None:
+            raise UndefinedMeasureError(self.silence)
         if self.contradiction is not None:
             raise UndefinedMeasureError(
                 f"no data set meets the counts of all models, so nothing can be measured: {self.contradiction}"
@@ -319,14 +354,18 @@ class JointReconstruction:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what cannot be measured is None."""
-        told = self.contradiction is None
+        told = self.status in ("consistent", "open")
         bits = self.bits_per_record if told else None
         return {
             "schema": SCHEMA,
             "status": self.status,
             "contradiction": self.contradiction,
             "models": list(self.models),
-            "left_out": [{"model": entry.name, "reason": entry.reason} for entry in self.left_out],
+            "left_out": [
+                {"model": entry.name, "reason": entry.reason, "counts": entry.counts} for entry in self.left_out
+            ],
+            "counted_from_data": list(self.filled),
+            "composition": None if self.composition is None else self.composition.to_dict(),
             "records": self.n_records,
             "cells": None if self.cells is None else len(self.cells),
             "domain_bits": self.domain_bits,
@@ -334,6 +373,8 @@ class JointReconstruction:
             "bits": None if bits is None else [bits.lower, bits.upper],
             "bits_if_independent": self.bits_if_independent if told else None,
             "bits_aligned": self.bits_aligned,
+            "bits_most_exposed": None if self.bits_most_exposed is None else self.bits_most_exposed.to_list(),
+            "fewest_in_common": self.fewest_in_common,
             "smallest_group": self.smallest_group,
             "small_groups": [group.to_dict() for group in self.small_groups],
             "certain_labels": [group.to_dict() for group in self.certain_labels],
@@ -350,6 +391,8 @@ class JointReconstruction:
         }
 
     def __str__(self) -> str:
+        if self.silence is not None:
+            return f"{len(self.left_out)} models, none of which tells exact counts; {self.composition}"
         if self.contradiction is not None:
             return (
                 f"{len(self.models)} models that were not learnt from the same records, "

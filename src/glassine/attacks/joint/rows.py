@@ -14,7 +14,15 @@ import numpy.typing as npt
 from glassine.attacks.alignment import Records
 from glassine.attacks.joint.cells import Cells, intersect
 from glassine.attacks.joint.intervals import log_of
-from glassine.attacks.joint.published import ClashError, Published, Whole, check_arguments, read_models, tell_classes
+from glassine.attacks.joint.published import (
+    ClashError,
+    Published,
+    Whole,
+    check_arguments,
+    columns_for,
+    read_models,
+    tell_classes,
+)
 from glassine.attacks.joint.settling import settle
 from glassine.attacks.joint.system import System, system_of
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
@@ -48,6 +56,8 @@ def reconstruct_rows_jointly(
     models: Sequence[Any],
     domain: Domain,
     *,
+    data: Any = None,
+    counts: str = "published",
     same_labels: bool = True,
     time_limit: float = 60.0,
     random_state: int | np.random.Generator | None = None,
@@ -65,6 +75,10 @@ def reconstruct_rows_jointly(
         As for :func:`reconstruct_jointly`.
     domain : Domain
         What is publicly known about the attributes; its groups count.
+    data : data frame, optional
+        The training records; only used to count what ``counts`` asks for.
+    counts : {"published", "data"}
+        As for :func:`reconstruct_jointly`.
     same_labels : bool, default=True
         Whether the class counts of all models are of the same labels; otherwise sizes count alone.
     time_limit : float, default=60.0
@@ -93,9 +107,12 @@ def reconstruct_rows_jointly(
     rng = np.random.default_rng(random_state)
     progress = progress or (lambda stage: None)
     try:
-        told, _ = read_models(models, domain, None)
+        read = read_models(models, domain, None, columns_for(counts, data))
     except UndefinedMeasureError as error:
         return NotApplicable(str(error))
+    if read.silence is not None:
+        return NotApplicable(read.silence)
+    told = read.exact
     cells: Cells | None = None
     try:
         told, classes = tell_classes(told, same_labels)

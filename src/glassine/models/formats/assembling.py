@@ -13,11 +13,25 @@ from glassine.models.formats.conditions import at_least, at_most, binary, scalar
 from glassine.models.formats.encodings import all_but
 from glassine.models.tree import Branch, Node
 
-__all__ = ["Part", "assembled", "can_be_missing", "feature_names", "from_shares", "refuse_gaps", "sides"]
+__all__ = [
+    "COMPLETE_RECORDS",
+    "Part",
+    "assembled",
+    "can_be_missing",
+    "feature_names",
+    "from_shares",
+    "refuse_gaps",
+    "sides",
+]
 
 Key = TypeVar("Key", bound=Hashable)
 Part: TypeAlias = tuple[Sequence[tuple[Literal, Key]], Evidence]
 """The branches of a node, each with the key of its child, and what the node publishes."""
+
+COMPLETE_RECORDS = (
+    'if it was fitted on complete records, drop "missing" from the domain and leave records with gaps out of the data.'
+)
+"""The way out that every file without a word on missing values has."""
 
 SWAPPED = {">": "<=", ">=": "<", "!=": "=="}
 WIDEST = 100_000
@@ -93,13 +107,16 @@ def can_be_missing(name: str, domain: Domain | None, told: bool) -> bool:
     return domain[name].missing if domain is not None and name in domain else told
 
 
-def refuse_gaps(name: str, domain: Domain | None, what: str) -> None:
-    """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go."""
+def refuse_gaps(
+    name: str, domain: Domain | None, what: str, remedy: str = "Give the estimator itself, or a format that says it"
+) -> None:
+    """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go.
+
+    ``remedy`` is how to get a file that says it; where there is none, it is empty.
+    """
     if can_be_missing(name, domain, False):
-        raise InvalidModelError(
-            f"{name!r} can be missing, but {what} does not say where missing values go. "
-            "Give the estimator itself, or a format that says it."
-        )
+        ways = f"{remedy}; or, {COMPLETE_RECORDS}" if remedy else f"{COMPLETE_RECORDS[0].upper()}{COMPLETE_RECORDS[1:]}"
+        raise InvalidModelError(f"{name!r} can be missing, but {what} does not say where missing values go. {ways}")
 
 
 def sides(

@@ -227,7 +227,7 @@ def _literals(below: Sequence[_Entry], domain: Domain | None) -> list[Literal]:
     if any(test[0] != name for test in tests):
         raise InvalidModelError(f"the branches from line {below[0].line} on test several attributes. Mend the margin.")
     require(name, domain, "the printed tree tests")
-    refuse_gaps(name, domain, "a printed tree")
+    refuse_gaps(name, domain, "a printed tree", "")
     if len(tests) == 2 and set(operators) in ({"<=", ">"}, {"<", ">="}):
         bounds = [values[0] for _, _, values in tests]
         if bounds[0] != bounds[1] or isinstance(bounds[0], str):

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from glassine.errors import InvalidModelError
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["at_least", "at_most", "binary", "check_domain", "just_below", "near", "require", "scalar"]
+__all__ = ["at_least", "at_most", "binary", "check_domain", "conformed", "just_below", "near", "require", "scalar"]
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -32,9 +32,24 @@ def near(name: str, names: Iterable[str]) -> str:
 def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:
     """Raise InvalidModelError if a domain is given and lacks an attribute."""
     if domain is not None and name not in domain:
+        if _is_dummy(name, domain):
+            raise InvalidModelError(
+                f"{what} {name!r}, which the domain lacks: a column made by get_dummies? Learn with a OneHotEncoder in "
+                "a pipeline, or declare 0/1 attributes with an exactly-one group."
+            )
         raise InvalidModelError(
             f"{what} {name!r}, which the domain lacks.{near(name, domain.names)} Declare it or rename it."
         )
+
+
+def _is_dummy(name: str, domain: Domain) -> bool:
+    """Return whether a name is that of a declared category, an underscore, and one of its values."""
+    for at in (i for i, letter in enumerate(name) if letter == "_"):
+        if name[:at] in domain:
+            attribute = domain[name[:at]]
+            if isinstance(attribute, Category) and name[at + 1 :] in map(str, attribute.values):
+                return True
+    return False
 
 
 def scalar(value: Any, what: str) -> Scalar:
@@ -114,3 +129,52 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
                 raise InvalidModelError(
                     f"{literal.attribute!r} is a number, but the model compares it with {value!r}. Declare a Category."
                 )
+
+
+@overload
+def conformed(model: DecisionTree, domain: Domain | None) -> DecisionTree: ...
+@overload
+def conformed(model: RuleList, domain: Domain | None) -> RuleList: ...
+@overload
+def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> DecisionTree | RuleList: ...
+def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> DecisionTree | RuleList:
+    """Return a model in the terms of a domain: no condition holds of missing values where there are none.
+
+    A model that was read without the domain can say ``age <= 40 or missing``. Conditions that speak of nothing but
+    missing values stay. The model itself is returned where nothing changes.
+
+    Raises
+    ------
+    InvalidModelError
+        As for :func:`check_domain`.
+    """
+    check_domain(model, domain)
+    if domain is None:
+        return model
+    plain = {literal: _possible(literal, domain) for literal in model.literals}
+    if all(old == new for old, new in plain.items()):
+        return model
+    if isinstance(model, RuleList):
+        rules = tuple(
+            dataclasses.replace(rule, antecedent=tuple(plain[literal] for literal in rule.antecedent))
+            for rule in model.rules
+        )
+        return dataclasses.replace(model, rules=rules)
+    nodes = tuple(
+        dataclasses.replace(
+            node, branches=tuple(dataclasses.replace(branch, literal=plain[branch.literal]) for branch in node.branches)
+        )
+        for node in model.nodes
+    )
+    return dataclasses.replace(model, nodes=nodes)
+
+
+def _possible(literal: Literal, domain: Domain) -> Literal:
+    """Return a literal without missing values where the domain has none."""
+    if domain[literal.attribute].missing:
+        return literal
+    if isinstance(literal, Between):
+        says_more = math.isfinite(literal.lo) or math.isfinite(literal.hi)
+    else:
+        says_more = bool(literal.values)
+    return with_missing(literal, False) if says_more else literal

@@ -11,6 +11,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
+from glassine.models.formats.assembling import COMPLETE_RECORDS
 from glassine.models.formats.conditions import at_most, require
 from glassine.models.formats.rule_conditions import plain
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -226,7 +227,7 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
         if domain is not None and domain[name].missing:
             raise InvalidModelError(
                 f"{name!r} can be missing, but an exported text does not say where missing values go. "
-                "Give the estimator itself, or a skops file."
+                f"Give the estimator itself, or a skops file; or, {COMPLETE_RECORDS}"
             )
     nodes = []
     for node in parsed:

@@ -19,7 +19,7 @@ from glassine.models.formats.categories import picked, spelled
 from glassine.models.formats.conditions import require
 from glassine.models.formats.lightgbm_categories import columns_of_categories
 from glassine.models.formats.lightgbm_counts import binary_counts
-from glassine.models.formats.several import place_of
+from glassine.models.formats.several import place_of, source_of
 from glassine.models.tree import DecisionTree
 
 __all__ = ["forest_from_lightgbm", "is_lightgbm_text", "tree_from_lightgbm"]
@@ -164,7 +164,7 @@ def _tree(file: _File, place: int, domain: Domain | None, *, as_model: bool) -> 
     splits = _splits(tree, n, file, domain)
     parts.update(enumerate(splits))
     nodes = assembled(0 if splits else ~0, parts)
-    source = "LightGBM" if as_model else f"tree {place} of LightGBM's {len(file.trees)}"
+    source = source_of("LightGBM", place, len(file.trees))
     return DecisionTree(nodes, file.names, (0, 1) if binary else None, source=source)
 
 

@@ -10,6 +10,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModel
 from glassine.files import read_bytes
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
-from glassine.models.formats.conditions import check_domain
+from glassine.models.formats.conditions import conformed
 from glassine.models.formats.corels import is_corels, rules_from_corels
 from glassine.models.formats.imodels import is_imodels_list, rules_from_imodels
 from glassine.models.formats.interpret_ebm import additive_from_interpret, is_interpret_ebm
@@ -28,7 +29,7 @@ from glassine.models.formats.optimal_trees import is_dl85, is_streed, tree_from_
 from glassine.models.formats.pmml import is_xml
 from glassine.models.formats.scikit import is_sklearn_tree, tree_from_sklearn
 from glassine.models.formats.scikit_forest import forest_from_sklearn, is_sklearn_forest
-from glassine.models.formats.several import alone, place_of
+from glassine.models.formats.several import alone, place_of, source_of
 from glassine.models.formats.skops_file import read_skops
 from glassine.models.formats.ubjson import is_ubjson, parse_ubjson
 from glassine.models.rule_list import RuleList
@@ -67,7 +68,8 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
         CORELS or imodels rule list, or a model, which is returned as it is.
     domain : Domain, optional
         The public domain. It names the features of estimators that were fitted on bare arrays, and says which
-        attributes are binary, whole or can be missing; the model must speak of nothing else.
+        attributes are binary, whole or can be missing; the model must speak of nothing else. Where an attribute cannot
+        be missing, conditions lose their ``or missing``.
 
     Raises
     ------
@@ -101,8 +103,7 @@ def as_model(obj: Any, domain: Domain | None = None) -> DecisionTree | RuleList:
         hint = " It is an additive model: read it with as_any." if is_additive(obj) else hint
         hint = " Give one of its trees." if isinstance(obj, Forest) else hint
         raise UnsupportedModelError(f"got {kind}; supported is {SUPPORTED}.{hint}")
-    check_domain(model, domain)
-    return model
+    return conformed(model, domain)
 
 
 def is_additive(obj: Any) -> bool:
@@ -188,9 +189,7 @@ def load_any(
     """Read a model of any kind from a file, as :func:`load_model` and :func:`load_additive` do."""
     with _naming(path):
         model = _one(_held(path, trust_pickle), domain, tree, path)
-        if not isinstance(model, AdditiveModel):
-            check_domain(model, domain)
-    return model
+        return model if isinstance(model, AdditiveModel) else conformed(model, domain)
 
 
 def load_forest(
@@ -232,9 +231,8 @@ def load_forest(
             if not isinstance(model, DecisionTree):
                 raise UnsupportedModelError(f"this is a {model}, not trees. Read it with load_any.")
             forest = Forest(trees=(model,), source=model.source)
-        for tree in forest.trees:
-            check_domain(tree, domain)
-    return forest
+        trees = tuple(conformed(tree, domain) for tree in forest.trees)
+    return forest if all(a is b for a, b in zip(trees, forest.trees, strict=True)) else replace(forest, trees=trees)
 
 
 @contextmanager
@@ -326,7 +324,9 @@ def _one(
         return SEVERAL[kind][0](content, domain, tree)
     if kind == OBJECT and is_sklearn_forest(content) and tree is not None:
         members = _guarded(lambda: forest_from_sklearn(content, domain).trees, content, path)
-        return members[place_of(len(members), tree, "the forest")]
+        place = place_of(len(members), tree, "the forest")
+        source = source_of(members[place].source, place, len(members))
+        return replace(members[place], source=source)
     alone(tree, "the file")
     return _guarded(lambda: as_any(content, domain), content, path) if kind == OBJECT else ONE[kind](content, domain)
 

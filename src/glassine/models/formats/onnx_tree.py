@@ -19,7 +19,7 @@ from glassine.models.formats.conditions import require, with_missing
 from glassine.models.formats.encodings import Coded, Number
 from glassine.models.formats.onnx_columns import NamedColumn, columns_of
 from glassine.models.formats.onnx_several import cut_out
-from glassine.models.formats.several import place_of
+from glassine.models.formats.several import place_of, source_of
 from glassine.models.tree import DecisionTree
 
 __all__ = ["OURS", "forest_from_onnx", "is_onnx", "onnx_module", "tree_from_onnx"]
@@ -132,7 +132,7 @@ def _read(
             kind, one = str(ensemble.op_type), given
             if len(order) > 1:
                 one, kind = cut_out(given, order[place], len(order), kind)
-            source = "ONNX" if len(order) == 1 else f"tree {place} of ONNX's {len(order)}"
+            source = source_of("ONNX", place, len(order))
             trees.append(_tree(onnx, model, ensemble, (given, one), kind, domain, source))
         return trees, bool(trees) and trees[0].classes is not None
     except GlassineError:

@@ -16,7 +16,7 @@ from glassine.models.forest import Forest
 from glassine.models.formats.assembling import Part, assembled, can_be_missing, from_shares
 from glassine.models.formats.conditions import with_missing
 from glassine.models.formats.pmml_predicates import Fields, anything, fields_of, literal_of, typed
-from glassine.models.formats.several import place_of, without_sizes
+from glassine.models.formats.several import place_of, source_of, without_sizes
 from glassine.models.formats.xml_elements import Element, parsed_xml
 from glassine.models.tree import DecisionTree
 
@@ -151,7 +151,7 @@ def _member(
     schema = fields_of(root, top, domain)
     read = _Reader(root, trees[place], domain, known=known, kind=schema.target_type).tree()
     names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
-    source = f"tree {place} of PMML's {len(trees)}"
+    source = source_of("PMML", place, len(trees))
     return without_sizes(dataclasses.replace(read, attributes=names, source=source))
 
 

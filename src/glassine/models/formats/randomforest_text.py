@@ -97,7 +97,7 @@ def _check(name: str, domain: Domain | None) -> None:
         raise UnsupportedModelError(
             f"{name!r} is a category, whose split points are codes of sets of values, which are not read."
         )
-    refuse_gaps(name, domain, "the table of getTree")
+    refuse_gaps(name, domain, "the table of getTree", "")
 
 
 def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:

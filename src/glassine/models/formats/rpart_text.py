@@ -23,6 +23,7 @@ HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?
 SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
 COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
 SKIPPED = re.compile(r"n= ?[0-9]+.*|\([0-9]+ observations? deleted.*|\* denotes terminal node|#.*|>.*|")
+FROM_R = "From R, save it as PMML (package pmml), which says it"
 DIGITS = 1e-3
 """By how much a printed deviance, of four digits, may miss the one of the counts, as a share of it."""
 WHOLE = 0.01
@@ -101,7 +102,7 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
             raise InvalidModelError(f"node {node} of the rpart text lacks a branch. Give all that print(fit) printed.")
         pair = _pair(lines[below[0]].split, lines[below[1]].split, node, domain)
         names[pair[0].attribute] = None
-        refuse_gaps(pair[0].attribute, domain, "the text of an rpart tree")
+        refuse_gaps(pair[0].attribute, domain, "the text of an rpart tree", FROM_R)
         parts[node] = (tuple(zip(pair, below, strict=True)), evidence)
     attributes = domain.names if domain is not None else tuple(names)
     return DecisionTree(assembled(1, parts), attributes, classes, source="rpart")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 from glassine.domain.attributes import is_whole
@@ -10,7 +11,7 @@ from glassine.errors import InvalidParameterError, SeveralTreesError, Unsupporte
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["ONE_OF_SEVERAL", "alone", "place_of", "without_sizes"]
+__all__ = ["ONE_OF_SEVERAL", "alone", "not_judged", "place_of", "source_of", "without_sizes"]
 
 ONE_OF_SEVERAL = "In Python, load_model(..., tree=0) reads the first, and load_forest all of them."
 """What to do with several trees, as an error says it."""
@@ -56,6 +57,33 @@ def alone(tree: Any, what: str) -> None:
     """Raise InvalidParameterError if another tree than the first is asked of a file that holds one model."""
     if tree is not None:
         place_of(1, tree, what)
+
+
+def source_of(what: str, place: int, n_trees: int) -> str:
+    """Return what a tree was read from: its place, of several.
+
+    Examples
+    --------
+    >>> source_of("XGBoost", 0, 20), source_of("XGBoost", 0, 1)
+    ('tree 0 of 20 of XGBoost', 'XGBoost')
+    """
+    return what if n_trees == 1 else f"tree {place} of {n_trees} of {what}"
+
+
+def not_judged(source: str) -> str:
+    """Return how many trees of a file were left aside, given the source of the one that was read; empty if none.
+
+    Examples
+    --------
+    >>> not_judged("tree 0 of 20 of XGBoost")
+    'Tree 0 of 20; the other 19 were not judged.'
+    """
+    found = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
+    if found is None or int(found[2]) < 2:
+        return ""
+    others = int(found[2]) - 1
+    told = f"the other {others} were not judged" if others > 1 else "the other was not judged"
+    return f"Tree {int(found[1])} of {int(found[2])}; {told}."
 
 
 def without_sizes(tree: DecisionTree) -> DecisionTree:

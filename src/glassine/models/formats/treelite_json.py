@@ -15,7 +15,7 @@ from glassine.models.formats.assembling import Part, assembled, can_be_missing, 
 from glassine.models.formats.boosted import MOST_RECORDS, boosted_forest, boosted_leaf, numbers, whole_numbers
 from glassine.models.formats.categories import picked, spelled
 from glassine.models.formats.conditions import require
-from glassine.models.formats.several import place_of, without_sizes
+from glassine.models.formats.several import place_of, source_of, without_sizes
 from glassine.models.tree import DecisionTree
 
 __all__ = ["forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
@@ -166,7 +166,7 @@ def _tree(data: Any, place: int, n_trees: int, domain: Domain | None) -> Decisio
             parts[key] = ((), _leaf(node["leaf_value"], base, classes, total, shares, weighted))
         else:
             parts[key] = (_branches(node, names, domain), Evidence(total=total))
-    source = "treelite" if n_trees == 1 else f"tree {place} of treelite's {n_trees}"
+    source = source_of("treelite", place, n_trees)
     return DecisionTree(assembled(listed[0]["node_id"], parts), names, classes, source=source)
 
 

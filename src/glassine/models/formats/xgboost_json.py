@@ -22,7 +22,7 @@ from glassine.models.formats.boosted import (
 )
 from glassine.models.formats.categories import MOST_CODES, picked, spelled
 from glassine.models.formats.conditions import require
-from glassine.models.formats.several import place_of
+from glassine.models.formats.several import place_of, source_of
 from glassine.models.formats.xgboost_counts import binary_counts
 from glassine.models.formats.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.models.tree import DecisionTree
@@ -165,7 +165,7 @@ def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) 
             parts[i] = ((), evidence[i])
             continue
         parts[i] = (tuple(zip(_pair(shared, lists, i, domain), (left, right), strict=True)), evidence[i])
-    source = "XGBoost" if as_model or width not in ("0", "1") else f"tree {place} of XGBoost's {len(shared.trees)}"
+    source = source_of("XGBoost", place, len(shared.trees))
     return DecisionTree(assembled(0, parts, spare=True), shared.names, classes, source=source)
 
 
