@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 # Okabe and Ito's colours.
@@ -19,6 +20,8 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     "#CC79A7",
 )
 GREY = "#767676"
+COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK)
+"""Of series side by side, in this order."""
 
 mpl.rcParams.update(
     {
@@ -32,9 +35,28 @@ mpl.rcParams.update(
 )
 
 
+def new_figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Return a figure of the pages' width and its panels."""
+    figure = Figure(figsize=(9.0, height), layout="constrained", dpi=110)
+    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure; the same figure gives the same file."""
     figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
-__all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PINK", "RED", "SKY", "YELLOW", "save"]
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "COLOURS",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PINK",
+    "RED",
+    "SKY",
+    "YELLOW",
+    "new_figure",
+    "save",
+]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -16,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from papers.common.drawing import (
     BLACK,
     BLUE,
+    COLOURS,
     GREEN,
     GREY,
     ORANGE,
@@ -23,16 +23,9 @@ from papers.common.drawing import (
     RED,
     SKY,
     YELLOW,
+    new_figure,
     save,
 )
-
-COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK)
-
-
-def new_figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels."""
-    figure = Figure(figsize=(9.0, height), layout="constrained", dpi=110)
-    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
 
 
 def over_k(axes: Axes, ks: Sequence[int], title: str, label: str) -> None:

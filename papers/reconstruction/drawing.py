@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from papers.common.drawing import (
     BLACK,
     BLUE,
+    COLOURS,
     GREEN,
     GREY,
     ORANGE,
@@ -22,16 +23,9 @@ from papers.common.drawing import (
     RED,
     SKY,
     YELLOW,
+    new_figure,
     save,
 )
-
-COLOURS = (ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK)
-
-
-def new_figure(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels."""
-    figure = Figure(figsize=(9.0, height), layout="constrained", dpi=110)
-    return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
 
 
 def panel(axes: Axes, title: str, x: str, y: str) -> None:
