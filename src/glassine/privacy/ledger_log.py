@@ -45,6 +45,8 @@ SET_HEAD = "UPDATE head SET entries = ?, charges = ?, hash = ?"
 
 BUDGET, CHARGE = "budget", "charge"
 
+encode = json.JSONEncoder().encode
+
 # Digits of the largest numerator and denominator. Without this limit a text such as 1e999999999 would fill the memory.
 AMOUNT = re.compile(r"(0|[1-9][0-9]{0,700})(/[1-9][0-9]{0,400})?")
 SECRET_BYTES = 32
@@ -233,8 +235,8 @@ class Log:
         """Read the entries, each checked against the one before it, and add up the accounts."""
         previous = _first_hash(self._secret)
         budgets: dict[str, Row] = {}
-        counts: dict[str, Counter[tuple[Fraction, Fraction]]] = {}
-        fractions: dict[str, Fraction | None] = {}
+        counts: dict[str, Counter[tuple[str, str]]] = {}
+        possible: set[tuple[str, str]] = set()
         for values in self._connection.execute(SELECT_ROWS):
             row = Row._make(values)
             place = len(self.rows) + 1
@@ -244,12 +246,12 @@ class Log:
             charge = f" (charge {self._charges})" if row.kind == CHARGE else ""
             if tuple(map(type, row)) != ROW_TYPES or row.hash != _next_hash(self._secret, previous, row):
                 raise self._damage(f"entry {place}{charge} was changed, moved or put in the place of another")
-            for text in (row.epsilon, row.delta):
-                if text not in fractions:
-                    fractions[text] = _amount(text)
-            epsilon, delta = fractions[row.epsilon], fractions[row.delta]
-            if epsilon is None or delta is None or not (0 < epsilon < LARGEST and 0 <= delta < 1):
-                raise self._damage(f"entry {place}{charge} has an impossible epsilon or delta")
+            amounts = (row.epsilon, row.delta)
+            # Once for amounts that repeat: most of the time goes here.
+            if amounts not in possible:
+                if not _possible(*amounts):
+                    raise self._damage(f"entry {place}{charge} has an impossible epsilon or delta")
+                possible.add(amounts)
             if row.kind == BUDGET:
                 if row.unit != budgets.setdefault(row.dataset, row).unit:
                     raise self._damage(f"entry {place} changes the unit of a budget")
@@ -257,12 +259,12 @@ class Log:
             elif row.kind != CHARGE or row.dataset not in budgets or row.unit != budgets[row.dataset].unit:
                 raise self._damage(f"entry {place}{charge} does not fit the budget of its dataset")
             else:
-                counts.setdefault(row.dataset, Counter())[epsilon, delta] += 1
+                counts.setdefault(row.dataset, Counter())[amounts] += 1
             previous = row.hash
             self.rows.append(row)
         self.accounts = {name: self._account(row, counts.get(name, Counter())) for name, row in budgets.items()}
 
-    def _account(self, budget: Row, counts: Counter[tuple[Fraction, Fraction]]) -> Account:
+    def _account(self, budget: Row, counts: Counter[tuple[str, str]]) -> Account:
         try:
             unit = PrivacyUnit.parse(budget.unit)
         except InvalidParameterError:
@@ -273,8 +275,8 @@ class Log:
             delta=Fraction(budget.delta),
             unit=unit,
             charges=counts.total(),
-            spent_epsilon=sum((epsilon * n for (epsilon, _), n in counts.items()), Fraction(0)),
-            spent_delta=sum((delta * n for (_, delta), n in counts.items()), Fraction(0)),
+            spent_epsilon=sum((Fraction(epsilon) * n for (epsilon, _), n in counts.items()), Fraction(0)),
+            spent_delta=sum((Fraction(delta) * n for (_, delta), n in counts.items()), Fraction(0)),
         )
         if not (account.remaining_epsilon >= 0 and account.remaining_delta >= 0):
             raise self._damage(f"the charges to {budget.dataset!r} exceed its budget")
@@ -293,11 +295,13 @@ def _first_hash(secret: bytes) -> bytes:
 
 
 def _next_hash(secret: bytes, previous: bytes, row: Row) -> bytes:
-    text = json.dumps(row[:-1])
+    text = encode(row[:-1])
     return hashlib.blake2b(previous + text.encode(), key=secret, digest_size=HASH_BYTES).digest()
 
 
-def _amount(text: str) -> Fraction | None:
-    """Return the fraction that a text writes in lowest terms, or None."""
-    amount = Fraction(text) if AMOUNT.fullmatch(text) else None
-    return amount if str(amount) == text else None
+def _possible(epsilon: str, delta: str) -> bool:
+    """Return whether two texts are amounts of a budget or a charge, in lowest terms."""
+    if not (AMOUNT.fullmatch(epsilon) and AMOUNT.fullmatch(delta)):
+        return False
+    amounts = Fraction(epsilon), Fraction(delta)
+    return tuple(map(str, amounts)) == (epsilon, delta) and 0 < amounts[0] < LARGEST and 0 <= amounts[1] < 1
