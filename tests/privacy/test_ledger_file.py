@@ -18,9 +18,10 @@ import pytest
 from glassine.errors import DamagedLedgerError, InvalidBudgetError, LedgerError
 from glassine.privacy import ledger_file
 from glassine.privacy.ledger import Ledger
+from tests.privacy.journals import journal_of
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, signals and locks are POSIX")
-PAGE, SECTOR = 4096, 512
+PAGE = 4096
 
 
 @pytest.fixture
@@ -143,20 +144,6 @@ def test_only_names_that_a_killed_creation_left_are_removed(ledger: Ledger, tmp_
     mine.rename(tmp_path / ".budget.sqlite.new-a1b2")
     assert ledger.spent("patients") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, "budget.sqlite"]
-
-
-def journal_of(old: bytes, *, first: int = 1) -> bytes:
-    """Return the rollback journal that takes a file back to its older pages, as SQLite would write it."""
-    pages = {number + 1: old[start : start + PAGE] for number, start in enumerate(range(0, len(old), PAGE))}
-    order = sorted(pages, key=lambda number: (number != first, number))
-    nonce = 12345
-    magic = bytes.fromhex("d9d505f920a163d7")
-    numbers = (len(pages), nonce, len(pages), SECTOR, PAGE)
-    out = (magic + b"".join(number.to_bytes(4) for number in numbers)).ljust(SECTOR, b"\0")
-    for number in order:
-        check = (nonce + sum(pages[number][place] for place in range(PAGE - 200, 0, -200))) % 2**32
-        out += number.to_bytes(4) + pages[number] + check.to_bytes(4)
-    return out
 
 
 def neighbor(ledger: Ledger, end: str) -> Path:
