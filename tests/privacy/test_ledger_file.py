@@ -18,6 +18,7 @@ import pytest
 from glassine.errors import DamagedLedgerError, InvalidBudgetError, LedgerError
 from glassine.privacy import ledger_file
 from glassine.privacy.ledger import Ledger
+from glassine.privacy.ledger_log import Log
 from tests.privacy.journals import journal_of
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, signals and locks are POSIX")
@@ -80,9 +81,9 @@ def test_a_second_name_that_comes_while_it_is_in_use_voids_the_charge(
 
     with monkeypatch.context() as patch:
         if moment == "before the lock":
-            patch.setattr(ledger_file, "Log", linking(ledger_file.Log))
+            patch.setattr(ledger_file, "Log", linking(Log))
         else:
-            patch.setattr(ledger_file.Log, "append", linking(ledger_file.Log.append))
+            patch.setattr(Log, "append", linking(Log.append))
         with pytest.raises(LedgerError, match="got a second name"):
             ledger.charge("patients", 1)
     (tmp_path / "second").unlink()
@@ -96,7 +97,7 @@ def test_a_ledger_that_is_replaced_while_it_is_charged_acknowledges_nothing(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     shutil.copy(ledger.path, tmp_path / "copy")
-    append = ledger_file.Log.append
+    append = Log.append
 
     def replacing(*arguments: Any) -> object:
         if moment == "before":
@@ -106,7 +107,7 @@ def test_a_ledger_that_is_replaced_while_it_is_charged_acknowledges_nothing(
             os.replace(tmp_path / "copy", ledger.path)
         return row
 
-    monkeypatch.setattr(ledger_file.Log, "append", replacing)
+    monkeypatch.setattr(Log, "append", replacing)
     with pytest.raises(LedgerError, match=r"was moved.* Release nothing|was moved.* while it was in use"):
         ledger.charge("patients", 1)
 

@@ -40,7 +40,8 @@ def test_a_certificate_carries_its_receipt() -> None:
     without = Certificate(epsilon=0.5, events=())
     assert "receipt" not in without.to_dict()
     assert Certificate.from_json(without.to_json()).receipt is None
-    for wrong in (None, [], {}, {"ledger": "0a" * 32}, RECEIPT.to_dict() | {"more": 1}):
+    wrongs: tuple[object, ...] = (None, [], {}, {"ledger": "0a" * 32}, RECEIPT.to_dict() | {"more": 1})
+    for wrong in wrongs:
         with pytest.raises(InvalidCertificateError, match="a receipt must have the fields"):
             Certificate.from_dict(without.to_dict() | {"receipt": wrong})
     receipt: Any = "charge 3"

@@ -8,6 +8,7 @@ import re
 import secrets
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -133,6 +134,8 @@ class Log:
     ----------
     rows : list of Row
         The entries in order.
+    n_charges : int
+        How many of them are charges.
     accounts : dict of str to Account
         By dataset, in the order of their first budgets.
 
@@ -150,7 +153,7 @@ class Log:
         self._identity, entries, charges, self._hash = self._read_head()
         self.rows: list[Row] = []
         self.accounts: dict[str, Account] = {}
-        self._charges = 0
+        self.n_charges = 0
         self._read_rows()
         last = self.rows[-1].hash if self.rows else self._identity
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
@@ -161,7 +164,7 @@ class Log:
                 if most > len(self.rows)
                 else f"it holds {len(self.rows)} entries where its head says {entries} and its first page {version}"
             )
-        if (self._charges, last) != (charges, self._hash):
+        if (self.n_charges, last) != (charges, self._hash):
             raise self._damage(f"entry {entries} is not the one that its head names")
         self._check_accounts()
 
@@ -179,8 +182,8 @@ class Log:
         self._connection.execute(INSERT_ROW, row)
         place = [*self.accounts, account.dataset].index(account.dataset) + 1
         self._connection.execute(SET_ACCOUNT, (place, *account._columns()))
-        self._charges += kind == CHARGE
-        self._connection.execute(SET_HEAD, (number, self._charges, row.hash))
+        self.n_charges += kind == CHARGE
+        self._connection.execute(SET_HEAD, (number, self.n_charges, row.hash))
         self._hash = row.hash
         self.rows.append(row)
         self.accounts[account.dataset] = account
@@ -191,13 +194,13 @@ class Log:
         """64 hexadecimal digits that no other ledger has."""
         return self._identity.hex()
 
-    def charges(self) -> list[tuple[Row, Receipt]]:
-        """Return the charges in order, each with its receipt."""
-        rows = (row for row in self.rows if row.kind == CHARGE)
-        return [
-            (row, Receipt(ledger=self.identity, charge=number, hash=row.hash.hex()))
-            for number, row in enumerate(rows, start=1)
-        ]
+    def charges(self) -> Iterator[tuple[int, Row]]:
+        """Yield the charges in order, numbered from 1."""
+        return enumerate((row for row in self.rows if row.kind == CHARGE), start=1)
+
+    def receipt(self, charge: int, row: Row) -> Receipt:
+        """Return the receipt of a charge."""
+        return Receipt(ledger=self.identity, charge=charge, hash=row.hash.hex())
 
     def _damage(self, what: str) -> DamagedLedgerError:
         return DamagedLedgerError(
@@ -248,8 +251,8 @@ class Log:
             place = len(self.rows) + 1
             if row.number != place:
                 raise self._damage(f"entry {place} is missing")
-            self._charges += row.kind == CHARGE
-            charge = f" (charge {self._charges})" if row.kind == CHARGE else ""
+            self.n_charges += row.kind == CHARGE
+            charge = f" (charge {self.n_charges})" if row.kind == CHARGE else ""
             if tuple(map(type, row)) != ROW_TYPES or len(row.nonce) != BYTES or row.hash != _next_hash(previous, row):
                 raise self._damage(f"entry {place}{charge} was changed, moved or put in the place of another")
             amounts = (row.epsilon, row.delta)
