@@ -148,12 +148,12 @@ def test_a_model_with_noisy_counts_gives_intervals_and_no_figure(folder: Path, r
     (folder / "noisy.json").write_text(json.dumps(noisy_model(8.0)))
     done = run("reconstruct", "noisy.json", "--domain", "small.json", cwd=folder)
     assert done.status == 0, done.err
-    assert "carry geometric noise of scale 8 records. With 0.95 confidence" in done.out
+    assert "carry geometric noise of scale 8 records. With 0.99 confidence" in done.out
     assert "training records: 0 to " in done.out
     assert "rows that meet" not in done.out
     plain = json.loads(run("reconstruct", "noisy.json", "--domain", "small.json", "--json", cwd=folder).out)
     assert plain["schema"] == "glassine.reconstruction-estimate/1"
-    assert plain["confidence"] == 0.95
+    assert plain["confidence"] == 0.99
     assert plain["n_records"][0] < 16 < plain["n_records"][1]
     assert plain["noise"] == {"kind": "geometric", "scale": 8.0}
     wider = run("reconstruct", "noisy.json", "--domain", "small.json", "--json", "--confidence", "0.999", cwd=folder)

@@ -126,7 +126,7 @@ def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: 
     value: object = confidence
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not number or not 0 < confidence < 1:
-        raise InvalidParameterError(f"confidence must be a number in (0, 1), got {confidence!r}. Use 0.95.")
+        raise InvalidParameterError(f"confidence must be a number in (0, 1), got {confidence!r}. Use 0.99.")
     counts: list[tuple[int, ...]] = []
     for cell in model.cells:
         evidence = cell.evidence

@@ -150,7 +150,7 @@ class ProbabilisticDataset:
             raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
         return n
 
-    def estimate(self, *, confidence: float = 0.95, domain_aware: bool = False) -> ReconstructionEstimate:
+    def estimate(self, *, confidence: float = 0.99, domain_aware: bool = False) -> ReconstructionEstimate:
         """Return intervals of the number of records, of the mean bits and of Dist and Dist_G.
 
         The true counts lie in a box that the published ones and the stated noise allow, and so does their sum. Each
@@ -161,7 +161,7 @@ class ProbabilisticDataset:
 
         Parameters
         ----------
-        confidence : float, default=0.95
+        confidence : float, default=0.99
             In (0, 1).
         domain_aware : bool, default=False
             Whether to leave out the records that the domain's groups make impossible.

@@ -19,6 +19,7 @@ __all__ = [
     "AuditOption",
     "BlackBoxOption",
     "ClassesOption",
+    "ConfidenceOption",
     "CriterionOption",
     "DataOption",
     "DomainOption",
@@ -129,6 +130,9 @@ TakesOption: TypeAlias = Annotated[
 ]
 ClassesOption: TypeAlias = Annotated[
     str | None, typer.Option("--classes", metavar="A,B", help="The public classes, separated by commas.")
+]
+ConfidenceOption: TypeAlias = Annotated[
+    float, typer.Option("--confidence", metavar="NUMBER", help="Confidence of each interval.")
 ]
 InferDomainOption: TypeAlias = Annotated[
     bool, typer.Option("--infer-domain", help="Take the domain from the data: the guarantee does not hold.")

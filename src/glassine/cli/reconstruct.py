@@ -12,6 +12,7 @@ import typer
 from glassine.cli.estimators import load_trees
 from glassine.cli.naming import as_options, in_options
 from glassine.cli.options import (
+    ConfidenceOption,
     DataOption,
     JsonOption,
     NoiseOption,
@@ -87,10 +88,7 @@ def reconstruct_command(
         ),
     ] = False,
     noise: NoiseOption = None,
-    confidence: Annotated[
-        float,
-        typer.Option("--confidence", metavar="NUMBER", help="Of the intervals that are given for noisy counts."),
-    ] = 0.95,
+    confidence: ConfidenceOption = 0.99,
     policy: PolicyOption = None,
     time_limit: Annotated[
         float,
