@@ -15,11 +15,13 @@ from glassine.attacks.intervals import Interval
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.auditing import audit
+from glassine.auditing.reconstruction import ROUNDED
 from glassine.domain import Between, OneOf
 from glassine.domain.inference import columns
 from glassine.errors import InvalidParameterError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.models.sizes import with_sizes
+from glassine.report import render_text
 from glassine.scrubbing import scrub
 
 DOMAIN = Domain({"age": Integer(0, 99), "town": Category(("a", "b", "c", "d"))})
@@ -249,7 +251,7 @@ def test_an_audit_of_rounded_counts_measures_by_the_data_or_not_at_all() -> None
     assert alone.value.dist_g is None
     assert alone.value.bits_mean is None
     assert not alone.value.exposure_curve
-    assert "does not state how" in str(alone.value.undefined)
+    assert alone.value.undefined == ROUNDED
     counted = audit(rounded, DOMAIN, data=data).reconstruction
     true = reconstruct(with_sizes(exact, sizes), DOMAIN)
     assert isinstance(counted, Measured)
@@ -264,3 +266,14 @@ def test_merging_leaves_with_noisy_counts_leaves_no_stated_noise() -> None:
         reconstruct(merged, DOMAIN).estimate()
     kept = scrub(tree((90, 80), (1, 2), (60, 70)), DOMAIN, counts="keep", smallest_leaf=10).model
     assert kept.counts_are_exact
+
+
+def test_a_report_says_where_figures_follow_from_rounded_counts() -> None:
+    findings = audit(tree((20, 0), (300, 10), (10, 50), approximate=True), DOMAIN)
+    (purest,) = (check for check in findings.checks if check.rule == "purest_leaf")
+    assert purest.meaning.endswith("The published counts are rounded, so these shares are not exact.")
+    text = render_text(findings)
+    assert "390 records by rounded counts" in text
+    assert "Dist_G 0" not in text
+    assert isinstance(findings.labels, NotApplicable)
+    assert findings.subgroups == NotApplicable(ROUNDED)

@@ -25,6 +25,10 @@ __all__ = ["align", "counted_model", "exposed_rows", "grouping", "rebuilt", "sub
 
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
+ROUNDED = (
+    "the published counts were rounded or changed, so what weighs by them is not known. Give the training records, and "
+    "they are counted there."
+)
 
 
 def rebuilt(
@@ -37,8 +41,9 @@ def rebuilt(
         try:
             return measure()
         except UndefinedMeasureError as error:
-            if str(error) not in undefined:
-                undefined.append(str(error))
+            reason = str(error) if known.model.counts_are_exact else ROUNDED
+            if reason not in undefined:
+                undefined.append(reason)
             return None
 
     mean = value(lambda: known.bits_per_record(domain_aware=True))
@@ -80,6 +85,8 @@ def subgroups(
 ) -> Outcome[tuple[SubgroupFinding, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
     found: list[SubgroupLeakage] = []
+    if not known.model.counts_are_exact:
+        return NotApplicable(ROUNDED)
     try:
         found += known.by_label(domain_aware=True)
     except (UndefinedMeasureError, CountingLimitError) as error:
