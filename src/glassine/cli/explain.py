@@ -243,11 +243,14 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any], Any]:
+    from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
     names = settings["classes"]
-    words = target is not None and names is not None and all(isinstance(name, str) for name in names)
-    records = read_frame(data, domain, texts={target: names} if target is not None and words else None)
+    words = names is not None and all(isinstance(name, str) for name in names)
+    # Classes that are words are read as they are written, so that 01 stays 01.
+    meant = {target: Category(names)} if target is not None and words else {}
+    records = read_frame(data, domain, attributes=meant)
     truth = None
     if target is not None:
         if target not in records.columns:
