@@ -32,6 +32,9 @@ PROOF = "learners/ebm_targets.md"
 SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much."""
 
+LARGEST_TARGET = 1e280
+"""Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
+
 Array = npt.NDArray[np.float64]
 
 
@@ -206,8 +209,8 @@ def _checked_bounds(given: Any, *, widen: bool = False) -> tuple[float, float]:
         lo, hi = given
     except (TypeError, ValueError):
         raise InvalidParameterError(f"target_range must be a lowest and a highest number, got {given!r}.") from None
-    low = check_number(lo, "the lowest target", low=-1e300, high=1e300)
-    high = check_number(hi, "the highest target", low=-1e300, high=1e300)
+    low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
+    high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     if widen and low == high:
         low, high = low - 0.5, high + 0.5
     if not low < high or not high / 2 - low / 2 > 0:

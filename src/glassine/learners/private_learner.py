@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
-from glassine.learners.budget import SEEDED
+from glassine.learners.budget import SEEDED, vouched_for
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
 
@@ -106,7 +106,10 @@ class PrivateLearner(ABC, Generic[P]):
         self._rehearse(prepared, caveats)
         if prepared.price is not None:
             _charge(self.ledger, self.dataset, prepared.price)
-        keep(self, self._draw(prepared, caveats, randomness))
+        drawn = dict(self._draw(prepared, caveats, randomness))
+        if randomness.vouched:
+            drawn["certificate_"] = vouched_for(drawn["certificate_"])
+        keep(self, drawn)
         return self
 
     @abstractmethod
