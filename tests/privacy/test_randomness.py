@@ -153,7 +153,6 @@ def test_other_random_states_are_refused(random_state: object) -> None:
         np.random.bytes,
         random.Random(0).randbytes,
         lambda size: bytes(size),
-        open(os.devnull, "rb").read,
     ],
 )
 def test_a_source_counts_as_seeded_unless_it_is_the_operating_systems(source: Callable[[int], bytes]) -> None:

@@ -36,6 +36,9 @@ NARROW = 0.6
 SELECT_UNITS = 2**30
 """Units of the clip for the choice of pairs."""
 
+BLOCK = 2**32
+"""Records whose residuals, of at most so many units, certainly add up within 64 bits."""
+
 PROOF = "learners/ebm_penalized.md"
 
 Array = npt.NDArray[np.float64]
@@ -69,6 +72,10 @@ class _Records:
     target: npt.NDArray[Any]
     scores: Array
     classes: bool
+
+    def part(self, where: slice) -> _Records:
+        """Return some of the records; what they share with these is the same memory."""
+        return replace(self, codes=self.codes[:, where], target=self.target[where], scores=self.scores[:, where])
 
     def packed(self, terms: Sequence[Cells], more: npt.NDArray[Any] | None = None) -> Packed:
         """Return the bins of all terms."""
@@ -271,12 +278,19 @@ class _Asked:
 
 def _coarse_sums(
     records: _Records, compared: Sequence[Pair], clip: float
-) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
-    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs."""
-    codes, outputs = codes_of(compared, records.codes), len(records.scores)
+) -> tuple[list[npt.NDArray[np.object_]], list[npt.NDArray[np.int64]]]:
+    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs.
+
+    The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of
+    records, whose sums fit 64 bits, and then as Python's integers.
+    """
+    codes, (outputs, n) = codes_of(compared, records.codes), records.scores.shape
     still = np.zeros((len(compared), max(pair.n_cells for pair in compared), outputs))
-    sums, _ = records.advance(codes, still, np.zeros(outputs), clip, SELECT_UNITS)
-    cells = [(pair, part[: pair.n_cells]) for pair, part in zip(compared, sums, strict=True)]
+    total = np.zeros(still.shape, dtype=object)
+    for first in range(0, n, BLOCK):
+        part = records.part(slice(first, first + BLOCK))
+        total += part.advance(codes[:, first : first + BLOCK], still, np.zeros(outputs), clip, SELECT_UNITS)[0]
+    cells = [(pair, part[: pair.n_cells]) for pair, part in zip(compared, total, strict=True)]
     counts = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(compared, codes, strict=True)]
     return (
         [part.reshape(*pair.shape, outputs) for pair, part in cells],

@@ -22,7 +22,7 @@ from glassine.learners.ebm_records import AdditiveRecords, CountedRecords, HeldR
 from glassine.learners.engine_intake import EngineIntake
 from glassine.learners.intake import take_in
 from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.fine_gaussian import FineNoise, wrapped
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "take_in_numbers"]
@@ -243,7 +243,8 @@ def release_base(target: Target, mu: float, share: float, randomness: Randomness
         units = noise.units
         first = np.rint(target.values * units).astype(np.int64)
         second = np.rint(target.values**2 * units).astype(np.int64)
-        exact = np.array([len(first) * units, int(first.sum()), int(second.sum())], dtype=np.int64)
+        # Modulo 2^64, as everywhere: see fine_gaussian.md.
+        exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
     noisy = noise.release(exact, randomness)
     event = DiscreteGaussianNoise(
         name="numbers of records" if target.classes is not None else "number of records, sums of the target",

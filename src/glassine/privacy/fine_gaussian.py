@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from glassine.errors import InvalidMechanismError
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["FINE_SIGMA", "LARGEST_EPSILON", "FineNoise", "slack_per_value", "tail_per_value"]
+__all__ = ["FINE_SIGMA", "LARGEST_EPSILON", "FineNoise", "slack_per_value", "tail_per_value", "wrapped"]
 
 FINE_SIGMA = 1024.0
 """Least standard deviation, in units, for which the slack is stated."""
@@ -109,24 +110,33 @@ class FineNoise:
         Guarantee
         ---------
         ``mu``-Gaussian differential privacy but for :func:`slack_per_value`, if one record moves the sums by at most
-        ``l2_sensitivity`` units; see ``fine_gaussian.md``.
+        ``l2_sensitivity`` units; see ``fine_gaussian.md``. The sums may be known modulo 2^64 alone: sums and noise are
+        added modulo 2^64, which is post-processing of the exact sum with its noise, however many records there are.
         """
-        return self._added(sums, randomness) / self.units
+        return (np.asarray(sums, dtype=np.int64) + self.draw(np.shape(sums), randomness)) / self.units
 
     def draw(self, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
-        """Return the noise alone, in units, to be added to sums of units that are known later.
+        """Return the noise alone, in units, to be added modulo 2^64 to sums of units that are known later.
 
         Guarantee
         ---------
         That of :meth:`release` for the sums to which it is added: additive noise does not depend on them.
         """
-        return self._added(np.zeros(shape, dtype=np.int64), randomness)
-
-    def _added(self, sums: npt.NDArray[np.int64], randomness: Randomness) -> npt.NDArray[np.int64]:
-        """Return the sums with noise, from the compiled sampler where it may draw."""
         # The compiler takes half a second to import.
         from glassine.privacy.fine_gaussian_draws import LARGEST_SIGMA, add_discrete_gaussian
 
+        nothing = np.zeros(shape, dtype=np.int64)
         if randomness.seeded or not self.sigma < LARGEST_SIGMA:
-            return discrete_gaussian(sums, self.sigma, randomness)
-        return add_discrete_gaussian(sums, self.sigma, randomness)
+            return discrete_gaussian(nothing, self.sigma, randomness)
+        return add_discrete_gaussian(nothing, self.sigma, randomness)
+
+
+def wrapped(values: Iterable[int]) -> npt.NDArray[np.int64]:
+    """Return whole numbers of any size modulo 2^64, as 64-bit integers.
+
+    Examples
+    --------
+    >>> wrapped([3, 2**63, -(2**64) - 1]).tolist()
+    [3, -9223372036854775808, -1]
+    """
+    return np.array([(value + 2**63) % 2**64 - 2**63 for value in values], dtype=np.int64)
