@@ -68,7 +68,7 @@ def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPa
     caught = sums_of(monkeypatch)
     values = np.random.default_rng(0).choice([-1.0, -0.25, 0.5, 1.0], 83)
     release_base(Target(values=values, classes=None, bounds=(-1, 1), name=""), 1.0, 0.1, Randomness.of(0))
-    exact = [len(values), *(sum(Fraction(v) ** power for v in values) for power in (1, 2))]
+    exact: list[Any] = [len(values), *(sum(Fraction(v) ** power for v in values) for power in (1, 2))]
     assert on_circle(caught[0]) == on_circle(part * FINEST for part in exact)
     assert max(abs(part) * FINEST for part in exact) > 2**63
 

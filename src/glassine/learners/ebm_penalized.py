@@ -22,6 +22,7 @@ from glassine.learners.ebm_smoothing import Cells, cells_of
 from glassine.learners.ebm_sums import advance, start_scores
 from glassine.learners.ebm_targets import Base
 from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.filters import GaussianFilter
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 
@@ -157,7 +158,7 @@ def fit_rounds(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each round one record adds to one bin
     of each term and to one cell of each pair, a vector no longer than the clip; the choice of pairs and their counts
-    are releases of their own. See ``ebm_penalized.md``.
+    are releases of their own, and a filter keeps all of them within ``mu``. See ``ebm_penalized.md``.
 
     Parameters
     ----------
@@ -188,13 +189,13 @@ def fit_rounds(
     """
     records = _Records(codes=codes, target=target, scores=start_scores(codes.shape[1], base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
-    packed = records.packed(terms)
+    packed, spending = records.packed(terms), GaussianFilter(mu)
 
     def stage(number: int, part: float, done: int) -> _Stage:
         own = replace(rounds, number=number)
         return _Stage(
             rounds=own,
-            mu=mu * np.sqrt(part),
+            mu=spending.share(part),
             share=share * part,
             randomness=randomness,
             progress=progress,
@@ -212,13 +213,13 @@ def fit_rounds(
     events, left = [event], 1 - rounds.early
     fitted = NO_PAIRS
     if wanted:
-        asked = _Asked(mu=mu, share=share, strength=strength, clip=rounds.clip, randomness=randomness)
+        asked = _Asked(spending=spending, share=share, strength=strength, clip=rounds.clip, randomness=randomness)
         pairs, spent = asked.choose(interactions, barred, axes, descent, records, base, events)
         left -= spent
         if pairs:
             more = codes_of(pairs, codes)
             counts, safe, event = release_counts(
-                pairs, more, mu=mu * np.sqrt(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
+                pairs, more, mu=spending.share(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
             )
             events.append(event)
             left -= COUNT_SHARE
@@ -233,7 +234,7 @@ def fit_rounds(
 class _Asked:
     """What the choice of pairs is given."""
 
-    mu: float
+    spending: GaussianFilter
     share: float
     strength: float
     clip: float
@@ -266,7 +267,7 @@ class _Asked:
             sums,
             counts,
             SELECT_UNITS,
-            mu=self.mu * np.sqrt(SELECT_SHARE),
+            mu=self.spending.share(SELECT_SHARE),
             share=self.share * SELECT_SHARE,
             randomness=self.randomness,
         )

@@ -33,7 +33,7 @@ from glassine.privacy.events import (
     Stated,
     refuse,
 )
-from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_per_value, tail_per_value
+from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_of, tail_per_value
 from glassine.privacy.tails import discrete_laplace_tail
 
 __all__ = [
@@ -115,7 +115,7 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
         rho=square / 2,
         mu_squared=square,
         delta=event.values * tail_per_value(),
-        slack=event.values * slack_per_value(event.sigma),
+        slack=slack_of(event.values, event.sigma),
         valid=LARGEST_EPSILON,
     )
 
