@@ -12,7 +12,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError
-from glassine.learners.budget import SEEDED
+from glassine.learners.budget import SEEDED, vouched_for
 from glassine.learners.intake import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.models import DecisionTree, Evidence
 from glassine.privacy.accounting import Parallel
@@ -243,12 +243,15 @@ def _certificate(plan: Plan, material: Material, event: Parallel | None, caveats
         "classes": list(material.classes),
     }
     if plan.private_partition:
-        return certify_partition(plan.epsilon, event, caveats, public, black_box_labels=plan.labels == "black-box")
-    if plan.labels == "true":
+        boxed = plan.labels == "black-box"
+        certificate = certify_partition(plan.epsilon, event, caveats, public, black_box_labels=boxed)
+    elif plan.labels == "true":
         # With attributes public, so are the bounds that were taken from them.
         own = tuple(caveat for caveat in caveats if caveat != DOMAIN_FROM_DATA)
-        return certify_labels(plan.epsilon, own, public)
-    return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
+        certificate = certify_labels(plan.epsilon, own, public)
+    else:
+        return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
+    return vouched_for(certificate) if Randomness.of(plan.random_state).vouched else certificate
 
 
 def _release(
