@@ -16,7 +16,6 @@ from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.bounded import ExpectedLeaves
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
-from glassine.attacks.disclosure.merging import merge_leaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
@@ -25,6 +24,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.learners.exponential_tree import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
 from glassine.models.formats import as_model
+from glassine.models.merging import merge_leaves
 
 __all__ = ["Remedy", "RemedyTable", "class_tables", "measure_remedies"]
 
@@ -326,18 +326,23 @@ class _Bench:
 
     def merged(self, name: str, below: int = 0, purity: float = 1.0) -> Remedy:
         """Return what a reader of the tree with merged leaves concludes."""
-        return self.read(name, "merge", merge_leaves(self.tree, self.tables, below, purity), self.base)
+        counted = self._counted(1)
+        sizes = {cell.node: cell.evidence.size or 0 for cell in counted.cells}
+        return self.read(name, "merge", merge_leaves(counted, sizes, below, purity=purity), self.base)
 
     def rounded(self, name: str, step: int) -> Remedy:
         """Return what a reader of rounded counts concludes."""
+        return self._searched(name, "round", self._counted(step), replace(self.base, noise=CountNoise("rounded", step)))
+
+    def _counted(self, step: int) -> DecisionTree:
+        """Return the tree with the class counts of its leaves alone, to multiples of a step."""
         nodes = []
         none = np.zeros(len(self.tree.classes or ()), dtype=np.int64)
         for index, node in enumerate(self.tree.nodes):
             counts = (self.tables.get(index, none) + step // 2) // step * step
             told = Evidence(counts=tuple(counts.tolist()), label=node.evidence.prediction)
             nodes.append(replace(node, evidence=Evidence() if node.branches else told))
-        tree = replace(self.tree, nodes=tuple(nodes), approximate=True)
-        return self._searched(name, "round", tree, replace(self.base, noise=CountNoise("rounded", step)))
+        return replace(self.tree, nodes=tuple(nodes), approximate=step > 1)
 
     def private(self, name: str, epsilon: float, settings: _Private) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""
