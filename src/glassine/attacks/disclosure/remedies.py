@@ -17,6 +17,7 @@ from glassine.attacks.disclosure.bounded import ExpectedLeaves
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.noise import CountNoise
+from glassine.attacks.disclosure.people import true_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.inference import columns as read_columns
@@ -151,7 +152,8 @@ def measure_remedies(
     truth : array-like, shape (n,)
         Everybody's class.
     adversary : Adversary, optional
-        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy.
+        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. Completed
+        by what the model states, as for :func:`infer_sensitive`.
     merge_below : sequence of int
         Sizes k, at least 2.
     purities : sequence of float
@@ -192,14 +194,15 @@ def measure_remedies(
     """
     _check(merge_below, purities, round_to)
     tell = progress or (lambda stage: None)
-    base = replace(adversary or Adversary(), leaves="leaf_counts", marginals=None)
-    if base.training != "known":
+    base = None if adversary is None else replace(adversary, leaves="leaf_counts", marginals=None)
+    if base is not None and base.training != "known":
         raise InvalidParameterError(
             'remedies are measured by the publisher, who knows the training records. Take training="known".'
         )
     name = "class counts of the leaves"
     tell(name)
-    first = infer_sensitive(model, quasi_identifiers, adversary=base)
+    first = infer_sensitive(model, quasi_identifiers, adversary=base, truth=truth)
+    base = first.adversary
     tree = _plain(model)
     held = None if evaluation is None else read_holdout(evaluation, tree)
     codes = _codes(first, truth)
@@ -245,9 +248,8 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
         If they are not the class counts that the tree publishes or, of more people than were in the sample, are fewer.
     """
     people = found.people
-    true = np.rint(found.true_probabilities(truth) * people.sizes[:, None]).astype(np.int64)
     counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)
-    np.add.at(counts, people.leaf, true)
+    np.add.at(counts, people.leaf, true_table(people, found.classes, truth))
     known = None if isinstance(found.leaves, ExpectedLeaves) else found.leaves.counts
     wrong: list[int] = []
     if known is not None:

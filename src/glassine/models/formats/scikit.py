@@ -17,7 +17,7 @@ from glassine.models.formats.pipelines import sklearn_names, through
 from glassine.models.formats.tree_counts import class_counts
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["is_sklearn_tree", "tree_from_sklearn"]
+__all__ = ["final_tree", "is_sklearn_tree", "tree_from_sklearn"]
 
 TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor")
 SEARCHES = ("BaseSearchCV",)
@@ -58,7 +58,7 @@ def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]
     return tuple(f"x{i}" for i in range(width))
 
 
-def _final(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
+def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
     """Return the tree at the end, the names of the attributes, and the tree's columns as functions of them."""
     kinds = sklearn_names(estimator)
     if "Pipeline" not in kinds:
@@ -223,7 +223,7 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")
-    tree, names, columns = _final(estimator, domain)
+    tree, names, columns = final_tree(estimator, domain)
     for name in names:
         require(name, domain, "the estimator was fitted on")
     if len(set(names)) < len(names):
