@@ -94,9 +94,7 @@ def test_example_1_stands_in_the_findings() -> None:
 
 def test_the_figures_are_those_of_the_attack() -> None:
     frame, tree = crowd()
-    findings = audit(
-        tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini", show_small_counts=True
-    )
+    findings = audit(tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini", show_small_counts=True)
     found = found_in(findings)
     reference = infer_sensitive(tree, frame.drop("disease"), adversary=Adversary())
     assert found.n_internal > 0

@@ -162,7 +162,9 @@ def test_the_stored_direction_is_kept_whether_or_not_values_were_missing_in_trai
     for seed in range(10):
         fitted = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(*make_data(gaps=gaps, seed=seed))
         model = tree_from_sklearn(fitted)
-        assert all(sum(branch.literal.missing for branch in node.branches) == 1 for node in model.nodes if node.branches)
+        assert all(
+            sum(branch.literal.missing for branch in node.branches) == 1 for node in model.nodes if node.branches
+        )
         queries = make_data(gaps=0.3, seed=seed + 100)[0]
         assert_same_leaves(model, fitted, queries)
         whole = Domain({name: Real(-9, 9, missing=True) for name in NAMES})

@@ -252,9 +252,7 @@ BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
     ("not fitted", lambda: infer_sensitive(DecisionTreeClassifier(), AGES), InvalidModelError, "not fitted"),
     (
         "a private tree",
-        lambda: infer_sensitive(
-            stump(guarantee=Guarantee(epsilon=1.0, delta=0.0)), AGES, adversary=Adversary()
-        ),
+        lambda: infer_sensitive(stump(guarantee=Guarantee(epsilon=1.0, delta=0.0)), AGES, adversary=Adversary()),
         UndefinedMeasureError,
         "internal_nodes=False",
     ),
@@ -384,7 +382,9 @@ def test_bad_input_has_a_clear_message(call: Callable[[], Any], error: type[Glas
 
 def test_progress_names_the_stages() -> None:
     frame, _, tree = next(
-        t for seed in range(50) if infer_sensitive((t := parity(seed, n=26, values=2))[2], t[0], adversary=Adversary()).counts.active
+        t
+        for seed in range(50)
+        if infer_sensitive((t := parity(seed, n=26, values=2))[2], t[0], adversary=Adversary()).counts.active
     )
     stages: list[str] = []
     infer_sensitive(tree, frame, adversary=Adversary(), progress=stages.append)

@@ -11,7 +11,7 @@ import pytest
 
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, SearchError, infer_sensitive
-from glassine.attacks.disclosure.remedies import RemedyTable, class_tables, measure_remedies
+from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 NONE: dict[str, Any] = {"merge_below": [], "purities": [], "round_to": [], "epsilons": []}

@@ -190,7 +190,9 @@ def test_the_order_of_people_and_the_names_of_classes_do_not_matter() -> None:
         tree.attributes,
         (tree.classes or ())[::-1],
     )
-    assert infer_sensitive(swapped, frame, adversary=Adversary()).probabilities[:, ::-1] == pytest.approx(plain.probabilities, abs=1e-6)
+    assert infer_sensitive(swapped, frame, adversary=Adversary()).probabilities[:, ::-1] == pytest.approx(
+        plain.probabilities, abs=1e-6
+    )
 
 
 def test_counts_of_inner_nodes_are_not_needed() -> None:
@@ -203,7 +205,9 @@ def test_the_gap_is_not_certified_by_a_solver_that_stops_early(monkeypatch: pyte
     """A planted fault: without rounds of outer approximation the estimate breaks constraints, and the notes say so."""
     infer: Any = import_module("glassine.attacks.disclosure.infer")
     original = infer.outer_approximation
-    frame, _, tree = next(t for seed in range(100) if reshaped(infer_sensitive((t := parity(seed))[2], t[0], adversary=Adversary())))
+    frame, _, tree = next(
+        t for seed in range(100) if reshaped(infer_sensitive((t := parity(seed))[2], t[0], adversary=Adversary()))
+    )
     monkeypatch.setattr(infer, "outer_approximation", lambda *a, **k: original(*a, **(k | {"most_rounds": 0})))
     hasty = infer_sensitive(tree, frame, adversary=Adversary())
     assert any("stopped after 0 rounds" in note for note in hasty.notes)

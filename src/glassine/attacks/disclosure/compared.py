@@ -100,7 +100,9 @@ def compared_views(model: DecisionTree, people: People, adversary: Adversary) ->
     if splits == "auto":
         splits = "multiway" if _splits_all_values(model) else "auto"
     by_sets = _split_by_sets(model) if splits == "binary" else ()
-    notes += [f"Categories of {name} are split by sets; none of its splits is among the candidates." for name in by_sets]
+    notes += [
+        f"Categories of {name} are split by sets; none of its splits is among the candidates." for name in by_sets
+    ]
     views, silent = [], []
     for name, column in people.columns.items():
         if column.levels is not None:

@@ -101,7 +101,7 @@ def _smallest(tree: Any) -> int:
     n, least = int(tree.tree_.n_node_samples[0]), tree.min_samples_leaf
     own = int(least) if isinstance(least, int | np.integer) else math.ceil(least * n)
     # One more than needed where the share is a whole number: scikit-learn compares it in floating point.
-    return max(own, math.floor(tree.min_weight_fraction_leaf * n) + 1)
+    return max(own, math.floor(float(tree.min_weight_fraction_leaf) * n) + 1)
 
 
 def _of_multiway(tree: MultiwayTreeClassifier) -> Hints:
@@ -109,7 +109,7 @@ def _of_multiway(tree: MultiwayTreeClassifier) -> Hints:
     if criterion is None or not hasattr(tree, "model_"):
         return Hints(NOT_STATED)
     domain: Domain = tree.domain_
-    columns = []
+    columns: list[Column] = []
     for name in domain:
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):

@@ -76,5 +76,6 @@ def _agrees(
     """Return whether the classes of the records in each leaf are those that it counts."""
     place = {name: i for i, name in enumerate(tree.classes or ())}
     table = np.zeros((len(published), len(place)), dtype=np.int64)
-    np.add.at(table, (tree.apply(dict(columns)), [place[value] for value in truth.tolist()]), 1)
+    codes = np.array([place[value] for value in truth.tolist()], dtype=np.intp)
+    np.add.at(table, (tree.apply(dict(columns)), codes), 1)
     return all(counts is None or tuple(row) == counts for counts, row in zip(published, table.tolist(), strict=True))

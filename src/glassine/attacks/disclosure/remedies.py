@@ -152,8 +152,8 @@ def measure_remedies(
     truth : array-like, shape (n,)
         Everybody's class.
     adversary : Adversary, optional
-        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. Completed
-        by what the model states, as for :func:`infer_sensitive`.
+        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
+        completed by what the model states, as for :func:`infer_sensitive`.
     merge_below : sequence of int
         Sizes k, at least 2.
     purities : sequence of float
