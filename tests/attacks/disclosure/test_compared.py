@@ -175,17 +175,17 @@ def test_people_with_gaps_are_followed_as_scikit_learn_follows_them(seed: int, l
     assert np.array_equal(nodes, tree.apply(numbers))
 
 
-SHAPES = ("nnc", "nrcc", "ccc", "nn", "rc", "rrc", "wwn")
+SHAPES = ("nnc", "nrcc", "ccc", "nCC", "rc", "rrc", "wwn")
 
 
 def various(seed: int, n: int, kinds: str) -> tuple[pl.DataFrame, npt.NDArray[np.int64], Domain | None]:
-    """Return whole (n) and real (r) numbers, text categories (c), and whole numbers declared as categories (w)."""
+    """Return whole (n) and real (r) numbers, text categories of four (c) or twelve (C) values, and whole numbers declared as categories (w)."""
     rng = np.random.default_rng(seed)
     out, score, attributes = {}, np.zeros(n), {}
     for i, kind in enumerate(kinds):
-        values = rng.normal(size=n) if kind == "r" else rng.integers(0, 12 if kind == "n" else 4, n)
-        score += values > (6 if kind == "n" else 0 if kind == "r" else 2)
-        out[f"{kind}{i}"] = [f"v{value}" for value in values] if kind == "c" else values
+        values = rng.normal(size=n) if kind == "r" else rng.integers(0, 12 if kind in "nC" else 4, n)
+        score += values > (6 if kind in "nC" else 0 if kind == "r" else 2)
+        out[f"{kind}{i}"] = [f"v{value}" for value in values] if kind in "cC" else values
         attributes[f"{kind}{i}"] = Category((0, 1, 2, 3)) if kind == "w" else Integer(0, 11)
     y = np.asarray((score + (rng.random(n) < 0.3)) % 2).astype(np.int64)
     return pl.DataFrame(out), y, Domain(attributes) if "w" in kinds else None
