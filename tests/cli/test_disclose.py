@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-
 import pickle
+from pathlib import Path
 
 import numpy as np
 import polars as pl

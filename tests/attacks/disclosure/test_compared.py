@@ -179,7 +179,7 @@ SHAPES = ("nnc", "nrcc", "ccc", "nCC", "rc", "rrc", "wwn")
 
 
 def various(seed: int, n: int, kinds: str) -> tuple[pl.DataFrame, npt.NDArray[np.int64], Domain | None]:
-    """Return whole (n) and real (r) numbers, text categories of four (c) or twelve (C) values, and whole numbers declared as categories (w)."""
+    """Return numbers, whole (n) or real (r), and categories: text of 4 (c) or 12 (C) values, declared numbers (w)."""
     rng = np.random.default_rng(seed)
     out, score, attributes = {}, np.zeros(n), {}
     for i, kind in enumerate(kinds):
