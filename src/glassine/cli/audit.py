@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from glassine.cli.disclose import stored_estimator
 from glassine.cli.naming import listed
 from glassine.cli.options import (
     AuditOption,
@@ -22,6 +23,7 @@ from glassine.cli.options import (
     ReportOption,
     RequiredDomainOption,
     SmallOption,
+    SplitsOption,
     TargetOption,
     TreeOption,
     TrustOption,
@@ -54,6 +56,7 @@ def audit_command(
         ),
     ] = None,
     criterion: CriterionOption = None,
+    splits: SplitsOption = "auto",
     policy: PolicyOption = None,
     output: ReportOption = None,
     as_json: JsonOption = False,
@@ -113,8 +116,10 @@ def audit_command(
                 progress=progress,
             )
         else:
+            # An estimator states how its splits were selected, which the plain model does not.
+            stated = None if sensitive is None or tree is not None else stored_estimator(model, trust_pickle)
             findings = audit(
-                read,
+                read if stated is None else stated,
                 domain=known,
                 data=frame,
                 target=target,
@@ -122,6 +127,7 @@ def audit_command(
                 sensitive=sensitive,
                 quasi=quasi or None,
                 criterion=None if criterion is None else criterion.replace("-", "_"),
+                splits=splits,
                 policy=limits,
                 show_small_counts=show_small_counts,
                 max_steps=max_steps,

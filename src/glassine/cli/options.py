@@ -43,6 +43,7 @@ __all__ = [
     "RequiredTargetOption",
     "SeedOption",
     "SmallOption",
+    "SplitsOption",
     "TakesOption",
     "TargetOption",
     "TreeOption",
@@ -112,7 +113,15 @@ RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
 CriterionOption: TypeAlias = Annotated[
     Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
     typer.Option(
-        "--criterion", help="How splits were selected; none if not by their quality.", show_default="gini, assumed"
+        "--criterion",
+        help="How splits were selected; none if not by their quality.",
+        show_default="as the model states",
+    ),
+]
+SplitsOption: TypeAlias = Annotated[
+    Literal["auto", "multiway", "binary"],
+    typer.Option(
+        "--splits", help="Categories split into all values, or one against the rest; auto: as the model states."
     ),
 ]
 BlackBoxOption: TypeAlias = Annotated[
