@@ -24,9 +24,10 @@ LARGEST_SCALE = 10**12
 """Largest scale of noise on counts, in records."""
 
 REFUSALS = (
-    "no fit is refused because of the records: there is at least one, all rows have one length and every declared "
-    "column, every record has a declared class and no forbidden gap, and neither memory nor a limit on the number of "
-    "records is exceeded; a refusal reveals that one of these fails, so the step from no record to one is not covered"
+    "no fit is refused because of the records: at least one has a declared target, all rows have one length, every "
+    "declared column is there in a type that can hold its values, a lazy frame gives the same records each time, and "
+    "neither memory nor a limit on the number of records is exceeded; a refusal reveals that one of these fails, so "
+    "the step from no record to one is not covered"
 )
 PERSONS = "one person has one record; a weight or repeated records of one person multiply epsilon"
 TIMING = "running time and memory use are not observed"
