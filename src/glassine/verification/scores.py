@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidParameterError
 from glassine.verification.bounds import check_probability
-from glassine.verification.features import Features, features_of
-from glassine.verification.protocols import Event, FloatArray, Score
+from glassine.verification.features import Features, features_at, features_of
+from glassine.verification.protocols import Event, FloatArray, Refusal, Score
 
 __all__ = ["Distinguisher", "FixedEvent", "FixedThresholds", "Statistic", "score_of"]
 
@@ -147,11 +147,14 @@ class Distinguisher:
         also finds their combinations. May be empty.
     train_share : float, default=0.5
         Share of the runs on which it learns, in (0, 1).
+    records : array_like of shape (m, d), optional
+        Records at which a fitted learner is asked besides: those by which the data sets differ.
     """
 
     features: Callable[[Any], Mapping[str, float]] = features_of
     models: Sequence[str] = ("logistic", "boosting")
     train_share: float = 0.5
+    records: Any = None
 
     def __post_init__(self) -> None:
         check_probability(self.train_share, "train_share")
@@ -161,7 +164,10 @@ class Distinguisher:
 
     def keep(self, output: Any) -> Features:
         """Return the features."""
-        return dict(self.features(output))
+        if isinstance(output, Refusal):
+            return features_of(output)
+        found = dict(self.features(output))
+        return found if self.records is None else found | features_at(output, self.records)
 
     def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Rate) -> tuple[Event, ...]:
         """Return the event that is best on the training runs; those of models are judged out of fold."""
