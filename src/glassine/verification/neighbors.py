@@ -176,7 +176,7 @@ def search(
     learner: Any,
     pairs: Sequence[Pair],
     *,
-    runs: int = 1200,
+    runs: int = 1000,
     preliminary: int | None = None,
     read: Callable[[Path, str], tuple[Any, Any]] | None = None,
     seed: int | None = 0,
@@ -200,7 +200,7 @@ def search(
         As in ``lower_bound``. What is no estimator gets the pairs of arrays alone.
     pairs : sequence of Pair
         Such as ``worst_pairs``.
-    runs : int, default=1200
+    runs : int, default=1000
         Runs for the bound, those that help to choose the event included.
     preliminary : int, optional
         Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/2 of ``runs`` in all.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glassine.errors import InvalidDataError
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.events import DiscreteGaussianNoise, GaussianNoise
 from glassine.verification.bounds import GaussianBound
@@ -135,9 +136,12 @@ class Hunt:
         if len(cases) > 1 or odd or amplified:
             finalists = self._narrowed(cases, rest * (PLAIN if amplified else 1.0)) if cases else []
             finalists += self._narrowed(amplified, rest * (AMPLIFIED if cases else 1.0)) if amplified else []
-            finalists += self._narrowed(self._strange(odd), AGAIN) if odd else []
+            strange = self._strange(odd) if odd else []
+            finalists += self._narrowed(strange, AGAIN) if strange else []
         else:
             finalists = cases
+        if not finalists:
+            raise InvalidDataError("the learner refused every data set. Fit it to one of a pair to see why.")
         best = max(finalists, key=lambda case: case.strength)
         bound = self._final(best, main=MAIN if noise is not None else 1.0)
         if self.progress is not None:
@@ -168,7 +172,7 @@ class Hunt:
     def _narrowed(self, cases: Sequence[_Case], budget: float) -> list[_Case]:
         """Return the case that stands out, after rounds in which the better quarter gets on."""
         left = list(cases)
-        rounds = max(1, math.ceil(math.log(max(1, len(left)), 4)))
+        rounds = max(1, math.ceil(math.log(len(left), 4)))
         for _ in range(rounds):
             each = max(FEWEST, int(budget / rounds / len(left)))
             for case in left:
