@@ -62,9 +62,13 @@ class Records:
 
     def with_record(self, row: Sequence[Value], label: Value, *, first: bool = False) -> Records:
         """Return the records and one more, at the end or in front."""
-        rows, labels = ((tuple(row), *self.rows), (label, *self.labels)) if first else (
-            (*self.rows, tuple(row)),
-            (*self.labels, label),
+        rows, labels = (
+            ((tuple(row), *self.rows), (label, *self.labels))
+            if first
+            else (
+                (*self.rows, tuple(row)),
+                (*self.labels, label),
+            )
         )
         return Records(names=self.names, rows=rows, labels=labels)
 

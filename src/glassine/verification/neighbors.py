@@ -89,6 +89,9 @@ class Search:
         What looked worst in the preliminary runs: a pair, a crowd of canaries, or the noise of published counts.
     bound : LowerBound
         Of it, from fresh runs.
+    bounds : tuple of (str, LowerBound)
+        The bounds of all that fresh runs tested: at most one pair of arrays, one with an odd record, one crowd and
+        the noise of counts. They hold together at the stated confidence.
     preliminary : tuple of (str, float)
         What was tried, the worst first, with what its few runs would bound; no bounds, and not to be picked from.
         Empty where there was but one pair.
@@ -100,6 +103,7 @@ class Search:
 
     pair: Pair | Crowd | StatedNoise
     bound: LowerBound
+    bounds: tuple[tuple[str, LowerBound], ...]
     preliminary: tuple[tuple[str, float], ...]
     refused: tuple[str, ...]
     runs: int
@@ -176,7 +180,7 @@ def search(
     learner: Any,
     pairs: Sequence[Pair],
     *,
-    runs: int = 1000,
+    runs: int = 1600,
     preliminary: int | None = None,
     read: Callable[[Path, str], tuple[Any, Any]] | None = None,
     seed: int | None = 0,
@@ -185,7 +189,7 @@ def search(
     relation: Relation = "add-or-remove-one",
     **options: Any,
 ) -> Search:
-    """Find what looks worst in a few runs each, and bound the parameter on it from fresh runs.
+    """Find what looks worst in few runs, and bound the privacy parameter on it from fresh ones.
 
     Of an estimator more is tried than the pairs: a crowd of canaries in cells of their own, several equal records at
     once where the certificate states Gaussian noise, and the noise of published counts against its stated scale.
@@ -200,10 +204,10 @@ def search(
         As in ``lower_bound``. What is no estimator gets the pairs of arrays alone.
     pairs : sequence of Pair
         Such as ``worst_pairs``.
-    runs : int, default=1000
+    runs : int, default=1600
         Runs for the bound, those that help to choose the event included.
     preliminary : int, optional
-        Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/2 of ``runs`` in all.
+        Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/4 of ``runs`` in all.
         Odd records have a least number of their own, which may be more.
     read : callable, optional
         From the path of a CSV file and the name of its target to ``(X, y)``. Without it no files are tried.
@@ -240,9 +244,13 @@ def search(
         source = EstimatorSource(source.estimator, read)
     own = options.get("score") is not None
     plain = [pair for pair in pairs if pair.container == ARRAY]
-    odd = [] if own or not isinstance(source, EstimatorSource) else [
-        pair for pair in pairs if pair.container != ARRAY and (pair.container != "CSV" or source.read is not None)
-    ]
+    odd = (
+        []
+        if own or not isinstance(source, EstimatorSource)
+        else [
+            pair for pair in pairs if pair.container != ARRAY and (pair.container != "CSV" or source.read is not None)
+        ]
+    )
     if not plain and not odd:
         raise InvalidParameterError("there must be at least one pair, got none. See worst_pairs.")
     for pair in plain:
@@ -252,14 +260,19 @@ def search(
         plan=plan,
         relation=relation,
         runs=runs,
-        budget=3 * runs // 2 if preliminary is None else preliminary * len(pairs),
+        budget=3 * runs // 4 if preliminary is None else preliminary * len(pairs),
         seed=seed,
         workers=workers,
         progress=progress,
     )
     found = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
     return Search(
-        pair=found.case, bound=found.bound, preliminary=found.tried, refused=found.refused, runs=hunt.done
+        pair=found.case,
+        bound=found.bound,
+        bounds=found.bounds,
+        preliminary=found.tried,
+        refused=found.refused,
+        runs=hunt.done,
     )
 
 
@@ -323,7 +336,7 @@ def _with_odd(
     d0 = build(records)
     odd = [(f"the class {other!r}", other) for other in others] + list(odd_values(declared))
     for name, value in odd:
-        if container in BRIEF and name not in FEW_VALUES:
+        if container in BRIEF and value not in others and name not in FEW_VALUES:
             continue
         row, label = list(records.rows[0]), records.labels[0]
         if j is None:
@@ -419,4 +432,10 @@ def _in_turn(X: Array, y: Array, labels: list[Any], label: Any) -> Iterator[Pair
     turns = np.array([label, other] * len(y))[: len(y)].astype(y.dtype)
     same = np.repeat(X[:1], len(y), axis=0)
     yield _added(same, turns, X[0].tolist(), other, f"labels in turn, a record in front, label {other!r}", first=True)
-    yield _added(same, turns, X[0].tolist(), turns[0].item() if hasattr(turns[0], "item") else turns[0], f"labels in turn, a record at the end, label {label!r}")
+    yield _added(
+        same,
+        turns,
+        X[0].tolist(),
+        turns[0].item() if hasattr(turns[0], "item") else turns[0],
+        f"labels in turn, a record at the end, label {label!r}",
+    )

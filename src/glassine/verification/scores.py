@@ -235,7 +235,7 @@ def _positives(values: FloatArray, cuts: FloatArray) -> FloatArray:
 def _gap(first: FloatArray, second: FloatArray) -> float:
     """Return the largest difference of the two empirical distribution functions at the candidate thresholds."""
     cuts = _cuts(np.concatenate([first, second]))
-    shares = _positives(first, cuts) / first.size - _positives(second, cuts) / second.size
+    shares = _positives(first, cuts) / max(1, first.size) - _positives(second, cuts) / max(1, second.size)
     return float(np.abs(shares).max(initial=0.0))
 
 

@@ -28,26 +28,17 @@ FEWEST = 4
 GLANCES = 3
 """Runs with an odd record: what is read otherwise than it was shows in each of them."""
 
-SHARED = 12
+SHARED = 10
 """Runs on a background that several odd records share."""
 
-LEFT, AGAIN = 6, 240
+LEFT, AGAIN = 6, 160
 """Pairs with an odd record that are looked at again, and their runs in all."""
 
 TRAINED = 0.3
 """Share of the runs for the bound that choose the event at least, preliminary runs of the same data sets included."""
 
-LEAST = 0.3
+LEAST = 0.2
 """Share of the preliminary runs that pairs with odd records leave to all else at least."""
-
-PLAIN, AMPLIFIED = 0.55, 0.45
-"""Parts of these for pairs of arrays, and for crowds."""
-
-NOISE = 0.1
-"""Runs in which the noise of published counts is looked at, relative to those for the bound."""
-
-MAIN = 0.75
-"""Share of the error probability for the trial that looks worst; the rest is for the noise of counts."""
 
 MOST_RECORDS = 5000
 """Records of a group in a crowd at most."""
@@ -58,12 +49,26 @@ GAUSSIAN_RECORDS = 1500
 GAUSSIAN = "the certificate's events are Gaussian, so that its epsilon and delta allow this mu"
 
 
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """Shares of the runs for the bound and of the error probability, which each kind of trial has for itself."""
+
+    runs: float
+    level: float
+
+
+CROWDS, PAIRS, ODD, NOISE = _Lane(0.6, 4), _Lane(0.25, 2), _Lane(0.15, 1), _Lane(0.06, 1)
+"""Crowds show little and need many runs; what a wrong reading or noise does is seen in few. The runs of ``NOISE`` come
+on top of the others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What looked worst, its bound, what was tried, and the containers that were refused."""
+    """What looked worst, its bound, the bounds of all that was tested, what was tried, and what was refused."""
 
     case: Any
     bound: LowerBound
+    bounds: tuple[tuple[str, LowerBound], ...]
     tried: tuple[tuple[str, float], ...]
     refused: tuple[str, ...]
 
@@ -126,50 +131,66 @@ class Hunt:
             Whether crowds and stated noise are tried besides.
         """
         amplified, noise = self._extras(plain) if extras else ([], None)
-        if noise is not None:
-            bound = self._noise(noise)
-            if bound.violated:
-                return Found(case=noise, bound=bound, tried=(), refused=())
         cost = GLANCES * len(odd) + SHARED * len({id(pair.d0) for pair in odd}) + AGAIN * bool(odd)
         rest = max(LEAST * self.budget, self.budget - cost)
         cases = [_Case(trial=pair, plan=self.plan) for pair in plain]
-        if len(cases) > 1 or odd or amplified:
-            finalists = self._narrowed(cases, rest * (PLAIN if amplified else 1.0)) if cases else []
-            finalists += self._narrowed(amplified, rest * (AMPLIFIED if cases else 1.0)) if amplified else []
-            strange = self._strange(odd) if odd else []
-            finalists += self._narrowed(strange, AGAIN) if strange else []
-        else:
-            finalists = cases
-        if not finalists:
+        lanes: list[tuple[_Lane, _Case | StatedNoise]] = [] if noise is None else [(NOISE, noise)]
+        if len(amplified) == 1 or (len(cases) == 1 and not odd and not amplified):
+            lanes += [(CROWDS, case) for case in amplified]
+        elif amplified:
+            lanes += [(CROWDS, self._narrowed(amplified, rest / 2))]
+        if cases:
+            alone = len(cases) == 1 and not odd and not amplified
+            lanes.append((PAIRS, cases[0] if alone else self._narrowed(cases, rest / (2 if amplified else 1))))
+        strange = self._strange(odd) if odd else []
+        if strange:
+            lanes.append((ODD, self._narrowed(strange, AGAIN)))
+        if not lanes:
             raise InvalidDataError("the learner refused every data set. Fit it to one of a pair to see why.")
-        best = max(finalists, key=lambda case: case.strength)
-        bound = self._final(best, main=MAIN if noise is not None else 1.0)
+        all_runs = sum(lane.runs for lane, _ in lanes if lane is not NOISE)
+        level = sum(lane.level for lane, _ in lanes)
+        bounds: list[tuple[Any, LowerBound]] = []
+        for lane, case in lanes:
+            confidence = 1 - lane.level / level * (1 - self.plan.confidence)
+            if isinstance(case, StatedNoise):
+                bound = self._noise(case, max(FEWEST, int(lane.runs * self.runs)), confidence)
+            else:
+                bound = self._final(case, max(FEWEST, int(lane.runs / all_runs * self.runs)), confidence)
+            # All bounds hold at once.
+            bounds.append((getattr(case, "trial", case), replace(bound, confidence=self.plan.confidence)))
+            if bound.violated:
+                break
+        best = max(bounds, key=lambda one: one[1].value / one[1].claim if one[1].claim else one[1].value)
         if self.progress is not None:
             self.progress(self.done, self.done)
-        tried = tuple(sorted(self._tried, key=lambda one: -one[1]))
-        return Found(case=best.trial, bound=bound, tried=tried, refused=tuple(self._refused))
+        return Found(
+            case=best[0],
+            bound=best[1],
+            bounds=tuple((case.name, bound) for case, bound in bounds),
+            tried=tuple(sorted(self._tried, key=lambda one: -one[1])),
+            refused=tuple(self._refused),
+        )
 
-    def _final(self, best: _Case, main: float) -> LowerBound:
-        """Return the bound of a trial from fresh runs, at a share of the error probability."""
+    def _final(self, best: _Case, runs: int, confidence: float) -> LowerBound:
+        """Return the bound of a trial from fresh runs."""
         before = 0 if best.drawn is None else len(best.drawn.kept)
-        more = max(0, int(TRAINED * self.runs) - before)
-        level = 1 - main * (1 - self.plan.confidence)
-        plan = with_records(replace(best.plan, confidence=level), best.trial)
-        train, test = (self._draw(best.trial, plan, number) for number in (more, self.runs - more))
+        more = max(0, int(TRAINED * runs / math.sqrt(best.trial.canaries)) - before)
+        plan = with_records(replace(best.plan, confidence=confidence), best.trial)
+        train = self._draw(best.trial, plan, more, balanced=True)
+        test = self._draw(best.trial, plan, runs - more)
         if best.drawn is not None:
             train = best.drawn + train
         if isinstance(best.trial, Crowd):
             relation = f"{best.trial.canaries} canaries of {best.trial.distance} records, each in by a coin"
         else:
             relation = check_neighbors(best.trial.d0, best.trial.d1, self.relation)
-        bound = judge(plan, best.trial, train, test, f"{relation} ({self.relation})", self._assumptions)
-        return replace(bound, confidence=self.plan.confidence)
+        return judge(plan, best.trial, train, test, f"{relation} ({self.relation})", self._assumptions)
 
     @property
     def _assumptions(self) -> tuple[str, ...]:
         return ("runs are independent",) if self.seed is None else ("seeded runs are like independent ones",)
 
-    def _narrowed(self, cases: Sequence[_Case], budget: float) -> list[_Case]:
+    def _narrowed(self, cases: Sequence[_Case], budget: float) -> _Case:
         """Return the case that stands out, after rounds in which the better quarter gets on."""
         left = list(cases)
         rounds = max(1, math.ceil(math.log(len(left), 4)))
@@ -182,7 +203,7 @@ class Hunt:
             self._tried += [(case.trial.name, case.quality) for case in left[keep:]]
             left = left[:keep]
         self._tried += [(case.trial.name, case.quality) for case in left]
-        return left[:1]
+        return left[0]
 
     def _strange(self, odd: Sequence[Any]) -> list[_Case]:
         """Return the pairs whose odd record changes most of what is published, by a few runs of each."""
@@ -210,9 +231,9 @@ class Hunt:
         return self._draw(fixed, self.plan, runs).kept
 
     def _run(self, case: _Case, runs: int) -> None:
-        case.take(self._draw(case.trial, with_records(case.plan, case.trial), runs))
+        case.take(self._draw(case.trial, with_records(case.plan, case.trial), runs, balanced=True))
 
-    def _draw(self, trial: Trial, plan: Plan, runs: int) -> Drawn:
+    def _draw(self, trial: Trial, plan: Plan, runs: int, *, balanced: bool = False) -> Drawn:
         before, total = self.done, max(self.runs + self.budget, self.done + runs)
         progress = self.progress
 
@@ -220,16 +241,24 @@ class Hunt:
             if progress is not None:
                 progress(before + more, total)
 
-        found = draw(self.source, plan, trial, runs, seed=self._seed(), workers=self.workers, progress=shifted)
+        found = draw(
+            self.source,
+            plan,
+            trial,
+            runs,
+            seed=self._seed(),
+            balanced=balanced,
+            workers=self.workers,
+            progress=shifted,
+        )
         self.done += runs
         return found
 
-    def _noise(self, noise: StatedNoise) -> LowerBound:
-        """Return the bound on the epsilon of published counts, at what the trials leave of the error probability."""
-        plan = replace(self.plan, score=noise, confidence=1 - (1 - MAIN) * (1 - self.plan.confidence))
-        fixed = _Fixed(name=noise.name, data=noise.dataset)
-        kept = self._draw(fixed, plan, max(FEWEST, int(NOISE * self.runs))).kept
-        return replace(noise.bound(kept, plan, self._assumptions), confidence=self.plan.confidence)
+    def _noise(self, noise: StatedNoise, runs: int, confidence: float) -> LowerBound:
+        """Return the bound on the epsilon of published counts from fresh runs."""
+        plan = replace(self.plan, score=noise, confidence=confidence)
+        kept = self._draw(_Fixed(name=noise.name, data=noise.dataset), plan, runs).kept
+        return noise.bound(kept, plan, self._assumptions)
 
     def _seed(self) -> int | None:
         self._seeds += 1

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from glassine.errors import InvalidParameterError
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.events import DiscreteLaplaceNoise
 from glassine.verification.bounds import (
@@ -114,17 +115,21 @@ class Drawn:
     def __add__(self, other: Drawn) -> Drawn:
         return Drawn([*self.kept, *other.kept], np.concatenate([self.coins, other.coins]))
 
-    def of(self, canary: int, canaries: int) -> tuple[list[Any], list[Any]]:
-        """Return what was kept without and with a canary; of several canaries what the learner says of this one."""
-        kept = self.kept
-        if canaries > 1:
-            start = f"record {canary} "
-            kept = [{name: value for name, value in row.items() if name.startswith(start)} for row in kept]
-        column = self.coins[:, canary].tolist()
+    def sides(self) -> tuple[list[Any], list[Any]]:
+        """Return what was kept without and with a canary; of several canaries what the learner says of each."""
+        kept, coins = self.kept, self.coins.ravel().tolist()
+        if self.coins.shape[1] > 1:
+            kept = [_said_of(j, row) for row in self.kept for j in range(self.coins.shape[1])]
         return (
-            [row for row, coin in zip(kept, column, strict=True) if not coin],
-            [row for row, coin in zip(kept, column, strict=True) if coin],
+            [row for row, coin in zip(kept, coins, strict=True) if not coin],
+            [row for row, coin in zip(kept, coins, strict=True) if coin],
         )
+
+
+def _said_of(canary: int, row: dict[str, float]) -> dict[str, float]:
+    """Return the features of one canary under names that all canaries have."""
+    start = f"record {canary} "
+    return {f"record {name.removeprefix(start)}": value for name, value in row.items() if name.startswith(start)}
 
 
 def draw(
@@ -134,12 +139,17 @@ def draw(
     runs: int,
     *,
     seed: int | None,
+    balanced: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Drawn:
-    """Run a source on data sets that fair coins choose."""
+    """Run a source on data sets that fair coins choose; ``balanced``, as many heads as tails, where none is counted."""
     rng = np.random.default_rng(None if seed is None else [seed, 1])
-    coins = rng.random((runs, trial.canaries)) < 0.5
+    if balanced:
+        turns = np.arange(runs)[:, None] % 2 == np.zeros(trial.canaries)
+        coins = rng.permuted(turns, axis=0)
+    else:
+        coins = rng.random((runs, trial.canaries)) < 0.5
     seeds = seeds_of(seed, runs)
     size = 1 if workers == 1 else max(1, math.ceil(runs / PARTS))
     parts = [range(start, min(start + size, runs)) for start in range(0, runs, size)]
@@ -186,27 +196,25 @@ def _by_odds(plan: Plan, trial: Trial, runs: int) -> bool:
     return isinstance(plan.bound, EpsilonBound) and small and (trial.distance == 1 or not plan.delta)
 
 
-def _chosen(plan: Plan, trial: Trial, train: Drawn) -> list[tuple[float, int, _Guess]]:
-    """Return the best guess of each canary on training runs, with its quality, the best first."""
-    found = []
+def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
+    """Return the guess that is best on training runs, with its quality."""
     odds = _by_odds(plan, trial, len(train.kept))
     alpha = (1 - plan.confidence) / 2
-    for j in range(trial.canaries):
-        without, there = train.of(j, trial.canaries)
-        rate = _odds_rate(len(without), len(there), alpha) if odds else plan.rate(len(without), len(there))
-        for event in plan.score.events(without, there, rate):
-            for inside in (True, False) if odds else (True,):
-                guess = _Guess(event, inside)
-                right, wrong = guess.counts(without, there)
-                if odds:
-                    value = float(odds_bound(right, wrong, alpha)) + 1e-3 * (right - wrong) / max(1, len(train.kept))
-                else:
-                    value = float(rate(np.array([wrong]), np.array([len(there) - right]))[0])
-                found.append((value, j, guess))
-    best: dict[int, tuple[float, int, _Guess]] = {}
-    for one in sorted(found, key=lambda one: -one[0]):
-        best.setdefault(one[1], one)
-    return list(best.values())
+    without, there = train.sides()
+    rate = _odds_rate(len(without), len(there), alpha) if odds else plan.rate(len(without), len(there))
+    found: list[tuple[float, _Guess]] = []
+    for event in plan.score.events(without, there, rate):
+        for inside in (True, False) if odds else (True,):
+            guess = _Guess(event, inside)
+            right, wrong = guess.counts(without, there)
+            if odds:
+                value = float(odds_bound(right, wrong, alpha)) + 1e-3 * (right - wrong) / max(1, len(without))
+            else:
+                value = float(rate(np.array([wrong]), np.array([len(there) - right]))[0])
+            found.append((value, guess))
+    if not found:
+        raise InvalidParameterError("a score must return at least one event, got none.")
+    return max(found, key=lambda one: one[0])
 
 
 def _odds_rate(n0: int, n1: int, alpha: float) -> Any:
@@ -223,25 +231,7 @@ def _odds_rate(n0: int, n1: int, alpha: float) -> Any:
 
 def quality(plan: Plan, trial: Trial, train: Drawn) -> float:
     """Return what the runs that choose an event would bound, for one record; it is no bound."""
-    chosen = _chosen(plan, trial, train)
-    if trial.canaries == 1:
-        return chosen[0][0] / trial.distance
-    return _best_canaries(chosen, trial, train, (1 - plan.confidence) / 2)[0] / trial.distance
-
-
-def _best_canaries(
-    chosen: Sequence[tuple[float, int, _Guess]], trial: Trial, train: Drawn, alpha: float
-) -> tuple[float, int]:
-    """Return what guesses of the best canaries bound together in training, and how many canaries these are."""
-    right = wrong = 0
-    best, number = -1.0, 1
-    for i, (_, j, guess) in enumerate(chosen, start=1):
-        correct, errors = guess.counts(*train.of(j, trial.canaries))
-        right, wrong = right + correct, wrong + errors
-        value = float(odds_bound(right, wrong, alpha))
-        if value > best:
-            best, number = value, i
-    return best, number
+    return _chosen(plan, trial, train)[0] / trial.distance
 
 
 def judge(plan: Plan, trial: Trial, train: Drawn, test: Drawn, relation: str, assumptions: Sequence[str]) -> LowerBound:
@@ -252,40 +242,41 @@ def judge(plan: Plan, trial: Trial, train: Drawn, test: Drawn, relation: str, as
     With probability at least the plan's confidence the bounds are at most the true parameters; see ``bounds.md``.
     """
     refuse_the_refused([*train.kept, *test.kept])
-    chosen = _chosen(plan, trial, train)
-    odds, alpha = _by_odds(plan, trial, len(test.kept)), 1 - plan.confidence
-    if trial.canaries > 1:
-        return _pooled(plan, trial, train, test, chosen, relation, assumptions)
-    guess = chosen[0][2]
-    without, there = test.of(0, 1)
+    _, guess = _chosen(plan, trial, train)
+    odds, single, alpha = _by_odds(plan, trial, len(test.kept)), trial.canaries == 1, 1 - plan.confidence
+    without, there = test.sides()
     positives = _occurrences(guess.event, without)
     negatives = len(there) - _occurrences(guess.event, there)
-    # Half for the guesses of coins where they count, the other half for the two error rates.
-    share = alpha / 4 if odds else alpha / 2
-    a = clopper_pearson_upper([positives], max(1, len(without)), share)
-    b = clopper_pearson_upper([negatives], max(1, len(there)), share)
-    by_guesses = 0.0
-    method = f"{plan.bound.method}; Clopper-Pearson limits of the error rates of one event"
-    if odds:
-        by_guesses = float(odds_bound(*guess.counts(without, there), alpha / 2 - len(test.kept) * plan.delta))
-        method += ", and of the share of right guesses"
-    epsilon = max(by_guesses, float(EpsilonBound(delta=plan.delta).values(a, b)[0]))
-    exact = trial.distance == 1
-    value = epsilon if isinstance(plan.bound, EpsilonBound) else float(plan.bound.values(a, b)[0])
+    epsilon = mu = value = 0.0
     at_claim = None
-    if plan.claimed_epsilon is not None and exact:
-        at_claim = delta_lower_bound(float(a[0]), float(b[0]), plan.claimed_epsilon)
+    method = []
+    if odds:
+        # Of one canary half of the error probability is left for the two error rates.
+        part = (alpha / 2 if single else alpha) - len(test.kept) * plan.delta
+        epsilon = value = float(odds_bound(*guess.counts(without, there), part))
+        method.append("Clopper-Pearson limit of the share of right guesses of coins")
+    if single:
+        part = alpha / 4 if odds else alpha / 2
+        a = clopper_pearson_upper([positives], max(1, len(without)), part)
+        b = clopper_pearson_upper([negatives], max(1, len(there)), part)
+        if trial.distance == 1 or not plan.delta:
+            epsilon = max(epsilon, float(EpsilonBound(delta=plan.delta).values(a, b)[0]))
+        mu = float(GaussianBound().values(a, b)[0])
+        value = epsilon if isinstance(plan.bound, EpsilonBound) else float(plan.bound.values(a, b)[0])
+        method.append(f"{plan.bound.method}, with Clopper-Pearson limits of the error rates of one event")
+        if plan.claimed_epsilon is not None and trial.distance == 1:
+            at_claim = delta_lower_bound(float(a[0]), float(b[0]), plan.claimed_epsilon)
     return LowerBound(
         parameter=plan.bound.parameter,
         value=value / trial.distance,
-        epsilon=epsilon if exact else 0.0 if plan.delta else epsilon / trial.distance,
-        mu=float(GaussianBound().values(a, b)[0]) / trial.distance,
+        epsilon=epsilon / trial.distance,
+        mu=mu / trial.distance,
         delta=plan.delta,
         claim=plan.claim,
         claimed_epsilon=plan.claimed_epsilon,
         delta_at_claim=at_claim,
         confidence=plan.confidence,
-        method=f"{method}, chosen on {len(train.kept)} other runs",
+        method=f"{'; '.join(method)}, chosen on {len(train.kept)} other runs",
         assumptions=(*assumptions, *plan.assumptions),
         relation=relation,
         event=guess.event.name,
@@ -293,46 +284,6 @@ def judge(plan: Plan, trial: Trial, train: Drawn, test: Drawn, relation: str, as
         false_negatives=negatives,
         counted0=len(without),
         counted1=len(there),
-        runs=len(train.kept) + len(test.kept),
-    )
-
-
-def _pooled(
-    plan: Plan,
-    trial: Trial,
-    train: Drawn,
-    test: Drawn,
-    chosen: list[tuple[float, int, _Guess]],
-    relation: str,
-    assumptions: Sequence[str],
-) -> LowerBound:
-    """Count the guesses of several canaries together, of as many as looked best in training."""
-    alpha = 1 - plan.confidence
-    _, number = _best_canaries(chosen, trial, train, alpha)
-    right = wrong = 0
-    for _, j, guess in chosen[:number]:
-        correct, errors = guess.counts(*test.of(j, trial.canaries))
-        right, wrong = right + correct, wrong + errors
-    value = float(odds_bound(right, wrong, alpha)) / trial.distance
-    n1 = int(test.coins.sum())
-    return LowerBound(
-        parameter=plan.bound.parameter,
-        value=value,
-        epsilon=value,
-        mu=0.0,
-        delta=plan.delta,
-        claim=plan.claim,
-        claimed_epsilon=plan.claimed_epsilon,
-        delta_at_claim=None,
-        confidence=plan.confidence,
-        method=f"Clopper-Pearson limit of the share of right guesses of coins, chosen on {len(train.kept)} other runs",
-        assumptions=(*assumptions, *plan.assumptions),
-        relation=relation,
-        event=f"{chosen[0][2].event.name}, and the like for {number} of {trial.canaries} canaries",
-        false_positives=wrong,
-        false_negatives=n1 - right,
-        counted0=test.coins.size - n1,
-        counted1=n1,
         runs=len(train.kept) + len(test.kept),
     )
 
