@@ -76,7 +76,7 @@ def _is_class(label: Any, classes: Sequence[Any]) -> bool:
 
 
 def one_array(values: list[Any]) -> list[Any]:
-    """A list becomes an array of one type, of texts where one record is a text."""
+    """Return the values of an array of one type: texts where one record is a text."""
     try:
         return list(np.asarray(values).tolist())
     except (ValueError, OverflowError):
@@ -84,12 +84,12 @@ def one_array(values: list[Any]) -> list[Any]:
 
 
 def first_hundred(values: list[Any]) -> list[Any]:
-    """An object column is one of texts if its first hundred values are."""
+    """Return texts if the first hundred values are such."""
     return [str(value) for value in values] if all(isinstance(v, str) for v in values[:100]) else values
 
 
 def text_target(labels: list[Any]) -> list[Any]:
-    """Labels become an array of one type."""
+    """Return the labels of an array of one type."""
     try:
         return list(np.asarray(labels).tolist())
     except (ValueError, OverflowError):
@@ -101,7 +101,7 @@ def as_they_are(values: list[Any]) -> list[Any]:
 
 
 def guessed_csv(path: Path, target: str) -> tuple[Any, Any]:
-    """A column of a file gets the type that all its values allow."""
+    """Read each column of a file as the type that all its values allow."""
     import polars as pl
 
     frame = pl.read_csv(path, infer_schema_length=None)
@@ -194,7 +194,7 @@ def all_pairs(**more: Any) -> tuple[Pair, ...]:
 
 
 def draw_at_half_more(patch: pytest.MonkeyPatch) -> None:
-    """The choice is drawn at 1.5 times its epsilon, and the event states what it was to be."""
+    """Draw the choice at 1.5 times its epsilon, and state the epsilon that it was to have."""
     honest, half_more = Weighting.private, Fraction(3, 2)
     patch.setattr(
         Weighting,

@@ -82,9 +82,10 @@ def features_at(output: Any, records: Any) -> Features:
     out: Features = {}
     model = getattr(output, "model_", None)
     if hasattr(output, "apply") and isinstance(model, DecisionTree | RuleList):
+        classes = model.classes or ()
         for j, cell in enumerate(output.apply(records).tolist()):
             evidence = model.cells[cell].evidence
-            out[f"record {j} label {evidence.prediction}"] = 1.0
+            out[f"record {j} label {classes[evidence.prediction] if classes else evidence.prediction}"] = 1.0
             out.update({f"record {j} count {c}": float(count) for c, count in enumerate(evidence.counts or ())})
         return out
     # One of them says what the others say, and each reads the records anew.

@@ -11,7 +11,6 @@ from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.verification.features import REFUSED
 from glassine.verification.protocols import Progress, Refusal, Score, Source
-from glassine.verification.scores import Distinguisher
 from glassine.verification.sources import check_seed
 
 __all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
@@ -69,7 +68,7 @@ def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) ->
 
 def kept_of(score: Score, output: Any) -> Any:
     """Return what a score keeps of an output; a refusal is an output only for a score that looks for it."""
-    if isinstance(output, Refusal) and not isinstance(score, Distinguisher):
+    if isinstance(output, Refusal) and not getattr(score, "sees_refusals", False):
         raise output.error
     return score.keep(output)
 

@@ -15,10 +15,10 @@ from glassine.privacy.events import DiscreteGaussianNoise, GaussianNoise
 from glassine.verification.bounds import GaussianBound
 from glassine.verification.features import REFUSED
 from glassine.verification.protocols import Progress, Refusal, Relation, Source
-from glassine.verification.scores import Distinguisher
+from glassine.verification.scores import CanaryLabel, Distinguisher
 from glassine.verification.sources import EstimatorSource, check_neighbors
 from glassine.verification.statistical import LowerBound, Plan
-from glassine.verification.trials import Crowd, Drawn, StatedNoise, Trial, draw, judge, quality, with_records
+from glassine.verification.trials import Crowd, Drawn, StatedNoise, Trial, draw, guesses, judge, quality, with_records
 
 __all__ = ["FEWEST", "Found", "Hunt"]
 
@@ -135,10 +135,11 @@ class Hunt:
         rest = max(LEAST * self.budget, self.budget - cost)
         cases = [_Case(trial=pair, plan=self.plan) for pair in plain]
         lanes: list[tuple[_Lane, _Case | StatedNoise]] = [] if noise is None else [(NOISE, noise)]
-        if len(amplified) == 1 or (len(cases) == 1 and not odd and not amplified):
-            lanes += [(CROWDS, case) for case in amplified]
-        elif amplified:
-            lanes += [(CROWDS, self._narrowed(amplified, rest / 2))]
+        for case in amplified if len(amplified) > 1 else ():
+            self._run(case, max(FEWEST, int(rest / 2 / len(amplified))))
+            self._tried.append((case.trial.name, case.quality))
+        if amplified:
+            lanes.append((CROWDS, max(amplified, key=_power) if len(amplified) > 1 else amplified[0]))
         if cases:
             alone = len(cases) == 1 and not odd and not amplified
             lanes.append((PAIRS, cases[0] if alone else self._narrowed(cases, rest / (2 if amplified else 1))))
@@ -174,8 +175,9 @@ class Hunt:
     def _final(self, best: _Case, runs: int, confidence: float) -> LowerBound:
         """Return the bound of a trial from fresh runs."""
         before = 0 if best.drawn is None else len(best.drawn.kept)
-        more = max(0, int(TRAINED * runs / math.sqrt(best.trial.canaries)) - before)
+        more = 0 if best.trial.canaries > 1 else max(0, int(TRAINED * runs) - before)
         plan = with_records(replace(best.plan, confidence=confidence), best.trial)
+        # The guess of several canaries is fixed; the preliminary runs say which way it speaks.
         train = self._draw(best.trial, plan, more, balanced=True)
         test = self._draw(best.trial, plan, runs - more)
         if best.drawn is not None:
@@ -290,7 +292,7 @@ class Hunt:
         if epsilon and not self.plan.delta and self.plan.claim == epsilon:
             columns = _varying(X)
             crowds = [_crowd(X, columns[:width], labels, epsilon) for width in (1, 2) if width <= len(columns)]
-            return [_Case(trial=crowd, plan=self.plan) for crowd in crowds], noise
+            return [_Case(trial=crowd, plan=_by_label(self.plan, crowd)) for crowd in crowds], noise
         return [], noise
 
 
@@ -306,6 +308,14 @@ class _Fixed:
 
     def dataset(self, coins: Any) -> Any:
         return self.data
+
+
+def _power(case: _Case) -> int:
+    return 0 if case.drawn is None else guesses(case.plan, case.trial, case.drawn)
+
+
+def _by_label(plan: Plan, crowd: Crowd) -> Plan:
+    return replace(plan, score=CanaryLabel(records=crowd.cells, label=crowd.label))
 
 
 def _without_models(plan: Plan) -> Plan:

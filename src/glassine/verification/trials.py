@@ -26,7 +26,7 @@ from glassine.verification.runner import kept_of, refuse_the_refused, seeds_of
 from glassine.verification.scores import Distinguisher
 from glassine.verification.statistical import LowerBound, Plan
 
-__all__ = ["Crowd", "Drawn", "StatedNoise", "Trial", "draw", "judge", "quality", "with_records"]
+__all__ = ["Crowd", "Drawn", "StatedNoise", "Trial", "draw", "guesses", "judge", "quality", "with_records"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -204,7 +204,8 @@ def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
     rate = _odds_rate(len(without), len(there), alpha) if odds else plan.rate(len(without), len(there))
     found: list[tuple[float, _Guess]] = []
     for event in plan.score.events(without, there, rate):
-        for inside in (True, False) if odds else (True,):
+        # An event that was fixed beforehand speaks for the second data set.
+        for inside in (True, False) if odds and plan.score.train_share else (True,):
             guess = _Guess(event, inside)
             right, wrong = guess.counts(without, there)
             if odds:
@@ -227,6 +228,12 @@ def _odds_rate(n0: int, n1: int, alpha: float) -> Any:
         return np.asarray(best + 1e-3 * gap, dtype=np.float64)
 
     return rate
+
+
+def guesses(plan: Plan, trial: Trial, train: Drawn) -> int:
+    """Return how often a guess was made: of crowds with one claim the one with most guesses has most power."""
+    _, guess = _chosen(plan, trial, train)
+    return sum(guess.counts(*train.sides()))
 
 
 def quality(plan: Plan, trial: Trial, train: Drawn) -> float:
