@@ -229,7 +229,7 @@ def odds_bound(right: npt.ArrayLike, wrong: npt.ArrayLike, alpha: float) -> Floa
     Examples
     --------
     >>> round(float(odds_bound(270, 75, 0.05)), 3)
-    1.064
+    1.061
     """
     correct, errors = np.asarray(right, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     share = clopper_pearson_lower(correct, correct + errors, alpha)

@@ -74,22 +74,20 @@ class EstimatorSource:
                 f"random_state must be None where the runs are not seeded, got {parameters['random_state']!r}: all "
                 "runs would be one. Set it to None, or pass a seed."
             )
-        if not isinstance(dataset, CsvRecords):
-            dataset = pair_of(dataset)
-        elif self.read is None:
-            raise InvalidDataError("a data set is a file, and nothing reads it. Pass read=, or leave files out.")
+        records = None if isinstance(dataset, CsvRecords) else pair_of(dataset)
+        if records is None:
+            _reader(self.read)
         try:
-            X, y = self._read(dataset) if isinstance(dataset, CsvRecords) else dataset
+            X, y = self._read(dataset) if records is None else records
             return fresh.fit(X, y)
         except Exception as error:  # whatever it is, the world sees that there is no model
             return Refusal(error=error)
 
     def _read(self, dataset: CsvRecords) -> tuple[Any, Any]:
-        assert self.read is not None
         with TemporaryDirectory() as folder:
             path = Path(folder) / "records.csv"
             path.write_text(dataset.text, encoding="utf-8")
-            return self.read(path, dataset.target)
+            return _reader(self.read)(path, dataset.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +105,12 @@ class MechanismSource:
     def draw(self, dataset: Any, seed: int | None) -> Any:
         """Return one output."""
         return self.mechanism(dataset, seed)
+
+
+def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Path, str], tuple[Any, Any]]:
+    if read is None:
+        raise InvalidDataError("a data set is a file, and nothing reads it. Pass read=, or leave files out.")
+    return read
 
 
 def source_of(learner: Any) -> Source:
