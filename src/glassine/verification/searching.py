@@ -311,7 +311,8 @@ class _Fixed:
 
 
 def _power(case: _Case) -> int:
-    return 0 if case.drawn is None else guesses(case.plan, case.trial, case.drawn)
+    """Return how much a crowd shows: in many cells the rarer label is rarer, and each guess says more."""
+    return 0 if case.drawn is None else guesses(case.plan, case.trial, case.drawn) * case.trial.canaries
 
 
 def _by_label(plan: Plan, crowd: Crowd) -> Plan:
@@ -373,20 +374,18 @@ def _corners(X: Any, columns: Sequence[int]) -> Any:
 
 
 def _crowd(X: Any, columns: Sequence[int], labels: tuple[Any, Any], epsilon: float) -> Crowd:
-    """Return canaries in cells of their own, each against a little larger number of records of another label.
+    """Return canaries in cells of their own, each against as many records of another label, 2 / epsilon.
 
-    Records of one label in a cell, 3 / epsilon of them, make the other label rare; a canary of 2 / epsilon records is
-    then what a published label most often comes from, and the odds of its presence are nearly all that the claim
-    allows.
+    Among all models few have the rarer label in a cell. Where it is published, it most often comes from the canary, and
+    the odds that the canary is in are nearly all that the claim allows.
     """
     cells = _corners(X, columns)
     distance = min(MOST_RECORDS, max(1, round(2 / epsilon)))
-    others = min(MOST_RECORDS, max(1, round(3 / epsilon)))
-    y = np.empty(len(cells) * others, dtype=np.asarray(labels).dtype if _plain(labels) else object)
+    y = np.empty(len(cells) * distance, dtype=np.asarray(labels).dtype if _plain(labels) else object)
     y[:] = labels[0]
     return Crowd(
-        name=f"{len(cells)} canaries of {distance} records against {others} in each cell",
-        background=(np.repeat(cells, others, axis=0), y),
+        name=f"{len(cells)} canaries of {distance} records against as many in each cell",
+        background=(np.repeat(cells, distance, axis=0), y),
         cells=cells,
         label=labels[1],
         distance=distance,
