@@ -130,6 +130,9 @@ def scrub(
     else:
         moved, n_merged = moved_rules(model, moves, domain), 0
         n_dropped = n_before - len(moved.cells)
+    if n_merged and not moved.counts_are_exact:
+        # The counts of a merged leaf carry the noise, or the rounding, of several.
+        moved = replace(moved, approximate=True)
     reads_data = bool(smallest_leaf) and data is not None
     return ScrubResult(
         model=_claimed(_clean_counts(moved, counts, base), counts, reads_data),

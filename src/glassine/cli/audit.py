@@ -156,7 +156,8 @@ def scrub_command(
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
-    With --data and --target it tells what the copy costs in accuracy.
+    With --data and --target it tells what the copy costs in accuracy. A domain that declares the target is taken
+    without it, as by audit.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
@@ -181,8 +182,8 @@ def scrub_command(
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, frame, target), "after": accuracy(result.model, frame, target)}
-        first = audit(before, domain=known, data=frame, policy=limits, progress=progress)
-        second = audit(result.model, domain=known, data=frame, policy=limits, progress=progress)
+        first = audit(before, domain=known, data=frame, target=target, policy=limits, progress=progress)
+        second = audit(result.model, domain=known, data=frame, target=target, policy=limits, progress=progress)
     write_model(result.model, output)
     first = replace(first, inputs=input_files(model=model, domain=domain, data=data, policy=policy))
     second = replace(second, inputs=input_files(model=output, domain=domain, data=data, policy=policy))

@@ -15,11 +15,13 @@ from glassine.cli.options import (
     HoldoutOption,
     JsonOption,
     ModelArgument,
+    NoiseOption,
     ReportOption,
     SeedOption,
     SmallOption,
     TreeOption,
     TrustOption,
+    noise_of,
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, load, read_domain, read_frame
@@ -27,7 +29,7 @@ from glassine.cli.writing import check_outputs, check_report, print_value, tell
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
 
 if TYPE_CHECKING:
-    from glassine.attacks.disclosure import Adversary, CountNoise
+    from glassine.attacks.disclosure import Adversary
     from glassine.domain import Domain
     from glassine.findings import InputFile
     from glassine.findings.disclosure import DisclosureFinding
@@ -79,14 +81,7 @@ def disclose_command(
             "--sampling-fraction", metavar="SHARE", help="Of a sample: its share of the people, if it is known."
         ),
     ] = None,
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            "--noise",
-            metavar="KIND:SCALE",
-            help="How counts were blurred: geometric, laplace or gaussian and the scale, or rounded and the step.",
-        ),
-    ] = None,
+    noise: NoiseOption = None,
     truth: Annotated[
         bool | None,
         typer.Option(
@@ -126,7 +121,7 @@ def disclose_command(
         raise InvalidParameterError("--remedies are measured on the training records. Take --training known.")
     known = read_domain(domain)
     # What is wrong with the options is told before anything is read.
-    assumed = {"training": training, "sampling_fraction": sampling_fraction, "noise": _noise(noise)}
+    assumed = {"training": training, "sampling_fraction": sampling_fraction, "noise": noise_of(noise)}
     used = internal_nodes and criterion != "none"
     reader = _adversary(leaves, criterion, used, same_attribute, min_samples_leaf, known, assumed)
     tree = _tree(model, known, trust_pickle, one)
@@ -202,23 +197,6 @@ def _adversary(
         min_samples_leaf=smallest,
         **assumed,
     )
-
-
-def _noise(text: str | None) -> CountNoise | None:
-    """Return noise that is written as kind and scale."""
-    from glassine.attacks.disclosure import CountNoise
-
-    if text is None:
-        return None
-    kind, _, scale = text.partition(":")
-    try:
-        number = float(scale)
-    except ValueError:
-        raise InvalidParameterError(
-            f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}."
-        ) from None
-    told: Any = kind
-    return CountNoise(told, number)
 
 
 def _held_out(path: Path | None, tree: DecisionTree, sensitive: str, domain: Domain | None) -> tuple[Any, Any] | None:
