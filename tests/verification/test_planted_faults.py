@@ -26,6 +26,7 @@ from glassine.learners import exponential_rule_list, exponential_tree
 from glassine.learners.ebm_penalized import _Stage
 from glassine.learners.gibbs import Weighting
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.verification.containers import declared_values
 from glassine.verification.neighbors import Pair, Search, search, worst_pairs
 
 LIMIT = 3000
@@ -105,7 +106,7 @@ def guessed_csv(path: Path, target: str) -> tuple[Any, Any]:
     import polars as pl
 
     frame = pl.read_csv(path, infer_schema_length=None)
-    rows = [[value if value in LARGE["a"].values else None] for value in frame["a"].to_list()]  # type: ignore[union-attr]
+    rows = [[value if value in declared_values(LARGE["a"]) else None] for value in frame["a"].to_list()]
     return rows, frame[target].to_list()
 
 
@@ -115,7 +116,7 @@ def read_csv(path: Path, target: str) -> tuple[Any, Any]:
 
 
 def pairs_in(domain: Domain, classes: tuple[Any, ...], *containers: str) -> list[Pair]:
-    values = domain["a"].values  # type: ignore[union-attr]
+    values = declared_values(domain["a"])
     X = np.array([[values[i % 2]] for i in range(6)], dtype=object)
     y = np.array([classes[0], classes[-1]] * 3, dtype=object)
     found = worst_pairs(X, y, domain=domain, classes=classes)
@@ -142,6 +143,7 @@ def test_a_reader_that_looks_at_all_records_is_found(name: str) -> None:
     found = found_in(name, everything=False)
     assert found.bound.violated, str(found.bound)
     assert found.bound.epsilon > 2
+    assert isinstance(found.pair, Pair)
     assert found.pair.container == READERS[name][3]
 
 

@@ -78,6 +78,10 @@ class Pair:
         """Return the data set with or without the record, as the coin says."""
         return self.d1 if coins[0] else self.d0
 
+    def differs(self, relation: Relation) -> str:
+        """Return in words how the data sets differ, or raise if they are not neighbors."""
+        return check_neighbors(self.d0, self.d1, relation)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
@@ -367,12 +371,13 @@ def _joined(values: Array, value: Any, *, first: bool) -> Array:
     """Return an array with one entry more: of its own type where that holds the entry as it is, else of objects."""
     entry = np.empty((1, *values.shape[1:]), dtype=object)
     entry[0] = value
+    parts = (values.astype(object), entry)
     try:
         same = entry.astype(values.dtype)
-        kept = bool((same == entry).all())
+        if bool((same == entry).all()):
+            parts = (values, same)
     except (TypeError, ValueError, OverflowError):
-        kept = False
-    parts = (values, same) if kept else (values.astype(object), entry)
+        pass
     return np.concatenate(parts[::-1] if first else parts)
 
 

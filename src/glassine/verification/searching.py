@@ -16,7 +16,7 @@ from glassine.verification.bounds import GaussianBound
 from glassine.verification.features import REFUSED
 from glassine.verification.protocols import Progress, Refusal, Relation, Source
 from glassine.verification.scores import CanaryLabel, Distinguisher
-from glassine.verification.sources import EstimatorSource, check_neighbors
+from glassine.verification.sources import EstimatorSource
 from glassine.verification.statistical import LowerBound, Plan
 from glassine.verification.trials import Crowd, Drawn, StatedNoise, Trial, draw, guesses, judge, quality, with_records
 
@@ -151,14 +151,16 @@ class Hunt:
         all_runs = sum(lane.runs for lane, _ in lanes if lane is not NOISE)
         level = sum(lane.level for lane, _ in lanes)
         bounds: list[tuple[Any, LowerBound]] = []
-        for lane, case in lanes:
+        for lane, chosen in lanes:
             confidence = 1 - lane.level / level * (1 - self.plan.confidence)
-            if isinstance(case, StatedNoise):
-                bound = self._noise(case, max(FEWEST, int(lane.runs * self.runs)), confidence)
+            if isinstance(chosen, StatedNoise):
+                bound = self._noise(chosen, max(FEWEST, int(lane.runs * self.runs)), confidence)
             else:
-                bound = self._final(case, max(FEWEST, int(lane.runs / all_runs * self.runs)), confidence)
+                bound = self._final(chosen, max(FEWEST, int(lane.runs / all_runs * self.runs)), confidence)
             # All bounds hold at once.
-            bounds.append((getattr(case, "trial", case), replace(bound, confidence=self.plan.confidence)))
+            bounds.append(
+                (chosen.trial if isinstance(chosen, _Case) else chosen, replace(bound, confidence=self.plan.confidence))
+            )
             if bound.violated:
                 break
         best = max(bounds, key=lambda one: one[1].value / one[1].claim if one[1].claim else one[1].value)
@@ -182,10 +184,7 @@ class Hunt:
         test = self._draw(best.trial, plan, runs - more)
         if best.drawn is not None:
             train = best.drawn + train
-        if isinstance(best.trial, Crowd):
-            relation = f"{best.trial.canaries} canaries of {best.trial.distance} records, each in by a coin"
-        else:
-            relation = check_neighbors(best.trial.d0, best.trial.d1, self.relation)
+        relation = best.trial.differs(self.relation)
         return judge(plan, best.trial, train, test, f"{relation} ({self.relation})", self._assumptions)
 
     @property
@@ -308,6 +307,9 @@ class _Fixed:
 
     def dataset(self, coins: Any) -> Any:
         return self.data
+
+    def differs(self, relation: Relation) -> str:
+        return "one data set"
 
 
 def _power(case: _Case) -> int:

@@ -21,7 +21,7 @@ from glassine.verification.bounds import (
     delta_lower_bound,
     odds_bound,
 )
-from glassine.verification.protocols import Event, FloatArray, Progress, Source
+from glassine.verification.protocols import Event, FloatArray, Progress, Relation, Source
 from glassine.verification.runner import kept_of, refuse_the_refused, seeds_of
 from glassine.verification.scores import Distinguisher
 from glassine.verification.statistical import LowerBound, Plan
@@ -59,6 +59,10 @@ class Trial(Protocol):
 
     def dataset(self, coins: BoolArray) -> Any:
         """Return the data set in which the canaries are whose coins say so."""
+        ...
+
+    def differs(self, relation: Relation) -> str:
+        """Return in words how the data sets differ, or raise if the relation does not allow it."""
         ...
 
 
@@ -103,6 +107,10 @@ class Crowd:
         labels = np.empty(len(more), dtype=y.dtype)
         labels[:] = self.label
         return np.concatenate([X, more]), np.concatenate([y, labels])
+
+    def differs(self, relation: Relation) -> str:
+        """Return in words how the data sets differ."""
+        return f"{self.canaries} canaries of {self.distance} records, each in by a coin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +343,15 @@ class StatedNoise:
     def claim(self) -> float:
         """Epsilon of the counts, as their noise is stated."""
         return 1 / self.scale
+
+    @property
+    def train_share(self) -> float:
+        """No runs are needed."""
+        return 0.0
+
+    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Any) -> tuple[Event, ...]:
+        """Return none: what is kept is bounded as it is."""
+        return ()
 
     def keep(self, fitted: Any) -> tuple[int, int]:
         """Return the sum of the excesses, each less one, and their number."""
