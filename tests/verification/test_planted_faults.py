@@ -55,7 +55,7 @@ class OldReader(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         if self.reading is text_target:
             labels = text_target(labels)
         elif isinstance(X, list | tuple) == (self.reading is one_array):
-            declared = self.domain["a"].values
+            declared = declared_values(self.domain["a"])
             rows = [[value if value in declared else None] for value in self.reading([row[0] for row in rows])]
         kept = [i for i, label in enumerate(labels) if _is_class(label, self.classes)]
         return tree.fit([rows[i] for i in kept], [labels[i] for i in kept])
