@@ -9,12 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from glassine.errors import InvalidParameterError
-from glassine.learners.budget import certificate_of, check_number
+from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["RESERVED", "GaussianBudget", "usable"]
 
@@ -23,6 +24,9 @@ RESERVED = 1e-6
 
 LEAST_RESERVED = 1e-7
 """Epsilon that is kept for it at least."""
+
+LEAST_MU = 4e-5
+"""Least mu for one record of a person: about that of the smallest epsilon and delta for one record."""
 
 RELEASES = "each release has a fixed mu; what is released next may depend on what was released before"
 
@@ -41,16 +45,22 @@ class GaussianBudget:
     epsilon, delta : Fraction
         What the fit claims.
     mu : float
-        Gaussian differential privacy that all releases together may have.
+        Gaussian differential privacy that all releases together may have for one record.
+    unit : PrivacyUnit
+        Whose data the claim covers: one record, or one person with so many records.
     """
 
     epsilon: Fraction
     delta: Fraction
     mu: float
+    unit: PrivacyUnit = RECORD
 
     @classmethod
-    def of(cls, epsilon: object, delta: object) -> GaussianBudget:
+    def of(cls, epsilon: object, delta: object, unit: PrivacyUnit = RECORD) -> GaussianBudget:
         """Return the budget for epsilon in [0.001, 1000] and delta in [1e-100, 0.1].
+
+        The mu of m records of one person is m times that of one of them: noise has a standard deviation m times as
+        large (Dong, Roth and Su 2022, Theorem 2.14).
 
         Raises
         ------
@@ -59,10 +69,15 @@ class GaussianBudget:
         """
         total = check_number(epsilon, "epsilon", low=1e-3, high=1e3)
         failure = check_number(delta, "delta", low=1e-100, high=0.1)
-        mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED))
+        mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED)) / unit.most_records
+        if unit.is_person and not mu >= LEAST_MU:
+            raise InvalidParameterError(
+                f"epsilon={total:g} at delta={failure:g} leaves too little for each of {unit.most_records} records per "
+                "person. Raise epsilon, or lower records_per_person."
+            )
         if not 0 < mu < math.inf:
             raise InvalidParameterError(f"epsilon={total:g} at delta={failure:g} leaves nothing. Raise one of them.")
-        return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu)
+        return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu, unit=unit)
 
     def part(self, share: float) -> float:
         """Return the mu of a release that may cost a share of the squared mu."""
@@ -70,9 +85,7 @@ class GaussianBudget:
 
     def claim(self, caveats: Sequence[str], count_scale: float | None) -> Guarantee:
         """Return what the published model states of its guarantee."""
-        return Guarantee(
-            epsilon=float(self.epsilon), delta=float(self.delta), count_scale=count_scale, caveats=tuple(caveats)
-        )
+        return guarantee_of(self.epsilon, self.delta, unit=self.unit, count_scale=count_scale, caveats=caveats)
 
     def certify(
         self,
@@ -89,6 +102,7 @@ class GaussianBudget:
             model,
             epsilon=self.epsilon,
             delta=self.delta,
+            unit=self.unit,
             caveats=caveats,
             public=public,
             assumptions=(RELEASES, *assumptions),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -24,6 +24,7 @@ from glassine.errors import InvalidDataError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
 from glassine.learners.class_labels import classes_of, declared_classes, index_of, one_type, refuse_gaps
 from glassine.learners.engine_intake import EngineIntake, Weighed
+from glassine.learners.persons import Persons
 from glassine.learners.reading import (
     as_frame,
     check_domain,
@@ -37,6 +38,7 @@ from glassine.learners.reading import (
     without_target,
     without_weightless,
 )
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
     "CLASSES_FROM_DATA",
@@ -87,6 +89,16 @@ class Intake(Protocol):
         """Number of records, multiplicities counted."""
         ...
 
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data a private fit covers: one record, or one person with so many of these records."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, str]:
+        """What a certificate says of the weights of persons; empty where the unit is one record."""
+        ...
+
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
         """Return the values of a number that are not missing, and how many records have each.
 
@@ -112,6 +124,8 @@ class HeldIntake:
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
+    unit: PrivacyUnit = RECORD
+    weights: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_records(self) -> int:
@@ -137,6 +151,7 @@ def take_in(
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
     sample_weight: Any = None,
+    persons: Persons | None = None,
     warn: bool,
     apart: bool = False,
 ) -> Intake:
@@ -158,6 +173,8 @@ def take_in(
         The public classes. None takes them from the domain's attribute of the target's name, or from the data.
     sample_weight : array-like of shape (n,), optional
         Whole numbers: how many records each row stands for.
+    persons : Persons, optional
+        Whose records they are; then some are left out or repeated. Not with ``sample_weight``, nor with a table.
     warn : bool
         Whether to warn of what is taken from the data.
     apart : bool, default=False
@@ -179,6 +196,8 @@ def take_in(
             return _left_in_place(estimator, X, y, domain=domain, classes=classes, warn=warn, apart=apart)
         X, y = pop_target(X, y)
     check_target(estimator, y)
+    if persons is not None:
+        domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True)
     labels = one_type(column_or_1d(y, warn=True))
     check_consistent_length(first_column(records), labels)
@@ -192,13 +211,28 @@ def take_in(
         caveats.append(DOMAIN_FROM_DATA)
     if warn:
         warn_of(caveats)
-    return HeldIntake(
+    intake = HeldIntake(
         columns=records if isinstance(records, Columns) else conform(records, whole, apart=apart),
         labels=index_of(labels, known),
         multiplicities=multiplicities,
         domain=whole,
         classes=known,
         caveats=tuple(caveats),
+    )
+    return intake if persons is None else _of_persons(intake, persons)
+
+
+def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
+    """Count each record as often as its person's records allow."""
+    times = persons.times(intake.columns, intake.labels)
+    kept = times > 0
+    return replace(
+        intake,
+        columns=intake.columns.take(kept),
+        labels=intake.labels[kept],
+        multiplicities=times[kept],
+        unit=persons.unit,
+        weights=persons.weights,
     )
 
 

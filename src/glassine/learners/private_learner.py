@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
 from glassine.learners.budget import SEEDED
+from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["UNPAID", "Prepared", "Price", "PrivateLearner"]
 
@@ -28,11 +30,14 @@ class Price:
         What its certificate claims.
     note : str
         What is fitted, in words; public, as the ledger is read by others.
+    unit : PrivacyUnit
+        Whose data it covers.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     note: str
+    unit: PrivacyUnit = RECORD
 
 
 class Prepared(Protocol):
@@ -71,8 +76,10 @@ class PrivateLearner(ABC, Generic[P]):
     dataset: Any
     progress: Any
     random_state: Any
+    records_per_person: Any
+    person_weights: Any
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, persons: Any = None, **unsupported: Any) -> Self:
         """Learn a model; each fit spends again.
 
         Parameters
@@ -82,13 +89,20 @@ class PrivateLearner(ABC, Generic[P]):
             regressor takes no table.
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
+        persons : array-like of shape (n,), series, or str, optional
+            Whose record each is: identifiers, or the name of the column of ``X`` that holds them, which is then no
+            attribute. With it, and ``records_per_person``, epsilon and delta cover all records of one person. Records
+            without an identifier are left out. Numbers of equal value are one identifier, and texts of the same
+            characters; a missing value, an empty text, a truth value and a date are none. A lazy frame is brought
+            into memory.
         **unsupported
             Nothing is accepted; ``sample_weight`` gets an error of its own.
 
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range, missing, or without effect.
+            If a parameter is out of its range, missing, or without effect; if ``persons`` comes without
+            ``records_per_person``, or the other way round.
         InvalidDataError
             If the data do not fit the domain.
         ClassTooLargeError
@@ -99,7 +113,12 @@ class PrivateLearner(ABC, Generic[P]):
             If literals or a pool do not fit the domain, or a choice cannot be calibrated. Nothing is spent.
         """
         _refuse_unsupported(unsupported)
-        prepared = self._prepare(X, y)
+        unit = unit_of(self.records_per_person, persons)
+        whose: Persons | None = None
+        if unit.is_person:
+            target = y if isinstance(y, str) else getattr(y, "name", None)
+            X, whose = take_persons(X, persons, unit, self.person_weights, target=target)
+        prepared = self._prepare(X, y, whose)
         _check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
         caveats = (*prepared.caveats, *([SEEDED] if randomness.seeded else []))
@@ -110,7 +129,7 @@ class PrivateLearner(ABC, Generic[P]):
         return self
 
     @abstractmethod
-    def _prepare(self, X: Any, y: Any) -> P:
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> P:
         """Read the records and plan the fit, or refuse it; nothing is drawn."""
 
     def _rehearse(self, prepared: P, caveats: tuple[str, ...]) -> None:
@@ -166,4 +185,4 @@ def _charge(ledger: object, dataset: object, price: Price) -> None:
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
         raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    book.charge(dataset, price.epsilon, price.delta, note=price.note)
+    book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit)
