@@ -93,7 +93,8 @@ def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakag
     covered = f"Answered by the guarantee, which bounds what the model tells about any one {found.subject}"
     bits = found.bits_per_record or 0.0
     told = next((bound.value for bound in found.bounds if bound.name == "membership advantage"), 1.0)
-    moved = f"At most, by the guarantee: a reader's odds about one {found.subject} move by a factor of at most 2^{bits:.3g}."
+    odds = f"a reader's odds about one {found.subject}"
+    moved = f"At most, by the guarantee: {odds} move by a factor of at most 2^{bits:.3g}."
     answers: list[tuple[str, float | None, float | None, str]] = [
         ("smallest_leaf", policy.smallest_leaf, None, f"{covered}, however few a part captured."),
         ("purest_leaf", policy.purest_leaf, None, f"{covered}, in parts of one outcome, too."),

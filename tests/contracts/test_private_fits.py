@@ -277,17 +277,17 @@ def test_nothing_can_be_drawn_unpaid() -> None:
 class DrawsEarly(PrivateTreeClassifier):
     """Draws while it prepares, from a stream of its own."""
 
-    def _prepare(self, X: Any, y: Any) -> Any:
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
         Randomness.of(0).below(3)
-        return super()._prepare(X, y)
+        return super()._prepare(X, y, persons)
 
 
 class ChargesEarly(PrivateTreeClassifier):
     """Charges by itself before it looks at the records."""
 
-    def _prepare(self, X: Any, y: Any) -> Any:
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
         self.ledger.charge("people", 1.0)
-        return super()._prepare(X, y)
+        return super()._prepare(X, y, persons)
 
 
 class _Cheap:
@@ -308,8 +308,8 @@ class _Cheap:
 class PaysHalf(PrivateTreeClassifier):
     """Charges half of what it claims."""
 
-    def _prepare(self, X: Any, y: Any) -> Any:
-        return _Cheap(super()._prepare(X, y))
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
+        return _Cheap(super()._prepare(X, y, persons))
 
 
 class KeepsRecords(PrivateTreeClassifier):

@@ -56,8 +56,8 @@ class _Prepared:
         return self.training.caveats
 
 
-    class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn
-    ships no types """What both estimators share."""
+class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """What both estimators share."""
 
     released: ClassVar[frozenset[str]] = frozenset(
         {"model_", "certificate_", "domain_", "marginals_", "n_features_in_", "feature_names_in_"}

@@ -16,6 +16,7 @@ from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
 from glassine.privacy.event_json import LARGEST, event_from_dict, event_to_dict
 from glassine.privacy.events import UNPROVED, DiscreteGaussianNoise
+from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["ONE_PERSON", "ONE_RECORD", "SCHEMA", "TOLERANCE", "Certificate"]
@@ -58,6 +59,8 @@ class Certificate:
         ``glassine.models.formats.fingerprint``.
     version : str
         Version of this package.
+    receipt : Receipt, optional
+        The charge of a ledger that paid for the release.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class Certificate:
     public: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     version: str = __version__
+    receipt: Receipt | None = None
 
     def __post_init__(self) -> None:
         unbounded = self.epsilon == math.inf and bool(tuple(self.caveats))
@@ -105,6 +109,9 @@ class Certificate:
         unit: object = self.unit
         if not isinstance(unit, PrivacyUnit):
             raise InvalidCertificateError(f"unit must be a PrivacyUnit, got {quoted(unit)}. Use RECORD or person(m).")
+        receipt: object = self.receipt
+        if receipt is not None and not isinstance(receipt, Receipt):
+            raise InvalidCertificateError(f"receipt must be a Receipt or None, got {quoted(receipt)}.")
         for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
             _check_text(text)
         if unit.is_person != (self.neighboring == ONE_PERSON):
@@ -139,7 +146,7 @@ class Certificate:
         return cls(epsilon=math.inf, events=(), caveats=(f"not private: {reason}",))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, the schema's name first."""
+        """Return plain values, the schema's name first; ``receipt`` only if there is one."""
         return {
             "schema": SCHEMA,
             "holds": self.holds,
@@ -153,6 +160,7 @@ class Certificate:
             "public": _plain(self.public),
             "model": self.model,
             "version": self.version,
+            **({"receipt": self.receipt.to_dict()} if self.receipt else {}),
         }
 
     def to_json(self) -> str:
@@ -173,30 +181,31 @@ class Certificate:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
             raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r}.")
         # Certificates of earlier versions were for records, and had no unit.
-        values = {"unit": str(RECORD)} | values
-        wrong = sorted({str(key) for key in values} ^ _FIELDS)
+        entries: dict[str, Any] = {"unit": str(RECORD), **values}
+        wrong = sorted(({str(key) for key in entries} ^ _FIELDS) - {"receipt"})
         if wrong:
             raise InvalidCertificateError(
                 f"a certificate has the fields {sorted(_FIELDS)}; unknown or missing: {wrong}."
             )
         for name in ("events", "assumptions", "caveats"):
-            if not isinstance(values[name], list):
-                raise InvalidCertificateError(f"{name} must be a list, got {values[name]!r}.")
+            if not isinstance(entries[name], list):
+                raise InvalidCertificateError(f"{name} must be a list, got {entries[name]!r}.")
         try:
-            events = tuple(event_from_dict(event) for event in values["events"])
+            events = tuple(event_from_dict(event) for event in entries["events"])
         except GlassineError as error:
             raise InvalidCertificateError(f"a certificate's events must be readable: {error}") from error
         try:
-            unit = PrivacyUnit.parse(values["unit"])
+            unit = PrivacyUnit.parse(entries["unit"])
         except GlassineError as error:
             raise InvalidCertificateError(str(error)) from None
-        fields = {name: values[name] for name in _FIELDS - {"schema", "holds", "events", "unit"}}
+        fields = {name: entries[name] for name in _FIELDS - {"schema", "holds", "events", "unit"}}
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
-        certificate = cls(events=events, unit=unit, **fields)
-        if values["holds"] is not certificate.holds:
+        receipt = Receipt.from_dict(entries["receipt"]) if "receipt" in entries else None
+        certificate = cls(events=events, unit=unit, receipt=receipt, **fields)
+        if entries["holds"] is not certificate.holds:
             raise InvalidCertificateError(
-                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {values['holds']!r}."
+                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {entries['holds']!r}."
             )
         return certificate
 
@@ -229,6 +238,8 @@ class Certificate:
             lines += [f"  - {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.public.items()]
         if self.model:
             lines.append(f"Of the model with the SHA-256 {self.model}.")
+        if self.receipt:
+            lines.append(f"Paid for by charge {self.receipt.charge} of the ledger {self.receipt.ledger}.")
         return "\n".join([*lines, f"glassine {self.version}"])
 
     def __str__(self) -> str:
