@@ -194,6 +194,22 @@ def fit_command(
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person",
+            metavar="COLUMN",
+            help="Column that says whose record each is: the guarantee then covers all records of a person.",
+        ),
+    ] = None,
+    records_per_person: Annotated[
+        int | None,
+        typer.Option(
+            "--records-per-person",
+            metavar="N",
+            help="With --person: most records of one person that count. Choose it without looking at the data.",
+        ),
+    ] = None,
     seed: UnprotectedSeedOption = None,
     not_private: Annotated[
         bool, typer.Option("--not-private", help="Find the model of fewest errors instead, without any guarantee.")
@@ -247,6 +263,7 @@ def fit_command(
         policy=policy,
         ledger=ledger,
         dataset=dataset,
+        person=person,
         classes=classes,
         infer_domain=infer_domain,
         infer_classes=infer_classes,
@@ -275,6 +292,7 @@ def fit_command(
             "min_support": min_support,
             "ledger": ledger,
             "dataset": dataset,
+            "records_per_person": records_per_person,
             "random_state": seed,
             "penalty": penalty,
             "memory_limit": memory_limit,

@@ -89,7 +89,13 @@ def class_names(text: str) -> tuple[str, ...]:
 
 
 def read_training(
-    data: Path, target: str, domain: Domain | None, classes: str | None, *, number: bool = False
+    data: Path,
+    target: str,
+    domain: Domain | None,
+    classes: str | None,
+    *,
+    number: bool = False,
+    person: str | None = None,
 ) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out.
 
@@ -106,7 +112,14 @@ def read_training(
     _check_categories(domain)
     names = None if classes is None else class_names(classes)
     whole = names is not None and all(_is_whole(name) for name in names)
-    frame = read_frame(data, domain, texts=None if names is None or whole else {target: names})
+    texts = {} if names is None or whole else {target: names}
+    # Identifiers are read as they are written: no type is guessed, by which 01 and 1 would be one person.
+    frame = read_frame(data, domain, texts=texts if person is None else {**texts, person: ()})
+    if person is not None and person not in frame.columns:
+        raise InvalidDataError(
+            f"--person names {person!r}, which is not a column of {data}. Check its spelling."
+            f"{listed(person, frame.columns)}"
+        )
     if target not in frame.columns:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}. Check its spelling."
@@ -116,7 +129,7 @@ def read_training(
         _check_number(frame[target], target)
     else:
         _check_target(frame[target], target)
-    left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target))
+    left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
     return Training(
         frame=frame.drop(left_out),
         classes=None if names is None else _typed(names, frame[target], whole=whole),

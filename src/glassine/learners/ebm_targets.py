@@ -206,7 +206,7 @@ def take_in_numbers(
     domain = infer(reading.as_frame(names, records)) if domain is None else reading.without_target(domain, names, name)
     if domain.inferred:
         caveats.append(DOMAIN_FROM_DATA)
-    warn_of(caveats)
+    warn_of(caveats, domain)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
     columns = records if isinstance(records, Columns) else conform(records, domain, apart=True)

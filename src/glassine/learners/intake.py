@@ -210,7 +210,7 @@ def take_in(
     if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if warn:
-        warn_of(caveats)
+        warn_of(caveats, whole)
     intake = HeldIntake(
         columns=records if isinstance(records, Columns) else conform(records, whole, apart=apart),
         labels=index_of(labels, known),
@@ -268,7 +268,7 @@ def _left_in_place(
     if attributes.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if warn:
-        warn_of(caveats)
+        warn_of(caveats, attributes)
     return EngineIntake(
         frame=X,
         target=target,
