@@ -207,7 +207,16 @@ def run(order: Order, display: Display) -> Outcome:
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
-    training = read_training(order.data, order.target, domain, order.classes, number=number, person=order.person)
+    training = read_training(
+        order.data,
+        order.target,
+        domain,
+        order.classes,
+        number=number,
+        ranged=order.options.get("target_range") is not None,
+        lenient=order.private,
+        person=order.person,
+    )
     whose = {} if order.person is None else {"persons": order.person}
     public: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted():

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.conforming import Columns, conform
 from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -123,7 +124,7 @@ def take_in_classes(
     persons: Persons | None = None,
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = take_in(estimator, X, y, domain=domain, classes=classes, persons=persons, warn=True, apart=True)
+    intake = take_in(estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, apart=True)
     if isinstance(intake, EngineIntake):
         counted = CountedRecords(intake=intake)
         small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
@@ -181,7 +182,8 @@ def take_in_numbers(
     Raises
     ------
     InvalidDataError
-        If the data do not fit the domain, or the target is not finite numbers.
+        If the data are empty, lack a column or have one too many; without a public domain and range, if a value is
+        missing or the target is not finite numbers. With them, a record whose target is no number is left out.
     InvalidParameterError
         If the range is none.
     """
@@ -189,15 +191,20 @@ def take_in_numbers(
     checked = None if bounds is None else _checked_bounds(bounds)
     name = _name(y)
     if isinstance(y, str):
-        X, y = reading.pop_target(X, y)
+        X, y = reading.pop_target(X, y, domain)
     reading.check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
-    names, records = reading.named(estimator, X, reset=True)
-    numbers = _numbers(y)
-    check_consistent_length(reading.first_column(records), numbers)
+    names, records = reading.named(estimator, X, reset=True, target=name)
     caveats = []
     found = checked if checked is not None else _declared_bounds(domain, name)
+    strict = domain is None or domain.inferred or found is None
+    numbers = _finite_numbers(y) if strict else _readable_numbers(y)
+    check_consistent_length(reading.first_column(records), numbers)
+    rows = ~np.isnan(numbers)
+    if not rows.any():
+        raise InvalidDataError("no record has a number as its target. Check the target.")
+    records, numbers = reading.take_rows(records, rows), numbers[rows]
     if domain is not None and name in domain and domain[name].inferred and checked is None:
         caveats.append(RANGE_FROM_DATA)
     if found is None:
@@ -209,11 +216,13 @@ def take_in_numbers(
     warn_of(caveats, domain)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
-    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True)
+    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True, strict=strict)
     values = np.clip(values, -1.0, 1.0)
     if persons is not None:
-        rows = np.repeat(np.arange(len(values)), persons.times(columns, values))
-        columns, values = columns.take(rows), values[rows]
+        kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
+        if not len(kept):
+            raise InvalidDataError("no record has an identifier and a number as its target. Check persons.")
+        columns, values = columns.take(kept), values[kept]
     target = Target(values=values, classes=None, bounds=found, name=name)
     return Training(
         records=HeldRecords(columns=columns, values=values),
@@ -225,7 +234,19 @@ def take_in_numbers(
     )
 
 
-def _numbers(y: Any) -> Array:
+def _readable_numbers(y: Any) -> Array:
+    """Return each number, read by itself; NaN where there is none."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        data: Any = series.alias("target").to_frame().to_native()
+    else:
+        values = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else y
+        data = {"target": column_or_1d(values, warn=True)}
+    anything = Real(-LARGEST, LARGEST, missing=True)
+    return conform(data, Domain({"target": anything}), strict=False).numbers["target"]
+
+
+def _finite_numbers(y: Any) -> Array:
     values = column_or_1d(y, warn=True)
     if np.asarray(values).dtype.kind == "c":
         raise InvalidDataError("Complex data not supported. Pass real numbers as the target.")

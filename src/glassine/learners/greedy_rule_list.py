@@ -216,7 +216,7 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
         unit = RECORD if persons is None else persons.unit
         self._plan(with_literals=False, unit=unit)
         private = self.mechanism is not None
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, warn=private)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=private)
         pools = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
         plan = self._plan(with_literals=bool(pools.literals.quantiled), unit=unit)
         published = (AS_PUBLISHED, *defects(plan, default_delta=self.delta is None)) if plan.published else ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Any
@@ -18,6 +19,7 @@ from glassine.counting.engines import held
 from glassine.domain import Domain
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners.reading import as_columns
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["WEIGHTS", "Persons", "identifier", "take_persons", "unit_of"]
@@ -62,6 +64,21 @@ class Persons:
             return domain
         return domain.restrict([name for name in domain if name != self.column])
 
+    def take(self, rows: npt.NDArray[np.bool_]) -> Persons:
+        """Return the identifiers of some of the records.
+
+        Raises
+        ------
+        InvalidDataError
+            If there are not as many identifiers as records.
+        """
+        if len(self.identifiers) != len(rows):
+            raise InvalidDataError(
+                f"persons must hold one identifier for each record, got {len(self.identifiers)} for {len(rows)} "
+                "records. Pass as many."
+            )
+        return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
+
     def times(self, columns: Columns, labels: npt.NDArray[Any]) -> Ints:
         """Return how often each record counts, shape (n,): at most m times for all records of one person together.
 
@@ -79,10 +96,6 @@ class Persons:
         person = np.array(
             [-1 if key is None else places.setdefault(key, len(places)) for key in self.identifiers], dtype=np.int64
         )
-        if len(person) != len(labels):
-            raise InvalidDataError(
-                f"persons must hold one identifier for each record, got {len(person)} for {len(labels)} records."
-            )
         out = np.zeros(len(person), dtype=np.int64)
         there = np.flatnonzero(person >= 0)
         whose, most = person[there], self.unit.most_records
@@ -126,7 +139,7 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
 
 
 def take_persons(
-    X: Any, persons: Any, unit: PrivacyUnit, person_weights: object, *, target: object
+    X: Any, persons: Any, unit: PrivacyUnit, person_weights: object, *, y: Any, domain: object
 ) -> tuple[Any, Persons]:
     """Return the records without the column of identifiers, and the identifiers.
 
@@ -140,8 +153,10 @@ def take_persons(
         One person, with the most records.
     person_weights : str
         One of :data:`WEIGHTS`.
-    target : object
-        The name of the target, if it has one.
+    y : array-like of shape (n,), or str
+        The target, or the name of its column.
+    domain : object
+        The public domain, if there is one.
 
     Raises
     ------
@@ -155,8 +170,12 @@ def take_persons(
     if isinstance(X, CountTable):
         raise InvalidDataError("a CountTable does not say whose its records are. Pass the records, with persons=.")
     name = persons if isinstance(persons, str) else getattr(persons, "name", None)
-    if isinstance(persons, str) and persons == target:
-        raise InvalidDataError(f"the column {persons!r} is the target, and cannot hold the persons too. Name another.")
+    if isinstance(persons, str):
+        if persons == (y if isinstance(y, str) else getattr(y, "name", None)):
+            raise InvalidDataError(
+                f"the column {persons!r} is the target, and cannot hold the persons too. Name another."
+            )
+        X = as_columns(X, _names(persons, y, domain))
     frame = _frame(X)
     if isinstance(persons, str):
         if frame is None or persons not in frame.columns:
@@ -172,6 +191,15 @@ def take_persons(
     if frame is not None:
         X = (frame if column is None else frame.drop(column)).to_native()
     return X, Persons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
+
+
+def _names(persons: str, y: Any, domain: object) -> list[str] | None:
+    """Return the columns of records that are mappings, from what is public; None where nothing is."""
+    if not isinstance(domain, Domain):
+        return None
+    target = y if isinstance(y, str) else getattr(y, "name", None)
+    declared = [name for name in domain if name not in (persons, target)]
+    return [*declared, persons, *([y] if isinstance(y, str) else [])]
 
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:

@@ -117,8 +117,8 @@ class PrivateLearner(ABC, Generic[P]):
         unit = unit_of(self.records_per_person, persons)
         whose: Persons | None = None
         if unit.is_person:
-            target = y if isinstance(y, str) else getattr(y, "name", None)
-            X, whose = take_persons(X, persons, unit, self.person_weights, target=target)
+            domain = getattr(self, "domain", None)
+            X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
         prepared = self._prepare(X, y, whose)
         _check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
