@@ -10,7 +10,8 @@ from typing import Any
 
 from glassine.domain.attributes import Binary, Real
 from glassine.domain.domain import Domain
-from glassine.domain.inference import MANY_VALUES, columns, is_missing
+from glassine.domain.inference import MANY_VALUES, columns
+from glassine.domain.literals import is_missing
 
 __all__ = ["Repeats", "identifying", "is_identifier_name", "repeats"]
 
