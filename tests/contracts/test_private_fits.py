@@ -204,6 +204,8 @@ def faults(seen: Watched) -> list[str]:
         found.append(f"claims {claimed}, which is not what was charged")
     if (seen.learner.model_.guarantee.epsilon, seen.learner.model_.guarantee.delta) != claimed:
         found.append("the model claims another guarantee than the certificate")
+    if not seen.learner.ledger.verify([certificate]).holds:
+        found.append("has a certificate that the ledger did not pay for")
     if not kept(seen.learner) <= seen.learner.released:
         found.append(f"keeps {sorted(kept(seen.learner) - seen.learner.released)}")
     return found
@@ -381,7 +383,10 @@ class KeepsRecords(PrivateTreeClassifier):
 PLANTED: Mapping[Any, list[str]] = {
     DrawsEarly: ["drew before the charge"],
     ChargesEarly: ["was charged 2 times"],
-    PaysHalf: ["claims (1.0, 0.0), which is not what was charged"],
+    PaysHalf: [
+        "claims (1.0, 0.0), which is not what was charged",
+        "has a certificate that the ledger did not pay for",
+    ],
     KeepsRecords: ["keeps ['records_']"],
 }
 

@@ -279,7 +279,8 @@ def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
     with suggesting(book, dataset):
         account = book.account(dataset)
     return {
-        "dataset": dataset,
+        "dataset": account.dataset,
+        "unit": str(account.unit),
         "epsilon": float(account.epsilon),
         "delta": float(account.delta),
         "spent_epsilon": float(account.spent_epsilon),

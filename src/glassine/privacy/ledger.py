@@ -283,9 +283,8 @@ class Ledger:
                 spent_epsilon=account.spent_epsilon + asked,
                 spent_delta=account.spent_delta + asked_delta,
             )
-            log.append(CHARGE, account, (asked, asked_delta), note, _now())
-            charged = _entry(*log.charges()[-1])
-        return charged
+            row = log.append(CHARGE, account, (asked, asked_delta), note, _now())
+        return _entry(log, log.n_charges, row)
 
     def spent(self, dataset: str) -> float:
         """Return the epsilon charged so far, rounded up to a float.
@@ -312,7 +311,7 @@ class Ledger:
         dataset = _name(dataset)
         with self._file.transaction(write=False) as log:
             self._account(log, dataset)
-            return tuple(_entry(row, receipt) for row, receipt in log.charges() if row.dataset == dataset)
+            return tuple(_entry(log, number, row) for number, row in log.charges() if row.dataset == dataset)
 
     def changes(self, dataset: str) -> tuple[BudgetChange, ...]:
         """Return how the budget of a dataset was set and changed, in order; errors as :meth:`spent`."""
@@ -357,19 +356,18 @@ class Ledger:
             If the file cannot be used.
         """
         with self._file.transaction(write=False) as log:
-            entries = tuple(_entry(row, receipt) for row, receipt in log.charges())
-            identity = log.identity
+            entries = tuple(_entry(log, number, row) for number, row in log.charges())
         payments: list[Payment] = []
         paid: dict[int, Certificate] = {}
         for certificate in certificates:
-            payment = _payment(certificate, identity, entries)
+            payment = _payment(certificate, log.identity, entries)
             if payment.entry is not None:
                 first = paid.setdefault(payment.entry.number, certificate)
                 if first != certificate:
                     number = payment.entry.number
                     payment = Payment(status="fault", reason=f"Charge {number} paid for another certificate.")
             payments.append(payment)
-        return Verification(ledger=identity, entries=entries, payments=tuple(payments))
+        return Verification(ledger=log.identity, entries=entries, payments=tuple(payments))
 
     @property
     def _file(self) -> LedgerFile:
@@ -395,16 +393,16 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _entry(row: Row, receipt: Receipt) -> Entry:
+def _entry(log: Log, number: int, row: Row) -> Entry:
     return Entry(
-        number=receipt.charge,
+        number=number,
         dataset=row.dataset,
         epsilon=Fraction(row.epsilon),
         delta=Fraction(row.delta),
         unit=PrivacyUnit.parse(row.unit),
         note=row.note,
         at=row.at,
-        receipt=receipt,
+        receipt=log.receipt(number, row),
     )
 
 

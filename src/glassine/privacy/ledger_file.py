@@ -208,6 +208,8 @@ class LedgerFile:
             reason = "it is not a database, or its first page is damaged. Give another path, or restore it from a copy"
         elif primary == sqlite3.SQLITE_FULL:
             reason = "the disk is full. Make room"
+        elif code == sqlite3.SQLITE_READONLY_DBMOVED:
+            reason = "it was moved while it was in use. Look for the file that was moved"
         elif primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             reason = "it is read-only. Make it and its folder writable"
         elif primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT):

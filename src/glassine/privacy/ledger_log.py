@@ -8,6 +8,7 @@ import re
 import secrets
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -30,25 +31,28 @@ FINEST = 10**400
 # The number of entries is also ``user_version``, on the first page of the file.
 TABLES = {
     "log": "CREATE TABLE log (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, dataset TEXT NOT NULL, epsilon TEXT"
-    " NOT NULL, delta TEXT NOT NULL, unit TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, hash BLOB NOT NULL)",
+    " NOT NULL, delta TEXT NOT NULL, unit TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, nonce BLOB NOT NULL,"
+    " hash BLOB NOT NULL)",
     "accounts": "CREATE TABLE accounts (number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, epsilon TEXT NOT NULL,"
     " delta TEXT NOT NULL, unit TEXT NOT NULL, charges INTEGER NOT NULL, spent_epsilon TEXT NOT NULL,"
     " spent_delta TEXT NOT NULL)",
-    "head": "CREATE TABLE head (number INTEGER PRIMARY KEY, secret BLOB NOT NULL, entries INTEGER NOT NULL,"
+    "head": "CREATE TABLE head (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, entries INTEGER NOT NULL,"
     " charges INTEGER NOT NULL, hash BLOB NOT NULL)",
 }
 
-INSERT_ROW = "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-SELECT_ROWS = "SELECT number, kind, dataset, epsilon, delta, unit, note, at, hash FROM log ORDER BY number"
+INSERT_ROW = "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+SELECT_ROWS = "SELECT number, kind, dataset, epsilon, delta, unit, note, at, nonce, hash FROM log ORDER BY number"
 SET_ACCOUNT = "INSERT OR REPLACE INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 SET_HEAD = "UPDATE head SET entries = ?, charges = ?, hash = ?"
 
 BUDGET, CHARGE = "budget", "charge"
 
+encode = json.JSONEncoder().encode
+
 # Digits of the largest numerator and denominator. Without this limit a text such as 1e999999999 would fill the memory.
 AMOUNT = re.compile(r"(0|[1-9][0-9]{0,700})(/[1-9][0-9]{0,400})?")
-SECRET_BYTES = 32
-HASH_BYTES = 32
+# Of an identity, a nonce and a hash.
+BYTES = 32
 
 
 class Row(NamedTuple):
@@ -62,10 +66,11 @@ class Row(NamedTuple):
     unit: str
     note: str
     at: str
+    nonce: bytes
     hash: bytes
 
 
-ROW_TYPES = (int, str, str, str, str, str, str, str, bytes)
+ROW_TYPES = (int, str, str, str, str, str, str, str, bytes, bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +104,10 @@ class Account:
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of an empty ledger, inside a transaction."""
-    secret = secrets.token_bytes(SECRET_BYTES)
+    identity = secrets.token_bytes(BYTES)
     for statement in TABLES.values():
         connection.execute(statement)
-    connection.execute("INSERT INTO head VALUES (1, ?, 0, 0, ?)", (secret, _first_hash(secret)))
+    connection.execute("INSERT INTO head VALUES (1, ?, 0, 0, ?)", (identity, identity))
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
@@ -127,10 +132,10 @@ class Log:
 
     Attributes
     ----------
-    identity : str
-        64 hexadecimal digits that no other ledger has.
     rows : list of Row
         The entries in order.
+    n_charges : int
+        How many of them are charges.
     accounts : dict of str to Account
         By dataset, in the order of their first budgets.
 
@@ -145,13 +150,12 @@ class Log:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self.path = connection, path
         self._check_file()
-        self._secret, entries, charges, self._hash = self._read_head()
-        self.identity = _first_hash(self._secret).hex()
+        self._identity, entries, charges, self._hash = self._read_head()
         self.rows: list[Row] = []
         self.accounts: dict[str, Account] = {}
-        self._charges = 0
+        self.n_charges = 0
         self._read_rows()
-        last = self.rows[-1].hash if self.rows else _first_hash(self._secret)
+        last = self.rows[-1].hash if self.rows else self._identity
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()
         if not len(self.rows) == entries == version:
             most = max(entries, version)
@@ -160,7 +164,7 @@ class Log:
                 if most > len(self.rows)
                 else f"it holds {len(self.rows)} entries where its head says {entries} and its first page {version}"
             )
-        if (self._charges, last) != (charges, self._hash):
+        if (self.n_charges, last) != (charges, self._hash):
             raise self._damage(f"entry {entries} is not the one that its head names")
         self._check_accounts()
 
@@ -168,27 +172,35 @@ class Log:
         """Write an entry with what it makes of its account; the caller has checked that it is allowed."""
         number = len(self.rows) + 1
         epsilon, delta = map(str, amounts)
-        unsigned = Row(number, kind, account.dataset, epsilon, delta, str(account.unit), note, at, b"")
-        row = unsigned._replace(hash=_next_hash(self._secret, self._hash, unsigned))
+        # Without it, an older copy that is charged the same in the same second would end with the same hash, and who
+        # has the hash could try out what was charged.
+        nonce = secrets.token_bytes(BYTES)
+        unsigned = Row(number, kind, account.dataset, epsilon, delta, str(account.unit), note, at, nonce, b"")
+        row = unsigned._replace(hash=_next_hash(self._hash, unsigned))
         # First, so that the first page is the first of the rollback journal: see ledger_file.
         self._connection.execute(f"PRAGMA user_version = {number}")
         self._connection.execute(INSERT_ROW, row)
         place = [*self.accounts, account.dataset].index(account.dataset) + 1
         self._connection.execute(SET_ACCOUNT, (place, *account._columns()))
-        self._charges += kind == CHARGE
-        self._connection.execute(SET_HEAD, (number, self._charges, row.hash))
+        self.n_charges += kind == CHARGE
+        self._connection.execute(SET_HEAD, (number, self.n_charges, row.hash))
         self._hash = row.hash
         self.rows.append(row)
         self.accounts[account.dataset] = account
         return row
 
-    def charges(self) -> list[tuple[Row, Receipt]]:
-        """Return the charges in order, each with its receipt."""
-        rows = (row for row in self.rows if row.kind == CHARGE)
-        return [
-            (row, Receipt(ledger=self.identity, charge=number, hash=row.hash.hex()))
-            for number, row in enumerate(rows, start=1)
-        ]
+    @property
+    def identity(self) -> str:
+        """64 hexadecimal digits that no other ledger has."""
+        return self._identity.hex()
+
+    def charges(self) -> Iterator[tuple[int, Row]]:
+        """Yield the charges in order, numbered from 1."""
+        return enumerate((row for row in self.rows if row.kind == CHARGE), start=1)
+
+    def receipt(self, charge: int, row: Row) -> Receipt:
+        """Return the receipt of a charge."""
+        return Receipt(ledger=self.identity, charge=charge, hash=row.hash.hex())
 
     def _damage(self, what: str) -> DamagedLedgerError:
         return DamagedLedgerError(
@@ -219,37 +231,36 @@ class Log:
             raise self._damage("its pages contradict each other")
 
     def _read_head(self) -> tuple[bytes, int, int, bytes]:
-        rows = self._connection.execute("SELECT number, secret, entries, charges, hash FROM head").fetchall()
+        rows = self._connection.execute("SELECT number, identity, entries, charges, hash FROM head").fetchall()
         if len(rows) == 1:
-            number, secret, entries, charges, last = rows[0]
-            sizes = (SECRET_BYTES, HASH_BYTES)
+            number, identity, entries, charges, last = rows[0]
             if [type(value) for value in rows[0]] == [int, bytes, int, int, bytes] and (
-                number == 1 and (len(secret), len(last)) == sizes
+                number == 1 and len(identity) == len(last) == BYTES
             ):
-                return secret, entries, charges, last
+                return identity, entries, charges, last
         raise self._damage("its head is unreadable")
 
     def _read_rows(self) -> None:
         """Read the entries, each checked against the one before it, and add up the accounts."""
-        previous = _first_hash(self._secret)
+        previous = self._identity
         budgets: dict[str, Row] = {}
-        counts: dict[str, Counter[tuple[Fraction, Fraction]]] = {}
-        fractions: dict[str, Fraction | None] = {}
+        counts: dict[str, Counter[tuple[str, str]]] = {}
+        possible: set[tuple[str, str]] = set()
         for values in self._connection.execute(SELECT_ROWS):
             row = Row._make(values)
             place = len(self.rows) + 1
             if row.number != place:
                 raise self._damage(f"entry {place} is missing")
-            self._charges += row.kind == CHARGE
-            charge = f" (charge {self._charges})" if row.kind == CHARGE else ""
-            if tuple(map(type, row)) != ROW_TYPES or row.hash != _next_hash(self._secret, previous, row):
+            self.n_charges += row.kind == CHARGE
+            charge = f" (charge {self.n_charges})" if row.kind == CHARGE else ""
+            if tuple(map(type, row)) != ROW_TYPES or len(row.nonce) != BYTES or row.hash != _next_hash(previous, row):
                 raise self._damage(f"entry {place}{charge} was changed, moved or put in the place of another")
-            for text in (row.epsilon, row.delta):
-                if text not in fractions:
-                    fractions[text] = _amount(text)
-            epsilon, delta = fractions[row.epsilon], fractions[row.delta]
-            if epsilon is None or delta is None or not (0 < epsilon < LARGEST and 0 <= delta < 1):
-                raise self._damage(f"entry {place}{charge} has an impossible epsilon or delta")
+            amounts = (row.epsilon, row.delta)
+            # Once for amounts that repeat: most of the time goes here.
+            if amounts not in possible:
+                if not _possible(*amounts):
+                    raise self._damage(f"entry {place}{charge} has an impossible epsilon or delta")
+                possible.add(amounts)
             if row.kind == BUDGET:
                 if row.unit != budgets.setdefault(row.dataset, row).unit:
                     raise self._damage(f"entry {place} changes the unit of a budget")
@@ -257,12 +268,12 @@ class Log:
             elif row.kind != CHARGE or row.dataset not in budgets or row.unit != budgets[row.dataset].unit:
                 raise self._damage(f"entry {place}{charge} does not fit the budget of its dataset")
             else:
-                counts.setdefault(row.dataset, Counter())[epsilon, delta] += 1
+                counts.setdefault(row.dataset, Counter())[amounts] += 1
             previous = row.hash
             self.rows.append(row)
         self.accounts = {name: self._account(row, counts.get(name, Counter())) for name, row in budgets.items()}
 
-    def _account(self, budget: Row, counts: Counter[tuple[Fraction, Fraction]]) -> Account:
+    def _account(self, budget: Row, counts: Counter[tuple[str, str]]) -> Account:
         try:
             unit = PrivacyUnit.parse(budget.unit)
         except InvalidParameterError:
@@ -273,8 +284,8 @@ class Log:
             delta=Fraction(budget.delta),
             unit=unit,
             charges=counts.total(),
-            spent_epsilon=sum((epsilon * n for (epsilon, _), n in counts.items()), Fraction(0)),
-            spent_delta=sum((delta * n for (_, delta), n in counts.items()), Fraction(0)),
+            spent_epsilon=sum((Fraction(epsilon) * n for (epsilon, _), n in counts.items()), Fraction(0)),
+            spent_delta=sum((Fraction(delta) * n for (_, delta), n in counts.items()), Fraction(0)),
         )
         if not (account.remaining_epsilon >= 0 and account.remaining_delta >= 0):
             raise self._damage(f"the charges to {budget.dataset!r} exceed its budget")
@@ -288,16 +299,15 @@ class Log:
             raise self._damage("its totals are not those of its entries")
 
 
-def _first_hash(secret: bytes) -> bytes:
-    return hashlib.blake2b(b"glassine.ledger", key=secret, digest_size=HASH_BYTES).digest()
+def _next_hash(previous: bytes, row: Row) -> bytes:
+    # All before the text is of a fixed length, so that no two entries are hashed as the same bytes.
+    text = encode(row[:-2]).encode()
+    return hashlib.blake2b(previous + row.nonce + text, digest_size=BYTES).digest()
 
 
-def _next_hash(secret: bytes, previous: bytes, row: Row) -> bytes:
-    text = json.dumps(row[:-1])
-    return hashlib.blake2b(previous + text.encode(), key=secret, digest_size=HASH_BYTES).digest()
-
-
-def _amount(text: str) -> Fraction | None:
-    """Return the fraction that a text writes in lowest terms, or None."""
-    amount = Fraction(text) if AMOUNT.fullmatch(text) else None
-    return amount if str(amount) == text else None
+def _possible(epsilon: str, delta: str) -> bool:
+    """Return whether two texts are amounts of a budget or a charge, in lowest terms."""
+    if not (AMOUNT.fullmatch(epsilon) and AMOUNT.fullmatch(delta)):
+        return False
+    amounts = Fraction(epsilon), Fraction(delta)
+    return tuple(map(str, amounts)) == (epsilon, delta) and 0 < amounts[0] < LARGEST and 0 <= amounts[1] < 1

@@ -16,8 +16,8 @@ DIGEST = re.compile("[0-9a-f]{64}")
 class Receipt:
     """The charge that paid for a release, as its certificate carries it.
 
-    Both digests are keyed with a secret that never leaves the ledger's file, so that a receipt reveals the number of
-    charges before it and nothing else about them. See ``ledger_log.md``.
+    Each charge is hashed with a random number that never leaves the ledger's file, so that a receipt reveals how many
+    charges came before it and nothing else about them. See ``ledger_log.md``.
 
     Parameters
     ----------
