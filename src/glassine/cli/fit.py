@@ -9,6 +9,7 @@ import typer
 
 from glassine.cli.additive import read_bins, read_directions, read_interactions, read_range
 from glassine.cli.fitting import Files, Order, run
+from glassine.cli.ledger import PersonOption
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
     AuditOption,
@@ -199,17 +200,10 @@ def fit_command(
         typer.Option(
             "--person",
             metavar="COLUMN",
-            help="Column that says whose record each is: the guarantee then covers all records of a person.",
+            help="Column that says whose record each is, with --records-per-person.",
         ),
     ] = None,
-    records_per_person: Annotated[
-        int | None,
-        typer.Option(
-            "--records-per-person",
-            metavar="N",
-            help="With --person: most records of one person that count. Choose it without looking at the data.",
-        ),
-    ] = None,
+    records_per_person: PersonOption = None,
     seed: UnprotectedSeedOption = None,
     not_private: Annotated[
         bool, typer.Option("--not-private", help="Find the model of fewest errors instead, without any guarantee.")

@@ -121,7 +121,7 @@ def read_training(
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
     if person is not None:
         # As it is written: 01 and 1 are two persons, whatever the other records say.
-        meant[person] = Category(("",))
+        meant[person] = Category(("an identifier",))
     frame = read_frame(data, domain, attributes=meant, lenient=lenient)
     if person is not None and person not in frame.columns:
         raise InvalidDataError(
