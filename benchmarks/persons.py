@@ -2,9 +2,9 @@
 
 Adult has one record per person. Here 3,000 persons get 1 to 28 records each, a few of them many: exact copies of one
 record; records that are next to each other in education, age and hours; or records of anybody. A learner keeps at most
-m records of each person, and counts each kept record once, or all persons alike. Accuracies are of 10,000 other records,
-one per person, as means over seeded draws of the persons with their standard errors; both ways of counting get the same
-draws. Where m is 1 they are one.
+m records of each person, and counts each kept record once, or all persons alike. Accuracies are of 10,000 other
+records, one per person, as means over seeded draws of the persons with their standard errors; both ways of counting get
+the same draws. Where m is 1 they are one.
 """
 
 from __future__ import annotations
@@ -95,6 +95,12 @@ def accuracies(seeds: int, repeats: str, learner: str, epsilon: float, most: int
     return out
 
 
+def say(text: str) -> None:
+    """Write one line."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def of(values: list[float]) -> str:
     """Return a mean and its standard error."""
     return f"{statistics.mean(values):.4f} ({statistics.stdev(values) / len(values) ** 0.5:.4f})"
@@ -115,8 +121,8 @@ def main() -> None:
     parser.add_argument("--learners", nargs="*", default=list(LEARNERS))
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("| records | learner | epsilon | m | kept records count once | persons count alike | difference |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    say("| records | learner | epsilon | m | kept records count once | persons count alike | difference |")
+    say("| --- | --- | --- | --- | --- | --- | --- |")
     for learner in given.learners:
         for repeats in REPEATS:
             for epsilon in EPSILONS:
@@ -124,8 +130,8 @@ def main() -> None:
                     case = (given.seeds, repeats, learner, epsilon, most)
                     kept = accuracies(*case, "records")
                     equal = kept if most == 1 else accuracies(*case, "equal")
-                    said = "one" if most == 1 else judged(kept, equal)
-                    print(f"| {repeats} | {learner} | {epsilon:g} | {most} | {of(kept)} | {of(equal)} | {said} |", flush=True)
+                    gap = "one" if most == 1 else judged(kept, equal)
+                    say(f"| {repeats} | {learner} | {epsilon:g} | {most} | {of(kept)} | {of(equal)} | {gap} |")
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def test_what_is_kept_of_a_person_looks_at_that_person_alone(
 ) -> None:
     everyone = kept([person for person, _ in data], [row for _, row in data], most, equal=equal)
     for person in everyone:
-        own = [row for who, row in data if who == person]
+        own: Rows = [row for who, row in data if who == person]
         counted = sum(everyone[person].values())
         if person is None:
             assert counted == 0
@@ -170,7 +170,8 @@ def test_the_records_of_a_person_count_as_evenly_as_can_be(
 def test_the_pick_is_spread_over_the_records() -> None:
     # Of three records, one is kept: no kind of record is preferred over all persons.
     ids = [f"person {i}" for i in range(3000) for _ in range(3)]
-    rows: Rows = [(i, "a", 0) for i in range(3)] * 3000
+    kinds: Rows = [(i, "a", 0) for i in range(3)]
+    rows = kinds * 3000
     counts = np.array(times(ids, rows, 1, equal=True)).reshape(3000, 3).sum(axis=0)
     # Binomial of 3,000 and 1/3: standard deviation 26.
     assert (abs(counts - 1000) < 5 * 26).all()
