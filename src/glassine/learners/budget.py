@@ -38,7 +38,7 @@ REFUSALS = "every record has a declared class and no forbidden gap; that a fit i
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
     "all records of one person have the same identifier, and no record of another person has it",
-    "records without an identifier are left out, and their number is not reported",
+    "records without an identifier are left out; that a fit is refused because no record is left tells about them",
 )
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"

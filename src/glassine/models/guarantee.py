@@ -15,6 +15,9 @@ NEIGHBORING = ("add-or-remove-one", "replace-one", "add-or-remove-one-person")
 """Neighboring relations that the bounds know."""
 
 LARGEST_EPSILON = 1e6
+MOST_RECORDS = 10**6
+"""Most records per person, as in the privacy unit of a certificate."""
+
 LARGEST = 1e300
 
 
@@ -81,9 +84,9 @@ class Guarantee:
                 f"a guarantee's neighboring relation must be one of {', '.join(NEIGHBORING)}, got {self.neighboring!r}."
             )
         most: object = self.records_per_person
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not most >= 1):
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_RECORDS):
             raise InvalidModelError(
-                f"a guarantee's records_per_person must be a whole number of at least 1, got {quoted(most)}."
+                f"a guarantee's records_per_person must be a whole number in [1, {MOST_RECORDS:,}], got {quoted(most)}."
             )
         if (most is not None) != (self.neighboring == "add-or-remove-one-person"):
             raise InvalidModelError(
