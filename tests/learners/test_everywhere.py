@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, repeat
@@ -13,12 +12,12 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier
+from glassine import OptimalTreeClassifier, PrivateTreeClassifier
 from glassine.counting import CountTable, engines, fine
-from glassine.domain import Binary, Category, Integer
 from glassine.domain.conforming import collect
 from glassine.errors import InvalidDataError
 from tests.learners.fitting_everywhere import DOMAIN, HERE, arrays, fitted, learners, model_text, sample
+from tests.learners.same_everywhere import ODD, plain, same_reading
 
 
 @pytest.fixture(scope="module")
@@ -78,36 +77,18 @@ def test_what_comes_into_memory_does_not_grow_with_the_records(monkeypatch: pyte
     assert seen[0] <= seen[1] <= 260
 
 
-def plain(n: int = 40) -> tuple[Domain, pl.DataFrame]:
-    domain = Domain({"a": Binary(), "n": Integer(0, 9), "t": Category(("u", "v"))})
-    frame = pl.DataFrame({"a": [0, 1] * (n // 2), "n": [1, 2, 3, 4] * (n // 4), "t": ["u", "v"] * (n // 2)})
-    return domain, frame
-
-
-THIRD = pl.col("n") == 3
-ODD = [
-    (pl.lit(None).cast(pl.Float64).alias("n"), "column 'n' holds a missing value"),
-    (pl.when(THIRD).then(None).otherwise(pl.col("n")).alias("n"), "column 'n' holds a missing value"),
-    (pl.when(THIRD).then(math.inf).otherwise(1.0).alias("n"), "column 'n' holds"),
-    (pl.when(THIRD).then(None).otherwise(pl.col("a")).alias("a"), "column 'a' holds a missing value"),
-    (pl.when(THIRD).then(None).otherwise(pl.col("t")).alias("t"), "Input y contains NaN"),
-    (pl.when(THIRD).then(pl.lit("w")).otherwise(pl.col("t")).alias("t"), "not one of the declared"),
-]
-
-
 @pytest.mark.parametrize(("change", "said"), ODD)
 @pytest.mark.parametrize("place", HERE)
-def test_odd_values_are_refused_without_privacy_and_read_alike_with_it(place: str, change: pl.Expr, said: str) -> None:
+def test_odd_values_are_refused_without_privacy(place: str, change: pl.Expr, said: str) -> None:
     domain, frame = plain()
     odd = frame.with_columns(change)
     with pytest.raises(InvalidDataError, match=said):
         OptimalTreeClassifier(1, domain=domain).fit(HERE[place](odd), "t")
-    tree = PrivateTreeClassifier(1, epsilon=5.0, domain=domain, random_state=0)
-    # The definition: the record is left out, or its number is the lower bound or the upper one, and a gap is no value.
-    number = pl.col("n").cast(pl.Float64).fill_null(0.0).clip(0.0, 9.0)
-    meant = odd.filter(pl.col("t").is_in(["u", "v"])).with_columns(number, pl.col("a").fill_null(7))
-    wanted = tree.fit(meant, "t")
-    assert model_text(clone(tree).fit(HERE[place](odd), "t").model_) == model_text(wanted.model_)
+
+
+@pytest.mark.parametrize("place", HERE)
+def test_private_fits_read_odd_values_alike(place: str) -> None:
+    same_reading(HERE[place])
 
 
 @pytest.mark.parametrize(
