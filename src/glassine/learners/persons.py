@@ -17,9 +17,8 @@ import numpy.typing as npt
 from glassine.counting import CountTable
 from glassine.counting.engines import held
 from glassine.domain import Domain
-from glassine.domain.conforming import Columns
+from glassine.domain.conforming import Columns, as_columns
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.learners.reading import as_columns
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["WEIGHTS", "Persons", "identifier", "take_persons", "unit_of"]

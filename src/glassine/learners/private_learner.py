@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
-from glassine.learners.budget import SEEDED
+from glassine.learners.budget import SEEDED, vouched_for
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
@@ -126,6 +126,8 @@ class PrivateLearner(ABC, Generic[P]):
         self._rehearse(prepared, caveats)
         receipt = None if prepared.price is None else _charge(self.ledger, self.dataset, prepared.price)
         released = dict(self._draw(prepared, caveats, randomness))
+        if randomness.vouched:
+            released["certificate_"] = vouched_for(released["certificate_"])
         if receipt is not None:
             released["certificate_"] = replace(released["certificate_"], receipt=receipt)
         keep(self, released)

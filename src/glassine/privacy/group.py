@@ -78,5 +78,5 @@ def of_group(event: Event, records: int) -> Event:
 
 
 def _simple(event: Event) -> bool:
-    """Return whether the records of a group may fall into several branches: no slack or delta then adds up."""
-    return isinstance(event, Selection | NoisyMax | LaplaceNoise | DiscreteLaplaceNoise) and event.slack == 0
+    """Return whether the records of a group may fall into several branches: a choice without slack or delta."""
+    return isinstance(event, Selection | NoisyMax) and event.slack == 0

@@ -399,7 +399,7 @@ def _entry(log: Log, number: int, row: Row) -> Entry:
         dataset=row.dataset,
         epsilon=Fraction(row.epsilon),
         delta=Fraction(row.delta),
-        unit=PrivacyUnit.parse(row.unit),
+        unit=log.accounts[row.dataset].unit,
         note=row.note,
         at=row.at,
         receipt=log.receipt(number, row),

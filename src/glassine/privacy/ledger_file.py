@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +23,11 @@ NO_LEDGER = "Call budget to create it."
 
 LARGEST_ROW = 2**23
 """Bytes of the longest entry; SQLite refuses longer ones before it makes room for them."""
+
+BETWEEN_TRIES = 0.002
+"""Seconds between two tries for the write lock: about what a process needs to open the file again."""
+LONGEST_WAIT = 2**31 - 1
+"""Milliseconds that SQLite can wait."""
 
 # The layout of SQLite's rollback journal (sqlite.org/fileformat2.html, section 3): a header padded to a sector, then
 # page numbers, each with the page as it was. ``user_version`` stands at byte 60 of page 1.
@@ -57,7 +63,7 @@ class LedgerFile:
                 # EXTRA also flushes the folder, so that a power cut does not undo an acknowledged charge.
                 for setting in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = EXTRA"):
                     connection.execute(f"PRAGMA {setting}")
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                self._begin(connection, write=write)
                 try:
                     log = Log(connection, self.path)
                     # Another name, or another file under this one, could have come before the lock.
@@ -73,6 +79,28 @@ class LedgerFile:
                 self._check_same(identity)
         except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             raise self._explained(error) from error
+
+    def _begin(self, connection: sqlite3.Connection, *, write: bool) -> None:
+        """Begin a transaction; to write, wait for the lock and try often.
+
+        SQLite waits up to 0.1 s between two tries, in which a process that charges over and over takes the lock again:
+        others would wait until their time is over.
+        """
+        if not write:
+            connection.execute("BEGIN")
+            return
+        deadline = time.monotonic() + self.timeout
+        connection.execute("PRAGMA busy_timeout = 0")
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                break
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                    raise
+                time.sleep(BETWEEN_TRIES)
+        # The commit waits for readers.
+        connection.execute(f"PRAGMA busy_timeout = {min(round(1000 * self.timeout), LONGEST_WAIT)}")
 
     def create(self) -> None:
         """Make an empty ledger beside the path and link it there whole, unless another process was first.

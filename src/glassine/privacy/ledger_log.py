@@ -246,32 +246,34 @@ class Log:
         budgets: dict[str, Row] = {}
         counts: dict[str, Counter[tuple[str, str]]] = {}
         possible: set[tuple[str, str]] = set()
-        for values in self._connection.execute(SELECT_ROWS):
-            row = Row._make(values)
-            place = len(self.rows) + 1
-            if row.number != place:
+        # This loop is most of the time of a charge.
+        for place, row in enumerate(map(Row._make, self._connection.execute(SELECT_ROWS)), start=1):
+            number, kind, dataset, epsilon, delta, unit, _, _, nonce, digest = row
+            if number != place:
                 raise self._damage(f"entry {place} is missing")
-            self.n_charges += row.kind == CHARGE
-            charge = f" (charge {self.n_charges})" if row.kind == CHARGE else ""
-            if tuple(map(type, row)) != ROW_TYPES or len(row.nonce) != BYTES or row.hash != _next_hash(previous, row):
-                raise self._damage(f"entry {place}{charge} was changed, moved or put in the place of another")
-            amounts = (row.epsilon, row.delta)
-            # Once for amounts that repeat: most of the time goes here.
+            if kind == CHARGE:
+                self.n_charges += 1
+            if tuple(map(type, row)) != ROW_TYPES or len(nonce) != BYTES or digest != _next_hash(previous, row):
+                raise self._damage(f"{self._named(row)} was changed, moved or put in the place of another")
+            amounts = (epsilon, delta)
             if amounts not in possible:
-                if not _possible(*amounts):
-                    raise self._damage(f"entry {place}{charge} has an impossible epsilon or delta")
+                if not _possible(epsilon, delta):
+                    raise self._damage(f"{self._named(row)} has an impossible epsilon or delta")
                 possible.add(amounts)
-            if row.kind == BUDGET:
-                if row.unit != budgets.setdefault(row.dataset, row).unit:
-                    raise self._damage(f"entry {place} changes the unit of a budget")
-                budgets[row.dataset] = row
-            elif row.kind != CHARGE or row.dataset not in budgets or row.unit != budgets[row.dataset].unit:
-                raise self._damage(f"entry {place}{charge} does not fit the budget of its dataset")
+            if kind == BUDGET:
+                if unit != budgets.setdefault(dataset, row).unit:
+                    raise self._damage(f"{self._named(row)} changes the unit of a budget")
+                budgets[dataset] = row
+            elif kind != CHARGE or dataset not in budgets or unit != budgets[dataset].unit:
+                raise self._damage(f"{self._named(row)} does not fit the budget of its dataset")
             else:
-                counts.setdefault(row.dataset, Counter())[amounts] += 1
-            previous = row.hash
+                counts.setdefault(dataset, Counter())[amounts] += 1
+            previous = digest
             self.rows.append(row)
         self.accounts = {name: self._account(row, counts.get(name, Counter())) for name, row in budgets.items()}
+
+    def _named(self, row: Row) -> str:
+        return f"entry {row.number}{f' (charge {self.n_charges})' if row.kind == CHARGE else ''}"
 
     def _account(self, budget: Row, counts: Counter[tuple[str, str]]) -> Account:
         try:
@@ -300,9 +302,9 @@ class Log:
 
 
 def _next_hash(previous: bytes, row: Row) -> bytes:
+    """Return the hash of an entry, which covers the hash before it and all columns but the hash itself."""
     # All before the text is of a fixed length, so that no two entries are hashed as the same bytes.
-    text = encode(row[:-2]).encode()
-    return hashlib.blake2b(previous + row.nonce + text, digest_size=BYTES).digest()
+    return hashlib.blake2b(previous + row.nonce + encode(row[:-2]).encode(), digest_size=BYTES).digest()
 
 
 def _possible(epsilon: str, delta: str) -> bool:
