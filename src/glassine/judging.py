@@ -90,10 +90,11 @@ def check_guarantee(policy: Policy, found: GuaranteeFinding | None) -> list[Chec
 
 def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakage) -> list[Check]:
     """Judge every rule on the model by an accepted guarantee: its counts, thresholds and regions are one release."""
-    covered = "Answered by the guarantee, which bounds what the model tells about any one person"
+    covered = f"Answered by the guarantee, which bounds what the model tells about any one {found.subject}"
     bits = found.bits_per_record or 0.0
     told = next((bound.value for bound in found.bounds if bound.name == "membership advantage"), 1.0)
-    moved = f"At most, by the guarantee: a reader's odds about one record move by a factor of at most 2^{bits:.3g}."
+    odds = f"a reader's odds about one {found.subject}"
+    moved = f"At most, by the guarantee: {odds} move by a factor of at most 2^{bits:.3g}."
     answers: list[tuple[str, float | None, float | None, str]] = [
         ("smallest_leaf", policy.smallest_leaf, None, f"{covered}, however few a part captured."),
         ("purest_leaf", policy.purest_leaf, None, f"{covered}, in parts of one outcome, too."),

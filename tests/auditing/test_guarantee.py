@@ -24,6 +24,8 @@ from glassine import (
     render_text,
     scrub,
 )
+from glassine.attacks.joint.composition import compose
+from glassine.attacks.joint.published import LeftOut
 from glassine.domain import Between
 from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Guarantee, Node
@@ -280,3 +282,34 @@ def test_reports_say_what_is_claimed() -> None:
         findings = audit(tree(CLAIM), DOMAIN, policy=policy)
         assert f"[{word}]" in render_text(findings)
         assert "claims differential privacy with epsilon 1, delta 0, add-or-remove-one" in render_html(findings)
+
+
+PERSONS = replace(CLAIM, neighboring="add-or-remove-one-person", records_per_person=3)
+
+
+def test_reports_speak_of_records_unless_the_unit_is_a_person() -> None:
+    for claim, subject, unit in ((CLAIM, "record", "record"), (PERSONS, "person", "person, at most 3 records each")):
+        findings = audit(tree(claim), DOMAIN, policy=ACCEPTING)
+        found = findings.guarantee
+        assert found is not None
+        assert (found.unit, found.subject) == (unit, subject)
+        jsonschema.validate(json.loads(json.dumps(findings.to_dict())), schema())
+        assert found.bounds[-1].name == f"bits about one {subject}"
+        assert f"Told about one {subject}" in render_html(findings)
+        assert all(f"any one {subject}" in check.meaning for check in findings.checks if "covered" in check.meaning)
+        other = "person" if subject == "record" else "record"
+        said = " ".join(bound.name + bound.statement + bound.method for bound in found.bounds)
+        assert f"one {other}" not in said
+        assert "people" not in said
+        page = render_html(findings)
+        assert f"because one {subject} was included" in page
+        assert f"unit: {unit}" in page
+
+
+def test_guarantees_of_persons_and_of_records_add_up_to_replacing() -> None:
+    both = [LeftOut(name=name, reason="private", guarantee=claim) for name, claim in (("a", CLAIM), ("b", PERSONS))]
+    mixed, same = compose(both), compose([both[1], both[1]])
+    assert mixed is not None
+    assert same is not None
+    assert (mixed.neighboring, mixed.epsilon) == ("replace-one", 4.0)
+    assert (same.neighboring, same.epsilon) == ("add-or-remove-one-person", 2.0)

@@ -36,6 +36,7 @@ from glassine.learners.budget import SEEDED, VOUCHED
 from glassine.learners.greedy_plan import MECHANISMS
 from glassine.learners.private_learner import UNPAID, Price, PrivateLearner
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD, PrivacyUnit
 from tests.repo.code_blocks import ROOT
 
 DOMAIN = Domain(
@@ -53,6 +54,9 @@ PEOPLE = pl.DataFrame(
         "size": RNG.integers(0, 10, 120),
     }
 )
+PERSONS = [None if i % 11 == 0 else i % 40 for i in range(120)]
+"""Whose record each is: of forty persons, with some records that nobody is known to have."""
+
 CLASSES = np.where(PEOPLE["age"].to_numpy() > 50, "yes", "no")
 NUMBERS = PEOPLE["age"].to_numpy() / 10.0
 
@@ -132,12 +136,19 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watc
         spied(name)
 
     def run(
-        make: Make, X: Any = PEOPLE, y: Any = None, *, budget: float = 10.0, fit: Any = None, **given: Any
+        make: Make,
+        X: Any = PEOPLE,
+        y: Any = None,
+        *,
+        budget: float = 10.0,
+        unit: PrivacyUnit = RECORD,
+        fit: Any = None,
+        **given: Any,
     ) -> Watched:
         nonlocal inside
         fetches.clear()
         books.append(Ledger(tmp_path / f"{len(books)}.sqlite"))
-        books[-1].budget("people", budget, 0.1)
+        books[-1].budget("people", budget, 0.1, unit=unit)
         learner = make(**({"ledger": books[-1], "dataset": "people"} | given))
         error: BaseException | None = None
         inside = True
@@ -150,6 +161,24 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watc
         return Watched(learner=learner, fetches=list(fetches), charges=entries, error=error)
 
     return run
+
+
+def units(learner: Any, persons: Any) -> list[str]:
+    """Return what is wrong with the unit that a fit states, in the certificate, the model and the events."""
+    certificate, guarantee = learner.certificate_, learner.model_.guarantee
+    most = None if persons is None else learner.records_per_person
+    found = []
+    if certificate.unit.records_per_person != most:
+        found.append(f"certifies the unit {certificate.unit}")
+    if guarantee.records_per_person != most:
+        found.append("the model states another unit")
+    if certificate.neighboring != guarantee.neighboring:
+        found.append("the model states another neighboring relation")
+    if (certificate.neighboring == "add-or-remove-one-person") != (most is not None):
+        found.append(f"the neighboring relation is {certificate.neighboring}")
+    if most is None and any(word in certificate.text() for word in ("person", "people")):
+        found.append("speaks of people without knowing of any")
+    return found
 
 
 READ = {"n_features_in_", "feature_names_in_"}
@@ -203,6 +232,36 @@ def test_a_fit_is_charged_once_before_it_draws_and_as_certified(name: str, watch
     # The note is read by others: it says what was fitted, from public parameters alone.
     ((_, _, note),) = seen.charges
     assert note == FITS[name]()._prepare(PEOPLE[:60], target(seen.learner)[:60]).price.note
+
+
+@pytest.mark.parametrize("name", [name for name in FITS if "as published" not in name])
+def test_a_fit_for_persons_is_charged_and_certified_in_that_unit(name: str, watch: Callable[..., Watched]) -> None:
+    unit = PrivacyUnit.person(3)
+    seen = watch(FITS[name], random_state=0, records_per_person=3, fit={"persons": PERSONS}, unit=unit)
+    assert faults(seen) == []
+    assert units(seen.learner, PERSONS) == []
+    # A charge in another unit than the budget's is refused, and so is a fit for records on a budget for persons.
+    assert faults_of_refusal(watch(FITS[name], random_state=0, records_per_person=3, fit={"persons": PERSONS})) == []
+    assert faults_of_refusal(watch(FITS[name], random_state=0, unit=unit)) == []
+    plain = watch(FITS[name], random_state=0)
+    assert units(plain.learner, None) == []
+
+
+class ForgetsPersons(PrivateTreeClassifier):
+    """Takes persons, and certifies for records."""
+
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
+        return super()._prepare(X, y, None)
+
+
+def test_a_planted_learner_that_forgets_the_persons_is_found(watch: Callable[..., Watched]) -> None:
+    make = classifier(ForgetsPersons, 2, literals="thresholds")
+    seen = watch(make, random_state=0, records_per_person=3, fit={"persons": PERSONS})
+    assert units(seen.learner, PERSONS) == [
+        "certifies the unit record",
+        "the model states another unit",
+        "the neighboring relation is add-or-remove-one",
+    ]
 
 
 REFUSALS: dict[str, dict[str, Any]] = {
@@ -308,17 +367,17 @@ def test_nothing_can_be_drawn_unpaid() -> None:
 class DrawsEarly(PrivateTreeClassifier):
     """Draws while it prepares, from a stream of its own."""
 
-    def _prepare(self, X: Any, y: Any) -> Any:
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
         Randomness.of(0).below(3)
-        return super()._prepare(X, y)
+        return super()._prepare(X, y, persons)
 
 
 class ChargesEarly(PrivateTreeClassifier):
     """Charges by itself before it looks at the records."""
 
-    def _prepare(self, X: Any, y: Any) -> Any:
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
         self.ledger.charge("people", 1.0)
-        return super()._prepare(X, y)
+        return super()._prepare(X, y, persons)
 
 
 class _Cheap:
@@ -339,8 +398,8 @@ class _Cheap:
 class PaysHalf(PrivateTreeClassifier):
     """Charges half of what it claims."""
 
-    def _prepare(self, X: Any, y: Any) -> Any:
-        return _Cheap(super()._prepare(X, y))
+    def _prepare(self, X: Any, y: Any, persons: Any = None) -> Any:
+        return _Cheap(super()._prepare(X, y, persons))
 
 
 class KeepsRecords(PrivateTreeClassifier):

@@ -31,7 +31,7 @@ from glassine.cli.options import (
 from glassine.cli.progress import stages
 from glassine.cli.reading import input_files, load_extras, load_kind, policy_of, read_domain, read_frame
 from glassine.cli.release_audit import audit_release_file, is_release
-from glassine.cli.writing import check_outputs, check_report, print_value, say, text_of, write_report
+from glassine.cli.writing import check_outputs, check_report, print_value, say, tell, text_of, write_report
 from glassine.errors import GlassineError, InvalidDataError
 
 __all__ = ["audit_command", "scrub_command"]
@@ -99,6 +99,7 @@ def audit_command(
     with stages() as progress:
         progress("reading the records")
         frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
+        _tell_repeats(frame)
         _check_target(target, data, frame)
         names = [*(known or ()), *(() if frame is None else frame.columns)]
         _check_names("--sensitive", () if sensitive is None else (sensitive,), names)
@@ -208,6 +209,15 @@ def scrub_command(
             lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
         say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
     raise typer.Exit(second.exit_status)
+
+
+def _tell_repeats(frame: Any) -> None:
+    """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
+    from glassine.domain.identifiers import repeats
+
+    if frame is not None and len(frame):
+        for repeat in repeats(frame):
+            tell(f"glassine: for the holder of the data alone: {repeat}")
 
 
 def _check_target(target: str | None, data: Path | None, frame: Any) -> None:

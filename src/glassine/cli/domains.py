@@ -54,6 +54,7 @@ def infer_command(
 
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
+    from glassine.domain.identifiers import repeats
     from glassine.domain.inference import remarks
     from glassine.domain.serialization import to_dict
 
@@ -73,6 +74,8 @@ def infer_command(
         found = remarks(frame.select(domain.names))
     for name, remark in {**undeclared, **found}.items():
         tell(f"glassine: {name}: {remark}")
+    for repeat in repeats(frame):
+        tell(f"glassine: {repeat}")
     personal = [name for name, remark in found.items() if any(word in remark for word in PERSONAL)]
     dropped = [name for name in personal if name not in (include or [])]
     if len(dropped) == len(domain):

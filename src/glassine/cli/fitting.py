@@ -39,6 +39,7 @@ PRIVATE_ALONE = (
     "quantile_share",
     "ledger",
     "dataset",
+    "records_per_person",
 )
 """Parameters of a greedy rule list that mean nothing without privacy."""
 
@@ -82,6 +83,7 @@ class Order:
     policy: Path | None
     ledger: Path | None
     dataset: str | None
+    person: str | None
     classes: str | None
     infer_domain: bool
     infer_classes: bool
@@ -188,6 +190,7 @@ def run(order: Order, display: Display) -> Outcome:
     number = _is_number(order, domain)
     learner = _learner(order, number)
     options = _options(order, learner)
+    _check_persons(order, domain)
     inputs = [order.data, order.domain, order.policy, *_ledger_files(order.ledger)]
     order.files.check(inputs, overwrite=order.overwrite)
     if not number:
@@ -212,18 +215,20 @@ def run(order: Order, display: Display) -> Outcome:
         number=number,
         ranged=order.options.get("target_range") is not None,
         lenient=order.private,
+        person=order.person,
     )
+    whose = {} if order.person is None else {"persons": order.person}
     public: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted():
         display.stage(
             "preparing (the first fit compiles, once)",
-            *_stages(order, learner, domain, training.classes, options),
+            *_stages(order, learner, _attributes(order, domain), training.classes, options),
         )
         estimator = learner(**public, progress=display, **options)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            estimator.fit(training.frame, order.target)
+            estimator.fit(training.frame, order.target, **whose)
         _write(estimator, order.files)
         verdict = None
         if order.files.report is not None:
@@ -236,6 +241,30 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
     )
+
+
+def _attributes(order: Order, domain: Domain | None) -> Domain | None:
+    """Return the domain without the column that says whose record each is."""
+    if domain is None or order.person not in domain:
+        return domain
+    return domain.restrict([name for name in domain if name != order.person])
+
+
+def _check_persons(order: Order, domain: Domain | None) -> None:
+    """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
+    from glassine.domain.identifiers import identifying
+
+    if (order.person is None) != (order.options.get("records_per_person") is None):
+        raise InvalidParameterError("--person and --records-per-person go together. Give both, or neither.")
+    if order.person is not None and not order.private:
+        raise InvalidParameterError(f"--person does not apply to {order.kind}. Leave it out.")
+    named = () if domain is None or not order.private else identifying(domain)
+    for name in named:
+        if name != order.person:
+            tell(
+                f"glassine: {name} is named like an identifier. If a person can have several records, the guarantee "
+                "for one record does not cover the person: give --person and --records-per-person, or leave it out."
+            )
 
 
 def _is_number(order: Order, domain: Domain | None) -> bool:

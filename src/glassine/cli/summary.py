@@ -82,7 +82,8 @@ def _privacy(outcome: Outcome) -> list[str]:
     said = []
     if certificate.holds:
         said.append(
-            f"Guarantee: epsilon {certificate.epsilon:g}, delta {certificate.delta:g}, {certificate.neighboring}."
+            f"Guarantee: epsilon {certificate.epsilon:g}, delta {certificate.delta:g}, {certificate.neighboring}. "
+            f"Privacy unit: {certificate.unit}."
         )
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")

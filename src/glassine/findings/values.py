@@ -279,6 +279,8 @@ class GuaranteeFinding:
         The claim.
     neighboring : str
         Its neighboring relation.
+    unit : str
+        Whose data it covers: "record", or "person, at most m records each".
     count_scale : float or None
         Scale of the noise in the counts, in records.
     caveats : tuple of str
@@ -287,7 +289,8 @@ class GuaranteeFinding:
         ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
         where there is a caveat. Only an accepted guarantee answers other rules.
     bits_per_record : float or None
-        The bits that the model can tell about one record; None where there is a caveat.
+        The bits that the model can tell about one record, or one person if that is the unit; None where there is a
+        caveat.
     bounds : tuple of Bound
         What follows; nothing where there is a caveat.
     """
@@ -301,6 +304,12 @@ class GuaranteeFinding:
     standing: Standing
     bits_per_record: float | None
     bounds: tuple[Bound, ...]
+    unit: str = "record"
+
+    @property
+    def subject(self) -> str:
+        """What the guarantee speaks of: a record or a person."""
+        return self.unit.partition(",")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

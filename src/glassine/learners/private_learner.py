@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
 from glassine.learners.budget import SEEDED, vouched_for
+from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.receipt import Receipt
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["UNPAID", "Prepared", "Price", "PrivateLearner"]
 
@@ -29,11 +31,14 @@ class Price:
         What its certificate claims.
     note : str
         What is fitted, in words; public, as the ledger is read by others.
+    unit : PrivacyUnit
+        Whose data it covers.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     note: str
+    unit: PrivacyUnit = RECORD
 
 
 class Prepared(Protocol):
@@ -72,8 +77,10 @@ class PrivateLearner(ABC, Generic[P]):
     dataset: Any
     progress: Any
     random_state: Any
+    records_per_person: Any
+    person_weights: Any
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, persons: Any = None, **unsupported: Any) -> Self:
         """Learn a model; each fit spends again.
 
         Parameters
@@ -83,13 +90,20 @@ class PrivateLearner(ABC, Generic[P]):
             regressor takes no table.
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
+        persons : array-like of shape (n,), series, or str, optional
+            Whose record each is: identifiers, or the name of the column of ``X`` that holds them, which is then no
+            attribute. With it, and ``records_per_person``, epsilon and delta cover all records of one person. Records
+            without an identifier are left out. Numbers of equal value are one identifier, and texts of the same
+            characters; a missing value, an empty text, a truth value and a date are none. A lazy frame is brought
+            into memory.
         **unsupported
             Nothing is accepted; ``sample_weight`` gets an error of its own.
 
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range, missing, or without effect.
+            If a parameter is out of its range, missing, or without effect; if ``persons`` comes without
+            ``records_per_person``, or the other way round.
         InvalidDataError
             If the data do not fit the domain.
         ClassTooLargeError
@@ -100,7 +114,12 @@ class PrivateLearner(ABC, Generic[P]):
             If literals or a pool do not fit the domain, or a choice cannot be calibrated. Nothing is spent.
         """
         _refuse_unsupported(unsupported)
-        prepared = self._prepare(X, y)
+        unit = unit_of(self.records_per_person, persons)
+        whose: Persons | None = None
+        if unit.is_person:
+            domain = getattr(self, "domain", None)
+            X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
+        prepared = self._prepare(X, y, whose)
         _check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
         caveats = (*prepared.caveats, *([SEEDED] if randomness.seeded else []))
@@ -115,7 +134,7 @@ class PrivateLearner(ABC, Generic[P]):
         return self
 
     @abstractmethod
-    def _prepare(self, X: Any, y: Any) -> P:
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> P:
         """Read the records and plan the fit, or refuse it; nothing is drawn."""
 
     def _rehearse(self, prepared: P, caveats: tuple[str, ...]) -> None:
@@ -139,7 +158,7 @@ def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:
     if unsupported.get("sample_weight") is not None:
         raise TypeError(
             "a private fit takes no sample_weight: a weight changes how much one record can do, and so the guarantee. "
-            "Leave it out, or repeat records and account for groups."
+            "Leave it out. Where persons have several records, pass persons and records_per_person."
         )
     for name in unsupported:
         if name != "sample_weight":
@@ -171,4 +190,4 @@ def _charge(ledger: object, dataset: object, price: Price) -> Receipt | None:
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
         raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    return book.charge(dataset, price.epsilon, price.delta, note=price.note).receipt
+    return book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit).receipt

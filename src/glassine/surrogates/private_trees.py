@@ -17,7 +17,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.domain.grid import public_grid
 from glassine.learners import gibbs
-from glassine.learners.budget import ONE_FIT, PERSONS, REFUSALS, TIMING, Budget, selection_event
+from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.gibbs import Weighting, powers_bytes
 from glassine.learners.limits import check_size
 from glassine.learners.literals import declared
@@ -135,7 +135,7 @@ def certify_partition(
     epsilon: float, event: Parallel, caveats: Sequence[str], public: dict[str, Any], *, black_box_labels: bool
 ) -> Certificate:
     """Return the certificate of trees on a partition into public cells."""
-    assumptions = (PERSONS, REFUSALS, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
+    assumptions = (RECORDS, REFUSALS, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
     return Certificate(
         epsilon=float(epsilon), events=(event,), assumptions=assumptions, caveats=tuple(caveats), public=public
     )
@@ -156,7 +156,7 @@ def certify_labels(epsilon: float, caveats: Sequence[str], public: dict[str, Any
         epsilon=2 * float(epsilon),
         events=(event,),
         neighboring=LABELS_ONLY,
-        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
+        assumptions=(RECORDS, REFUSALS, TIMING, ONE_FIT),
         caveats=tuple(caveats),
         public=public,
     )
