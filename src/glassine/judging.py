@@ -251,12 +251,14 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
         meaning = "Every threshold is a public cut point."
         if values.n_off_grid:
             one = values.n_off_grid == 1
-            known = "is no public cut point, so it was" if one else "are no public cut points, so they were"
-            meaning = f"{values.n_off_grid} of {_thresholds(values.n_thresholds)} {known} taken from training values."
-        status: Status = _status(values.n_off_grid > limit)
+            points = "is not a public cut point" if one else "are not public cut points"
+            meaning = f"{values.n_off_grid} of {_thresholds(values.n_thresholds)} {points}"
+            taken = f"so {'it was' if one else 'they were'} taken from training values"
+            meaning += f": the domain of {_some(inferred)} was inferred from data." if inferred else f", {taken}."
+        # What a public domain with the same bounds has as a cut point may be one, and breaks nothing.
+        status: Status = _status(values.n_off_grid - values.n_inferred > limit)
         if inferred and status == "kept":
             status = "unknown"
-            meaning = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         checks.append(Check(rule=rule, limit=limit, measured=values.n_off_grid, status=status, meaning=meaning))
     limit, hits = policy.midpoints, values.n_midpoints
     if limit is not None and hits is not None:
