@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
@@ -45,6 +46,12 @@ def to_dict(domain: Domain) -> dict[str, Any]:
     }
 
 
+@cache
+def _fields(cls: type[Any]) -> dict[str, bool]:
+    """Return the fields of a class of attributes or groups, and whether each must be given."""
+    return {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(cls)}
+
+
 def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
     if not isinstance(entry, dict):
         raise InvalidDomainError(f"{what} must be an object, got {type(entry).__name__}.")
@@ -53,12 +60,12 @@ def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
         raise InvalidDomainError(f"{what} has type {kind!r}. Use one of {', '.join(kinds)}.")
     cls = kinds[kind]
     given = {key: value for key, value in entry.items() if key not in ("type", "name")}
-    fields = {field.name: field for field in dataclasses.fields(cls)}
+    fields = _fields(cls)
     for key in given:
         if key not in fields:
             raise InvalidDomainError(f"{what} has an unknown key {key!r}. Known: {', '.join(fields)}.")
-    for key, field in fields.items():
-        if field.default is dataclasses.MISSING and key not in given:
+    for key, required in fields.items():
+        if required and key not in given:
             raise InvalidDomainError(f"{what} lacks the key {key!r}.")
         if key in ("missing", "inferred") and not isinstance(given.get(key, False), bool):
             raise InvalidDomainError(f"{what}: {key!r} must be true or false, got {given[key]!r}.")
