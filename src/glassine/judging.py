@@ -298,7 +298,7 @@ def check_membership(policy: Policy, membership: Outcome[MembershipFinding], *, 
     if not bounds:
         meaning = "No membership attack could be made."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
-    measured = max(advantage for _, advantage, _ in bounds)
+    measured = None if found.best is None else found.best.advantage
     low, high = max(low for low, _, _ in bounds), max(high for _, _, high in bounds)
     # A difference that is there without the model explains at most so much of an advantage.
     explained = abs(2 * (found.shift_auc or 0.5) - 1) if found.shifted else 0.0
