@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
@@ -25,6 +24,12 @@ GROUPS: Mapping[str, type[Group]] = {
     "intervals": Intervals,
     "combinations": Combinations,
 }
+FIELDS = {
+    cls: {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(cls)}
+    for cls in (*ATTRIBUTES.values(), *GROUPS.values())
+    if dataclasses.is_dataclass(cls)
+}
+"""Of each class its fields, and whether each must be given."""
 
 
 def _encode(kinds: Mapping[str, type[Any]], value: Any) -> dict[str, Any]:
@@ -46,12 +51,6 @@ def to_dict(domain: Domain) -> dict[str, Any]:
     }
 
 
-@cache
-def _fields(cls: type[Any]) -> dict[str, bool]:
-    """Return the fields of a class of attributes or groups, and whether each must be given."""
-    return {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(cls)}
-
-
 def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
     if not isinstance(entry, dict):
         raise InvalidDomainError(f"{what} must be an object, got {type(entry).__name__}.")
@@ -60,7 +59,7 @@ def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
         raise InvalidDomainError(f"{what} has type {kind!r}. Use one of {', '.join(kinds)}.")
     cls = kinds[kind]
     given = {key: value for key, value in entry.items() if key not in ("type", "name")}
-    fields = _fields(cls)
+    fields = FIELDS[cls]
     for key in given:
         if key not in fields:
             raise InvalidDomainError(f"{what} has an unknown key {key!r}. Known: {', '.join(fields)}.")
