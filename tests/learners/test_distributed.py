@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tests.learners.fitting_everywhere import fitted, learners, sample
-from tests.learners.same_everywhere import N, same_audits, same_counts, same_refusals
+from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +65,7 @@ def test_dask_reads_nullable_columns(cluster: Any) -> None:
 def test_dask_refuses_what_is_refused_in_memory(cluster: Any) -> None:
     dd: Any = import_module("dask.dataframe")
     same_refusals(lambda records: dd.from_pandas(records.to_pandas(), npartitions=PARTS))
+    same_reading(lambda records: dd.from_pandas(records.to_pandas(), npartitions=PARTS))
 
 
 def test_parquet_files_are_read_by_every_engine(cluster: Any, tmp_path: Path) -> None:

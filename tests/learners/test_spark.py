@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tests.learners.fitting_everywhere import fitted, learners, sample
-from tests.learners.same_everywhere import N, same_audits, same_counts, same_refusals
+from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 
 pytestmark = [
     pytest.mark.spark,
@@ -80,3 +80,4 @@ def test_spark_refuses_what_is_refused_in_memory(spark: Any, tmp_path: Path) -> 
         return spark.read.parquet(str(made[-1]))
 
     same_refusals(distributed)
+    same_reading(distributed)
