@@ -7,6 +7,7 @@ __all__ = [
     "BudgetExceededError",
     "ClassTooLargeError",
     "CountingLimitError",
+    "DamagedLedgerError",
     "GlassineError",
     "InvalidBudgetError",
     "InvalidCertificateError",
@@ -160,6 +161,10 @@ class LedgerError(GlassineError):
     def __init__(self, message: str, *, path: object) -> None:
         super().__init__(message)
         self.path = str(path)
+
+
+class DamagedLedgerError(LedgerError):
+    """A ledger's file is not as Glassine wrote it; the message names the entry, where one can be named."""
 
 
 class BlackBoxError(GlassineError):

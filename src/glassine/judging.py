@@ -183,16 +183,19 @@ def check_purity(
         meaning = f"No share of an outcome is published: {reason}"
         return [Check(rule=rule, limit=top, measured=None, status="kept", meaning=meaning)]
     measured, pure = shown.share(max(known)), sum(purity > top for purity in known)
+    doubt = " The published counts are rounded, so these shares are not exact." if model.approximate else ""
     if pure:
         meaning = (
             f"In {pure} of {len(known)} {nouns} more than {top:.0%} have the same outcome: who is known to fall there "
-            "has a known outcome."
+            f"has a known outcome.{doubt}"
         )
         return [Check(rule=rule, limit=top, measured=measured, status="broken", meaning=meaning)]
     if len(known) < len(purities) or any(purity is not None and purity[1] > top for purity in purities):
-        meaning = f"No {noun} is seen to have more than {top:.0%} of one outcome, but not all publish their shares."
+        meaning = (
+            f"No {noun} is seen to have more than {top:.0%} of one outcome, but not all publish their shares.{doubt}"
+        )
         return [Check(rule=rule, limit=top, measured=measured, status="unknown", meaning=meaning)]
-    meaning = f"No {noun} has more than {top:.0%} of one outcome."
+    meaning = f"No {noun} has more than {top:.0%} of one outcome.{doubt}"
     return [Check(rule=rule, limit=top, measured=measured, status="kept", meaning=meaning)]
 
 

@@ -103,7 +103,7 @@ def test_bad_input_ends_with_two(run: Run, releases: Path, arguments: list[str],
 def test_columns_of_an_array_have_no_names(run: Run, tmp_path: Path) -> None:
     data = numbers(200)
     SurrogateExplainer(ring, 40, min_samples_leaf=10).fit(data).release_.to_json(tmp_path / "release.json")
-    named = pd.DataFrame(data, columns=["u", "v", "w"]).assign(answer=np.arange(200) % 2)
+    named = pd.DataFrame(data, columns=["u", "v", "w"]).assign(answer=np.where(np.arange(200) % 2, "far", "near"))
     named.to_csv(tmp_path / "data.csv", index=False)
     done = run("audit", "release.json", "--data", "data.csv", "--target", "answer", "--json", cwd=tmp_path)
     assert json.loads(done.out)["groups"]["smallest"] >= 40

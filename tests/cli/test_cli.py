@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Domain, ExactlyOne, Integer, Real, as_model, write_model
+from glassine import Category, Domain, ExactlyOne, Integer, Real, as_model, write_model
 from glassine.findings import schema
 from tests.cli.running import Run
 
@@ -116,7 +116,7 @@ def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     assert (found["status"], found["optimum"], found["quasi_identifiers"]) == ("measured", "global", ["age", "dose"])
     assert [reader["reader"] for reader in found["readers"]][1:] == ["the leaves", "the leaves and the internal nodes"]
     assert "What it tells of <bdi>ill</bdi>" in (folder / "r.html").read_text()
-    # Whether splits were selected by Gini was assumed, not told.
+    # The file does not state how splits were selected.
     assert run(*told, "--policy", "certain.toml", cwd=folder).status == 2
     (folder / "certain.toml").write_text("most_certain = 0\n")
     assert run(*told, "--criterion", "gini", "--policy", "certain.toml", cwd=folder).status == 1
@@ -157,6 +157,21 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None
     assert (folder / "c.html").exists()
 
 
+def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -> None:
+    attributes = Domain.from_json(folder / "people.json")
+    whole = Domain({**{name: attributes[name] for name in attributes}, "ill": Category(("no", "yes"))})
+    whole.to_json(folder / "whole.json")
+    common = ("--domain", "whole.json", "--data", "people.csv", "--target", "ill", "--json")
+    scrubbed = run("scrub", "tree.json", "-o", "copy.json", "--counts", "remove", *common, cwd=folder)
+    plain = json.loads(scrubbed.out)
+    for name, file in (("before", "tree.json"), ("after", "copy.json")):
+        alone = json.loads(run("audit", file, *common, cwd=folder).out)
+        assert plain[name]["domain"] == alone["domain"]
+        assert plain[name]["domain"]["n_attributes"] == 2
+        assert plain[name]["reconstruction"] == alone["reconstruction"]
+        assert plain[name]["checks"] == alone["checks"]
+
+
 def test_domain_infer_and_check(folder: Path, run: Run) -> None:
     done = run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
     assert done.status == 0, done.err
@@ -183,7 +198,6 @@ def test_inference_remarks_on_identifiers_and_text_numbers(tmp_path: Path, run: 
 
 
 def test_codes_stay_text_where_the_domain_says_so(tmp_path: Path, run: Run) -> None:
-    from glassine import Category
 
     Domain({"c": Category(("01", "02", "NA"))}).to_json(tmp_path / "d.json")
     (tmp_path / "people.csv").write_text("c\n" + "01\n" * 3 + "02\n" * 60 + "NA\n")

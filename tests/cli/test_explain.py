@@ -7,8 +7,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from glassine import Category, Domain
 from glassine.surrogates import SurrogateRelease
 from tests.cli.running import Run
 from tests.server.releases import DOMAIN, QUERY, decide, records
@@ -24,6 +26,14 @@ def decide(frame):
 
 def rows(X):
     return [age > 50 for age, *_ in X]
+
+
+def score(frame):
+    return frame["age"] / 7
+
+
+def numbered(X):
+    return np.where(np.asarray(X)[:, 0] > 50, 1, 0)
 """
 
 
@@ -134,3 +144,75 @@ def test_a_black_box_that_fails_is_told_what_it_was_given(folder: Path, run: Run
     assert "It was given a NumPy array; --takes names another form." in done.err
     # One default for all commands: what is read from a file is given as it is.
     assert run(*make, "--target", "label", "-k", "50", "-o", "x.json", cwd=folder).status == 0
+
+
+def test_scores_are_refused_on_the_command_line(folder: Path, run: Run) -> None:
+    make = ["explain", "records.csv", "--black-box", "box:score", "--takes", "pandas", "--domain", "domain.json"]
+    done = run(*make, "-k", "30", "--target", "label", "--labels", "black-box", "-o", "release.json", cwd=folder)
+    assert done.status == 2
+    assert "fractions, which are scores" in done.err
+    assert not (folder / "release.json").exists()
+
+
+def test_an_array_keeps_the_names_of_the_columns(folder: Path, run: Run) -> None:
+    pl.read_csv(folder / "records.csv").select("age", "hours").write_csv(folder / "two.csv")
+    make = ["explain", "two.csv", "--black-box", "box:rows", "--takes", "array", "-k", "30", "-o", "release.json"]
+    done = run(*make, cwd=folder)
+    assert done.status == 0, done.err
+    release = SurrogateRelease.from_json(folder / "release.json")
+    assert release.domain.names == ("age", "hours")
+    query = json.dumps({"age": 70, "hours": 20})
+    told = run(
+        *("explain", "--release", "release.json", "--query", query, "--black-box", "box:rows", "--takes", "array"),
+        "--json",
+        cwd=folder,
+    )
+    assert json.loads(told.out)["decision"] is True
+    audited = run("audit", "release.json", "--data", "two.csv", "--json", cwd=folder)
+    assert json.loads(audited.out)["groups"]["smallest"] >= 30
+
+
+def test_a_domain_that_declares_the_target_is_taken_and_tells_the_classes(folder: Path, run: Run) -> None:
+    attributes = {name: DOMAIN[name] for name in DOMAIN}
+    Domain({**attributes, "label": Category(("yes", "no", "later"))}).to_json(folder / "whole.json")
+    make = ["explain", "records.csv", "--black-box", "box:decide", "--takes", "pandas", "--domain", "whole.json"]
+    make += ["-k", "30", "--target", "label", "-o", "release.json"]
+    done = run(*make, "--json", cwd=folder)
+    assert done.status == 0, done.err
+    release = SurrogateRelease.from_json(folder / "release.json")
+    assert release.domain.names == DOMAIN.names
+    assert release.classes == ("yes", "no", "later")
+    assert json.loads(done.out)["measures"]["black_box_accuracy"] == 1.0
+    assert "Leave --classes out" in run(*make, "--classes", "yes,no", cwd=folder).err
+    queries = [
+        "explain",
+        "--queries",
+        "300",
+        "--black-box",
+        "box:decide",
+        "--takes",
+        "pandas",
+        "--domain",
+        "whole.json",
+    ]
+    assert run(*queries, "-k", "30", "--target", "label", "-o", "queried.json", cwd=folder).status == 0
+    assert SurrogateRelease.from_json(folder / "queried.json").classes == ("yes", "no", "later")
+
+
+def test_classes_are_declared_by_an_option(folder: Path, run: Run) -> None:
+    make = [*MAKE, "-k", "30", "-o", "release.json"]
+    assert run(*make, "--classes", "no,yes,maybe", cwd=folder).status == 0
+    assert SurrogateRelease.from_json(folder / "release.json").classes == ("no", "yes", "maybe")
+    assert "not declared as classes" in run(*make, "--classes", "no,maybe", cwd=folder).err
+    make[make.index("box:decide")] = "box:numbered"
+    assert run(*make, "--classes", "0,1,2", cwd=folder).status == 0
+    assert SurrogateRelease.from_json(folder / "release.json").classes == (0, 1, 2)
+
+
+def test_labels_in_other_words_than_the_black_box_are_an_error(folder: Path, run: Run) -> None:
+    make = [*MAKE, "-k", "30", "--target", "label", "-o", "release.json"]
+    make[make.index("box:decide")] = "box:numbered"
+    done = run(*make, cwd=folder)
+    assert done.status == 2
+    assert "holds texts, the black box answers with numbers" in done.err
+    assert not (folder / "release.json").exists()

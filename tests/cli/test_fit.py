@@ -96,6 +96,7 @@ def test_a_private_rule_list_as_json(folder: Path, run: Run) -> None:
         "entry": 1,
         "charged": 0.5,
         "dataset": "people",
+        "unit": "record",
         "epsilon": 1.0,
         "delta": 0.0,
         "spent_epsilon": 0.5,

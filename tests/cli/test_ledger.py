@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from glassine import Ledger
+from glassine import Certificate, Ledger
 from tests.cli.running import Run, listing
 
 
 def test_a_budget_is_set_charged_and_shown(tmp_path: Path, run: Run) -> None:
     made = run("ledger", "budget", "b.sqlite", "people", "1", "--delta", "1e-6", cwd=tmp_path)
     assert made.status == 0, made.err
-    assert made.out == "people: epsilon 0 of 1 spent, 1 left; delta 0 of 1e-06 spent, 1e-06 left.\n"
+    assert made.out == "people: epsilon 0 of 1 spent, 1 left; delta 0 of 1e-06 spent, 1e-06 left. Unit: record.\n"
     for _ in range(3):
         done = run("ledger", "charge", "b.sqlite", "people", "0.1", "--note", "a table", cwd=tmp_path)
         assert done.status == 0, done.err
@@ -32,6 +34,7 @@ def test_json(tmp_path: Path, run: Run) -> None:
     account = json.loads(first.out)
     assert account == {
         "dataset": "a",
+        "unit": "record",
         "epsilon": 2.0,
         "delta": 0.0,
         "spent_epsilon": 0.0,
@@ -115,16 +118,116 @@ def test_misuse_changes_nothing(folder: Path, run: Run, kind: str) -> None:
 
 
 def test_an_empty_ledger_says_what_to_do(tmp_path: Path, run: Run) -> None:
-    Ledger(tmp_path / "b.sqlite").budget("a", 1)
-    import sqlite3
-
-    connection = sqlite3.connect(tmp_path / "b.sqlite")
-    connection.execute("DELETE FROM budgets")
-    connection.commit()
-    connection.close()
+    # As a process leaves it that is killed between making the file and setting the budget.
+    Ledger(tmp_path / "b.sqlite")._file.create()
     done = run("ledger", "show", "b.sqlite", cwd=tmp_path)
     assert done.status == 0
     assert "glassine ledger budget" in done.out
+
+
+def test_a_budget_for_persons_is_set_charged_and_shown(tmp_path: Path, run: Run) -> None:
+    person = ("--records-per-person", "3")
+    made = run("ledger", "budget", "b.sqlite", "visits", "1", *person, cwd=tmp_path)
+    assert made.out == "visits: epsilon 0 of 1 spent, 1 left. Unit: person, at most 3 records each.\n"
+    charge = ("ledger", "charge", "b.sqlite", "visits", "0.1", "--note", "a table")
+    refused = run(*charge, cwd=tmp_path)
+    assert refused.status == 2
+    assert "must be in the unit of its budget, 'person, at most 3 records each', got 'record'" in refused.err
+    assert "Charge epsilon 0.3 in 'person, at most 3 records each'" in refused.err
+    assert run(*charge, *person, cwd=tmp_path).status == 0
+    # A budget that is raised keeps its unit.
+    raised = run("ledger", "budget", "b.sqlite", "visits", "2", "--json", cwd=tmp_path)
+    assert json.loads(raised.out)["unit"] == "person, at most 3 records each"
+    assert (
+        "a budget keeps its unit"
+        in run("ledger", "budget", "b.sqlite", "visits", "3", "--records-per-person", "4", cwd=tmp_path).err
+    )
+    shown = run("ledger", "show", "b.sqlite", cwd=tmp_path).out.splitlines()
+    assert shown[0] == "visits: epsilon 0.1 of 2 spent, 1.9 left. Unit: person, at most 3 records each."
+    none = run("ledger", "budget", "b.sqlite", "visits", "3", "--records-per-person", "0", cwd=tmp_path)
+    assert none.status == 2
+    assert none.err.startswith("glassine: --records-per-person must be a whole number")
+
+
+def certified(folder: Path, name: str, epsilon: float) -> Path:
+    """Charge a release to the ledger of a folder, and write its certificate."""
+    receipt = Ledger(folder / "b.sqlite").charge("claims", epsilon, note=f"a tree, {name}").receipt
+    path = folder / f"{name}.certificate.json"
+    path.write_text(Certificate(epsilon=epsilon, events=(), receipt=receipt).to_json())
+    return path
+
+
+@pytest.fixture
+def paid(tmp_path: Path) -> Path:
+    """Return a folder with a ledger, two certificates that it paid for, and a charge without a certificate."""
+    Ledger(tmp_path / "b.sqlite").budget("claims", 1)
+    for name in ("first", "second"):
+        certified(tmp_path, name, 0.25)
+    Ledger(tmp_path / "b.sqlite").charge("claims", 0.125, note="a table")
+    return tmp_path
+
+
+VERIFY = ("ledger", "verify", "b.sqlite")
+
+
+def test_a_whole_ledger_is_verified_with_the_certificates_that_it_paid_for(paid: Path, run: Run) -> None:
+    alone = run(*VERIFY, cwd=paid)
+    assert (alone.status, alone.err) == (0, "")
+    assert alone.out.splitlines()[0] == "b.sqlite is whole: 3 charges."
+    files = ("first.certificate.json", "second.certificate.json")
+    for paths in (files, (".",)):
+        done = run(*VERIFY, "--certificates", *paths, cwd=paid)
+        assert (done.status, done.err) == (0, "")
+        lines = done.out.splitlines()
+        assert [line.strip() for line in lines if "paid for" in line] == [f"paid for {name}" for name in files]
+        assert lines[-1].endswith("a table  (claims)")
+    result = json.loads(run(*VERIFY, "--certificates", ".", "--json", cwd=paid).out)
+    assert result["whole"] is True
+    assert [charge["certificates"] for charge in result["charges"]] == [[files[0]], [files[1]], []]
+    assert [certificate["status"] for certificate in result["certificates"]] == ["paid", "paid"]
+
+
+def test_an_older_copy_is_found_by_the_certificate_of_a_later_release(paid: Path, run: Run) -> None:
+    older = (paid / "b.sqlite").read_bytes()
+    certified(paid, "third", 0.25)
+    (paid / "b.sqlite").write_bytes(older)
+    assert run(*VERIFY, cwd=paid).status == 0
+    done = run(*VERIFY, "--certificates", ".", cwd=paid)
+    assert done.status == 1
+    assert done.out.splitlines()[-1].startswith("FAULT  third.certificate.json: It was paid for by charge 4, and this")
+
+
+def test_a_damaged_ledger_is_status_one_and_names_the_charge(paid: Path, run: Run) -> None:
+    with closing(sqlite3.connect(paid / "b.sqlite")) as connection:
+        connection.execute("UPDATE log SET epsilon = '1/100' WHERE number = 3")
+        connection.commit()
+    done = run(*VERIFY, cwd=paid)
+    assert (done.status, done.err) == (1, "")
+    assert "is damaged: entry 3 (charge 2) was changed" in done.out
+    result = json.loads(run(*VERIFY, "--json", cwd=paid).out)
+    assert result["whole"] is False
+    # Nothing else works on it.
+    assert run("ledger", "show", "b.sqlite", cwd=paid).status == 2
+    assert run("ledger", "charge", "b.sqlite", "claims", "0.01", "--note", "n", cwd=paid).status == 2
+
+
+def test_what_cannot_be_verified_is_status_two(paid: Path, run: Run) -> None:
+    (paid / "unpaid.json").write_text(Certificate(epsilon=1, events=()).to_json())
+    (paid / "folder").mkdir()
+    done = run(*VERIFY, "--certificates", "unpaid.json", cwd=paid)
+    assert done.status == 2
+    assert done.out.splitlines()[-1] == "UNKNOWN  unpaid.json: The certificate has no receipt of a charge."
+    for words, message in (
+        (("ledger", "verify", "none.sqlite"), "there is no ledger"),
+        ((*VERIFY, "unpaid.json"), "Put --certificates before it"),
+        ((*VERIFY, "--certificates", "folder"), "holds no file that ends in .certificate.json"),
+        ((*VERIFY, "--certificates", "b.sqlite"), "is not UTF-8 text"),
+        ((*VERIFY, "--certificates", "none.json"), "cannot read none.json"),
+    ):
+        refused = run(*words, cwd=paid)
+        assert refused.status == 2
+        assert message in refused.err
+        assert refused.err.count("\n") == 1
 
 
 def test_a_misspelt_data_set_is_recognized(tmp_path: Path, run: Run) -> None:

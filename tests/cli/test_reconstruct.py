@@ -142,3 +142,52 @@ def test_bad_input_is_one_line(folder: Path, run: Run, arguments: tuple[str, ...
     assert done.status == 2
     assert said in done.err
     assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_model_with_noisy_counts_gives_intervals_and_no_figure(folder: Path, run: Run) -> None:
+    (folder / "noisy.json").write_text(json.dumps(noisy_model(8.0)))
+    done = run("reconstruct", "noisy.json", "--domain", "small.json", cwd=folder)
+    assert done.status == 0, done.err
+    assert "carry geometric noise of scale 8 records. With 0.99 confidence" in done.out
+    assert "training records: 0 to " in done.out
+    assert "rows that meet" not in done.out
+    plain = json.loads(run("reconstruct", "noisy.json", "--domain", "small.json", "--json", cwd=folder).out)
+    assert plain["schema"] == "glassine.reconstruction-estimate/1"
+    assert plain["confidence"] == 0.99
+    assert plain["n_records"][0] < 16 < plain["n_records"][1]
+    assert plain["noise"] == {"kind": "geometric", "scale": 8.0}
+    wider = run("reconstruct", "noisy.json", "--domain", "small.json", "--json", "--confidence", "0.999", cwd=folder)
+    assert json.loads(wider.out)["n_records"][1] > plain["n_records"][1]
+    refused = run("reconstruct", "noisy.json", "--domain", "small.json", "--confidence", "1", cwd=folder)
+    assert refused.status == 2
+    assert "--confidence must be a number in (0, 1)" in refused.err
+
+
+def test_rounded_counts_need_the_step(folder: Path, run: Run) -> None:
+    (folder / "rounded.txt").write_text(
+        "counts: rounded\n" + RULES.replace("3 ; 5", "10 ; 10").replace("6 ; 2", "20 ; 0")
+    )
+    done = run("reconstruct", "rounded.txt", "--domain", "small.json", cwd=folder)
+    assert done.status == 2
+    assert "State it, as in --noise rounded:10" in done.err
+    known = run("reconstruct", "rounded.txt", "--domain", "small.json", "--noise", "rounded:10", cwd=folder)
+    assert known.status == 0, known.err
+    assert "training records: 25 to 56" in known.out
+    for more in (("-o", "rows.csv"), ("--rows",), ("rules.txt",)):
+        together = run(
+            "reconstruct", "rounded.txt", *more, "--domain", "small.json", "--noise", "rounded:10", cwd=folder
+        )
+        assert together.status == 2
+        assert "--noise gives intervals of what one model tells" in together.err
+
+
+def noisy_model(scale: float) -> dict[str, object]:
+    """Return the JSON of a rule list whose counts carry noise."""
+    return {
+        "schema": "glassine.model/1",
+        "kind": "rule-list",
+        "attributes": ["a"],
+        "classes": [False, True],
+        "rules": [{"if": [{"attribute": "a", "values": [1]}], "counts": [3, 5]}, {"if": [], "counts": [6, 2]}],
+        "guarantee": {"epsilon": 1.0, "neighboring": "add-or-remove-one", "count_scale": scale},
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from glassine import (
     PrivateTreeClassifier,
 )
 from glassine.errors import GlassineError
+from glassine.learners.budget import SEEDED, VOUCHED
 from glassine.learners.greedy_plan import MECHANISMS
 from glassine.learners.private_learner import UNPAID, Price, PrivateLearner
 from glassine.privacy.randomness import Randomness
@@ -175,6 +177,8 @@ def faults(seen: Watched) -> list[str]:
         found.append(f"claims {claimed}, which is not what was charged")
     if (seen.learner.model_.guarantee.epsilon, seen.learner.model_.guarantee.delta) != claimed:
         found.append("the model claims another guarantee than the certificate")
+    if not seen.learner.ledger.verify([certificate]).holds:
+        found.append("has a certificate that the ledger did not pay for")
     if not kept(seen.learner) <= seen.learner.released:
         found.append(f"keeps {sorted(kept(seen.learner) - seen.learner.released)}")
     return found
@@ -250,6 +254,33 @@ def test_a_fit_that_breaks_while_it_draws_stays_charged_and_keeps_nothing(
 
 
 @pytest.mark.parametrize("name", SIMPLEST)
+def test_a_certificate_holds_only_with_the_operating_systems_bits_or_those_that_the_caller_vouches_for(
+    name: str, watch: Callable[..., Watched]
+) -> None:
+    seeded = watch(SIMPLEST[name], random_state=Randomness(np.random.default_rng(0).bytes)).learner.certificate_
+    assert SEEDED in seeded.caveats
+    assert not seeded.holds
+    own = Randomness(lambda size: os.urandom(size), seeded=False)
+    vouched = watch(SIMPLEST[name], random_state=own).learner.certificate_
+    assert vouched.holds
+    assert VOUCHED in vouched.assumptions
+    assert VOUCHED not in seeded.assumptions
+
+
+LARGE = [(-1e300, 1e300), (-9e299, 9e299), (0.0, 1e290), (-1e281, 0.0)]
+
+
+@pytest.mark.parametrize("algorithm", ["penalized", "boosting", "marginals"])
+@pytest.mark.parametrize("bounds", LARGE)
+def test_a_range_that_no_model_can_hold_is_refused_before_the_charge(
+    algorithm: str, bounds: tuple[float, float], watch: Callable[..., Watched]
+) -> None:
+    assert faults_of_refusal(watch(regressor(algorithm=algorithm, target_range=bounds))) == []
+    largest = watch(regressor(algorithm=algorithm, target_range=(-1e280, 1e280), epsilon=0.001), random_state=0)
+    assert largest.error is None
+
+
+@pytest.mark.parametrize("name", SIMPLEST)
 def test_each_fit_spends_again_and_one_that_fails_leaves_the_last(name: str, tmp_path: Path) -> None:
     book = Ledger(tmp_path / "budget.sqlite")
     book.budget("people", 2.5, 0.1)
@@ -322,7 +353,10 @@ class KeepsRecords(PrivateTreeClassifier):
 PLANTED: Mapping[Any, list[str]] = {
     DrawsEarly: ["drew before the charge"],
     ChargesEarly: ["was charged 2 times"],
-    PaysHalf: ["claims (1.0, 0.0), which is not what was charged"],
+    PaysHalf: [
+        "claims (1.0, 0.0), which is not what was charged",
+        "has a certificate that the ledger did not pay for",
+    ],
     KeepsRecords: ["keeps ['records_']"],
 }
 

@@ -78,6 +78,7 @@ ATTRIBUTES: dict[str, Attribute] = {
 DOMAIN = Domain(ATTRIBUTES)
 LARGE = (2**62, 2**63, 2**64, 10**400, BIG, BIG + 1)
 Rows = list[tuple[Any, ...]]
+from_pandas: Any = dd.from_pandas
 
 
 def as_objects(rows: Rows) -> Any:
@@ -176,7 +177,7 @@ TYPED: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
     "pandas nullable": lambda frame, _: frame.to_pandas().convert_dtypes(),
     "pandas category": lambda frame, _: frame.to_pandas().astype("category"),
     "pandas arrow": lambda frame, _: frame.to_pandas(use_pyarrow_extension_array=True),
-    "dask": lambda frame, _: dd.from_pandas(frame.to_pandas(), npartitions=2),
+    "dask": lambda frame, _: from_pandas(frame.to_pandas(), npartitions=2),
     "parquet": lambda frame, folder: written(frame, folder),
 }
 """Containers whose columns have a type before they have records."""

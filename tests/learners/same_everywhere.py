@@ -38,7 +38,7 @@ def same_counts(frame: Any, records: pl.DataFrame) -> None:
 def same_refusals(make: Any) -> None:
     """Check that gaps, unknown classes and what would have to be collected are refused, by ``make``'s engine."""
     gap = sample(N).with_columns(pl.when(pl.col("dose") > 1.2).then(None).otherwise(pl.col("dose")).alias("dose"))
-    unknown = sample(N).with_columns(pl.when(pl.col("age") > 100).then(pl.lit("?")).otherwise("sick").alias("sick"))
+    unknown = sample(N).with_columns(pl.when(pl.col("age") > 100).then(pl.lit("w")).otherwise("sick").alias("sick"))
     for records, said in ((gap, "column 'dose' holds a missing value"), (unknown, "not one of the declared")):
         with pytest.raises(InvalidDataError, match=said):
             OptimalTreeClassifier(1, domain=DOMAIN).fit(make(records), "sick")

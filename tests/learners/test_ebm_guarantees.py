@@ -22,7 +22,7 @@ from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.ebm_boosting import ACCOUNTINGS
 from glassine.learners.ebm_targets import Target, release_base
 from glassine.privacy import accounting
-from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_per_value
+from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
 from glassine.privacy.randomness import Randomness
 from glassine.verification import lower_bound
 
@@ -178,13 +178,34 @@ def test_the_certificate_agrees_with_two_accountants(algorithm: str, epsilon: fl
             assert ours < 0.8 * epsilon
 
 
+def ratios(sigma: float, at: Any) -> npt.NDArray[np.float64]:
+    """Logarithms of the probability that normal noise rounds to a number, over that of the discrete one."""
+    u = np.linspace(-0.5, 0.5, 2001)
+    parts = np.exp(-(u**2) / (2 * sigma**2)) * np.cosh(np.asarray(at)[:, None] * u / sigma**2)
+    return np.asarray(np.log(parts.mean(axis=1)))
+
+
 def test_the_slack_of_discrete_noise_bounds_the_ratio_of_densities() -> None:
-    """Twice the logarithm of the largest ratio, for both directions, on all that the note compares."""
+    """For few values: each within 128 standard deviations. For many: as far as their squares add up together."""
     for sigma in (FINE_SIGMA, 10 * FINE_SIGMA):
-        u = np.linspace(-0.5, 0.5, 2001)
-        for k in sigma * np.array([0.0, 0.5, 1.0, 8.0, 64.0, 128.0]):
-            ratio = np.mean(np.exp(-(u**2) / (2 * sigma**2)) * np.cosh(k * u / sigma**2))
-            assert abs(math.log(ratio)) <= slack_per_value(sigma) / 2
+        far = ratios(sigma, sigma * np.array([0.0, 0.5, 1.0, 8.0, 64.0, 128.0]))
+        assert far.max() - far.min() <= slack_of(1, sigma)
+        rng = np.random.default_rng(0)
+        for values in (3, 10**4, 10**6):
+            # The squares of all noises are at most this together, but for a probability of exp(-8190).
+            most = 4 * 8190 + 1.4 * values
+            drawn = rng.normal(0, 1, min(values, 10**4))
+            assert (drawn**2).sum() * values / len(drawn) < most
+            spread = np.sqrt(most / values) * sigma
+            assert values * float(ratios(sigma, [spread])[0] - far.min()) <= slack_of(values, sigma)
+
+
+@pytest.mark.parametrize("sigma", [FINE_SIGMA, 50 * FINE_SIGMA])
+def test_squares_of_rounded_noise_have_the_moment_that_the_slack_rests_on(sigma: float) -> None:
+    z = np.linspace(-40, 40, 800_001)
+    weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
+    moment = float((weights * np.exp((np.abs(z) + 0.5 / sigma) ** 2 / 4)).sum())
+    assert math.log(2) / 2 < math.log(moment) < 0.35
 
 
 def test_the_accountant_knows_fine_noise() -> None:

@@ -266,7 +266,7 @@ def test_the_gain_agrees_with_a_naive_oracle_and_moves_by_four_scores_at_most() 
         if trial < 40:
             assert full == pytest.approx(naive_gain(residuals, rows, columns, shape), abs=1e-4)
         less = gain(*tables_of(residuals[1:], rows[1:], columns[1:], shape), UNITS)
-        largest = max(largest, abs(full - less))
+        largest = max(largest, float(abs(full - less)))
     assert 2 * SCORE < largest <= 4 * SCORE * (1 + 1e-5)
 
 

@@ -91,8 +91,8 @@ def test_pure_events_are_never_under_counted(value: float, count: int, at: float
     responses = privacy_loss_distribution.from_privacy_parameters(DifferentialPrivacyParameters(value, 0))
     tight = float(responses.self_compose(count).get_epsilon_for_delta(at))
     ours = epsilon([stated(value, count)], at)
-    assert tight - PLD_GRID * count <= ours <= value * count + 1e-12
-    assert epsilon([laplacian(value, count)], at) == ours
+    assert tight - PLD_GRID * count <= ours <= min(value * count, tight * 1.001 + PLD_GRID) + 1e-12
+    assert epsilon([laplacian(value, count)], at) <= ours * (1 + 1e-3)
 
 
 def test_many_pure_events_cost_less_than_their_sum_at_a_delta() -> None:
@@ -117,7 +117,8 @@ def test_zcdp_conversion_agrees_with_googles(rho: float) -> None:
     accountant = RdpAccountant(orders=1 + np.exp(np.linspace(-4, 8, 3000)))
     accountant.compose(dp_accounting.dp_event.ZCDpEvent(rho))
     assert epsilon_from_rho(rho, DELTA) == pytest.approx(float(accountant.get_epsilon(DELTA)), rel=1e-4)
-    noise = DiscreteGaussianNoise(name="x", l2_sensitivity=math.sqrt(2 * rho), sigma=1)
+    # Of a squared sensitivity that is no whole number nothing but rho is known.
+    noise = DiscreteGaussianNoise(name="x", l2_sensitivity=1.5, sigma=1.5 / math.sqrt(2 * rho))
     assert epsilon([noise], DELTA) == pytest.approx(epsilon_from_rho(rho, DELTA))
 
 

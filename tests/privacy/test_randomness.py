@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import pickle
+import random
+import secrets
 import subprocess
 import sys
 import threading
@@ -139,6 +142,49 @@ def test_seeded_says_whether_it_can_be_repeated(random_state: RandomState, seede
 def test_other_random_states_are_refused(random_state: object) -> None:
     with pytest.raises(GlassineError, match="random_state must be None, a whole number"):
         Randomness.of(random_state)  # type: ignore[arg-type]  # the mistake is the test
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.random.default_rng(0).bytes,
+        np.random.default_rng().bytes,
+        np.random.RandomState(0).bytes,
+        np.random.bytes,
+        random.Random(0).randbytes,
+        lambda size: bytes(size),
+    ],
+)
+def test_a_source_counts_as_seeded_unless_it_is_the_operating_systems(source: Callable[[int], bytes]) -> None:
+    assert Randomness(source).seeded
+    assert not Randomness(source).vouched
+
+
+@pytest.mark.parametrize("source", [None, os.urandom, secrets.token_bytes, random.SystemRandom().randbytes])
+def test_the_operating_systems_entropy_is_private_by_any_door(source: Callable[[int], bytes] | None) -> None:
+    for stream in (Randomness(source), Randomness(source, seeded=False)):
+        assert (stream.seeded, stream.vouched) == (False, False)
+        assert 0 <= stream.below(10) < 10
+
+
+def test_a_caller_vouches_for_a_source_but_not_for_a_generator_with_a_seed() -> None:
+    stream = Randomness(lambda size: os.urandom(size), seeded=False)
+    assert (stream.seeded, stream.vouched) == (False, True)
+    for source in (np.random.default_rng(0).bytes, np.random.RandomState(0).bytes, random.Random(0).randbytes):
+        with pytest.raises(GlassineError, match="a generator with a seed"):
+            Randomness(source, seeded=False)
+
+
+def test_seeded_is_not_set_afterwards_and_a_subclass_counts_as_seeded() -> None:
+    class Mine(Randomness):
+        def below(self, limit: int) -> int:
+            return 0
+
+    assert Mine().seeded
+    stream = Randomness.of(0)
+    with pytest.raises(AttributeError):
+        stream.seeded = False  # type: ignore[misc]  # the mistake is the test
+    assert stream.seeded
 
 
 def test_a_source_that_is_seeded_must_be_given() -> None:

@@ -115,8 +115,3 @@ def test_labels_become_plain_values() -> None:
         found = BlackBox(lambda X, given=given: given)(np.zeros((2, 1)), 2).tolist()
         assert found == plain
         assert [type(v) for v in found] == [type(v) for v in plain]
-
-
-def test_a_regression_is_refused() -> None:
-    with pytest.raises(BlackBoxError, match="more than 1000 different labels"):
-        BlackBox(lambda X: X[:, 0])(numbers(1500), 1500)

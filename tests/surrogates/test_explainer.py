@@ -193,11 +193,11 @@ def test_an_object_array_of_mixed_values_is_read() -> None:
 
 def test_one_class_two_records_and_constant_columns() -> None:
     alike = np.ones((6, 2))
-    explainer = SurrogateExplainer(lambda X: np.zeros(len(X), dtype=int), 2).fit(alike)
+    explainer = SurrogateExplainer(lambda X: np.zeros(len(X), dtype=int), 2, classes=(0,)).fit(alike)
     told = explainer.explain([1.0, 1.0])
     assert (told.decision, told.agrees, told.conditions, told.contrasts) == (0, True, (), ())
     assert explainer.measures(alike).fidelity == 1.0
-    two = SurrogateExplainer(ring, 2).fit(np.array([[0.0, 0.0], [3.0, 3.0]]))
+    two = SurrogateExplainer(ring, 2, classes=("far", "near")).fit(np.array([[0.0, 0.0], [3.0, 3.0]]))
     assert two.release().n_groups == 1
     assert two.measures(np.array([[1.0, 1.0]])).stability_group is None
 
@@ -286,7 +286,7 @@ def test_many_queries_outside_the_domain_are_refused_and_not_quoted() -> None:
 )
 def test_records_that_cannot_be_grouped_are_refused(X: Any, said: str) -> None:
     with pytest.raises(GlassineError, match=said):
-        SurrogateExplainer(lambda X: np.zeros(len(X)), 2).fit(X)
+        SurrogateExplainer(lambda X: np.zeros(len(X)), 2, classes=(0,)).fit(X)
 
 
 @pytest.mark.parametrize(

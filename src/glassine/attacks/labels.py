@@ -60,7 +60,7 @@ def disclose_labels(model: DecisionTree | RuleList) -> Outcome[LabelDisclosure]:
     Returns
     -------
     Measured of LabelDisclosure, or NotApplicable
-        The latter for a regression, and where class counts are not published or are all zero.
+        The latter for a regression, and where class counts are not published, not exact or all zero.
     """
     if model.classes is None:
         return NotApplicable("the model predicts a number, so it has no class counts.")
@@ -68,6 +68,8 @@ def disclose_labels(model: DecisionTree | RuleList) -> Outcome[LabelDisclosure]:
     known = [c for c in counts if c is not None]
     if len(known) < len(counts):
         return NotApplicable("the model does not publish the class counts of all its parts.")
+    if not model.counts_are_exact:
+        return NotApplicable("the model's class counts are noisy or were rounded, so they say nothing exact.")
     n = sum(map(sum, known))
     if not n:
         return NotApplicable("the model's class counts are all zero.")

@@ -19,7 +19,7 @@ class CellLeakage:
     cell : Cell
         The leaf or rule.
     size : int or None
-        Number of training records captured, if published.
+        Number of training records captured, if published exactly.
     worlds : int or None
         Number of possible records in its region; None over a continuum.
     bits_learned : float
@@ -93,7 +93,7 @@ def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
             continue
         last = noun == "rule" and i == len(model.cells)
         what = "the default rule" if last else f"{noun} {i} ({cell})"
-        if cell.evidence.size:
+        if cell.evidence.size and model.counts_are_exact:
             out.append(
                 f"{what} holds records, but the domain leaves no possible record there: "
                 "the domain contradicts the model"

@@ -10,23 +10,69 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align
+from glassine.attacks.count_bounds import bound_counts, exact_counts
+from glassine.attacks.intervals import Interval
 from glassine.attacks.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
 from glassine.attacks.subgroups import subgroups
 from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain, Real
 from glassine.domain.inference import columns as read_columns
-from glassine.errors import InvalidDataError, InvalidDomainError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["ProbabilisticDataset", "reconstruct"]
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure.noise import CountNoise
+
+__all__ = ["ProbabilisticDataset", "ReconstructionEstimate", "reconstruct"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconstructionEstimate:
+    """Intervals of what depends on the true counts of a model.
+
+    Attributes
+    ----------
+    confidence : float
+        Probability, over the noise in the counts, that all intervals hold together; 1 for rounded and exact counts.
+    supports : tuple of Interval
+        Number of training records of each leaf or rule, in order.
+    n_records : Interval
+        Number of training records.
+    bits_per_record : Interval
+        Mean number of bits learned about a training record.
+    dist : Interval or None
+        Dist; None over a continuum, or where the domain allows one record only.
+    dist_g : Interval or None
+        Dist_G; None as for ``dist``.
+    """
+
+    confidence: float
+    supports: tuple[Interval, ...]
+    n_records: Interval
+    bits_per_record: Interval
+    dist: Interval | None
+    dist_g: Interval | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values of the schema ``glassine.reconstruction-estimate/1``, lower bounds first."""
+        return {
+            "schema": "glassine.reconstruction-estimate/1",
+            "confidence": self.confidence,
+            "supports": [interval.to_list() for interval in self.supports],
+            "n_records": self.n_records.to_list(),
+            "bits_per_record": self.bits_per_record.to_list(),
+            "dist": None if self.dist is None else self.dist.to_list(),
+            "dist_g": None if self.dist_g is None else self.dist_g.to_list(),
+        }
 
 
 class ProbabilisticDataset:
@@ -36,17 +82,35 @@ class ProbabilisticDataset:
     (``domain_aware=False``, the default), and without the records that the domain's groups make impossible
     (``domain_aware=True``), which is what the reader really knows.
 
+    Measures that weigh by counts need exact ones. Where counts are noisy or rounded, these measures are refused, and
+    :meth:`estimate` returns intervals.
+
     Attributes
     ----------
     model : DecisionTree or RuleList
         The published model.
     domain : Domain
         The public domain.
+    noise : CountNoise or None
+        How the published counts differ from the true ones, as far as it is stated.
     """
 
-    def __init__(self, model: DecisionTree | RuleList, domain: Domain, *, max_steps: int = MAX_STEPS) -> None:
+    def __init__(
+        self,
+        model: DecisionTree | RuleList,
+        domain: Domain,
+        *,
+        noise: CountNoise | None = None,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
         self.model = model
         self.domain = domain
+        if noise is not None and noise.kind == "rounded" and model.guarantee and model.guarantee.count_scale:
+            raise InvalidParameterError(
+                "the model's counts carry noise, so rounding does not bound the true ones. Leave noise out, or take "
+                "the model before its counts were rounded."
+            )
+        self.noise = noise if noise is not None else _claimed_noise(model)
         self._max_steps = max_steps
         self._worlds: dict[bool, Worlds] = {}
         self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
@@ -64,8 +128,9 @@ class ProbabilisticDataset:
         Raises
         ------
         UndefinedMeasureError
-            If the model does not publish them.
+            If the model does not publish them, or they are noisy or rounded.
         """
+        self._require_exact()
         sizes = [cell.evidence.size for cell in self.model.cells]
         if any(size is None for size in sizes):
             raise UndefinedMeasureError("the model does not publish how many records each part captured.")
@@ -78,12 +143,56 @@ class ProbabilisticDataset:
         Raises
         ------
         UndefinedMeasureError
-            If it is zero or not published.
+            If it is zero or not published, or counts are noisy or rounded.
         """
         n = sum(self.supports)
         if not n:
             raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
         return n
+
+    def estimate(self, *, confidence: float = 0.99, domain_aware: bool = False) -> ReconstructionEstimate:
+        """Return intervals of the number of records, of the mean bits and of Dist and Dist_G.
+
+        The true counts lie in a box that the published ones and the stated noise allow, and so does their sum. Each
+        interval is the exact range of its measure over these counts.
+
+        **Guarantee**: with at least the confidence, over the noise, all intervals hold the true values together. Of
+        rounded and of exact counts they hold for certain.
+
+        Parameters
+        ----------
+        confidence : float, default=0.99
+            In (0, 1).
+        domain_aware : bool, default=False
+            Whether to leave out the records that the domain's groups make impossible.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the confidence is out of its range.
+        UndefinedMeasureError
+            If counts are not published, it is not stated how they were changed, they cannot come from the stated
+            noise, or a region that holds records is empty.
+        """
+        noise = self.noise
+        bounds = exact_counts(self.supports) if noise is None else bound_counts(self.model, noise, confidence)
+        possible = self._worlds_of(domain_aware)
+        bounds = bounds.without(np.array([not measure for measure in possible.measures]))
+        learned = np.array(self.bits_learned(domain_aware=domain_aware))
+        learned[np.isinf(learned)] = 0.0  # an empty region, which holds no record
+        bits = bounds.mean(learned)
+        dist = dist_g = None
+        if self._continuum is None and (size := int(possible.space.total)) > 1:
+            dist_g, dist = (_share(bounds.mean(left)) for left in (1 - learned / math.log2(size), self._left()))
+        ranges = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
+        return ReconstructionEstimate(
+            confidence=bounds.confidence,
+            supports=tuple(Interval(lower=low, upper=min(high, bounds.total.upper)) for low, high in ranges),
+            n_records=bounds.total,
+            bits_per_record=bits,
+            dist=dist,
+            dist_g=dist_g,
+        )
 
     def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:
         """Return the exact number of possible records of each leaf or rule, in order.
@@ -148,19 +257,23 @@ class ProbabilisticDataset:
         """
         self._require_finite()
         self._require_possible(False)
+        left = self._left()
+        return math.fsum(size * share for size, share in zip(self.supports, left, strict=True)) / self.n_records
+
+    def _left(self) -> npt.NDArray[np.float64]:
+        """Return for each part the mean share of an attribute's entropy that it leaves; 1 for an empty region."""
         possible = self._worlds_of(False)
         sizes = {name: size for name in self.domain if (size := self.domain[name].size or 0) > 1}
         if not sizes:
             raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
-        ratios = []
-        for size, region in zip(self.supports, possible.regions, strict=True):
-            left = float(len(sizes))
-            for factor in possible.touched(region) if size else ():
+        shares = np.ones(len(possible.regions))
+        for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
+            for factor in possible.touched(region) if measure else ():
                 (name,) = possible.space.factors[factor].attributes
                 if name in sizes:
-                    left -= 1 - math.log2(possible.n_possible(region, factor)) / math.log2(sizes[name])
-            ratios.append(size * left)
-        return math.fsum(ratios) / (self.n_records * len(sizes))
+                    gone = 1 - math.log2(possible.n_possible(region, factor)) / math.log2(sizes[name])
+                    shares[part] -= gone / len(sizes)
+        return shares
 
     def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
         """Return the bits that a reader learns about each record of each leaf or rule, in order.
@@ -210,13 +323,13 @@ class ProbabilisticDataset:
         return curve
 
     def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
-        """Return what the model tells about each leaf or rule, in order."""
+        """Return what the model tells about each leaf or rule, in order; sizes only where counts are exact."""
         finite = self._continuum is None
         possible = self._worlds_of(domain_aware)
         return [
             CellLeakage(
                 cell=cell,
-                size=cell.evidence.size,
+                size=cell.evidence.size if self._inexact() is None else None,
                 worlds=int(measure) if finite else None,
                 bits_learned=bits,
             )
@@ -408,6 +521,29 @@ class ProbabilisticDataset:
         """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions, holes."""
         return oddities(self.model, self._worlds_of(domain_aware))
 
+    def _inexact(self) -> str | None:
+        """Return why published counts are not those of the records; None where they are, or none are published."""
+        if all(cell.evidence.size is None for cell in self.model.cells):
+            return None
+        if self.noise is None and self.model.counts_are_exact:
+            return None
+        if self.noise is None:
+            return (
+                "the published counts were rounded or changed, and the model does not state how, so what depends on "
+                'them is not known. State it, as in noise=CountNoise("rounded", 10), or take the exact model.'
+            )
+        blurred = (
+            f"were rounded to multiples of {self.noise.scale:g}"
+            if self.noise.kind == "rounded"
+            else f"carry noise of scale {self.noise.scale:g} records"
+        )
+        return f"the published counts {blurred}, so what depends on them is not known exactly. Use estimate()."
+
+    def _require_exact(self) -> None:
+        reason = self._inexact()
+        if reason is not None:
+            raise UndefinedMeasureError(reason)
+
     @cached_property
     def _continuum(self) -> str | None:
         """An attribute whose values are a continuum, if there is one."""
@@ -439,7 +575,25 @@ class ProbabilisticDataset:
         return f"<ProbabilisticDataset of a {self.model} over {len(self.domain)} attributes>"
 
 
-def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> ProbabilisticDataset:
+def _share(interval: Interval) -> Interval:
+    """Return an interval of a share without what rounding adds beyond 0 and 1."""
+    return Interval(lower=max(interval.lower, 0.0) + 0.0, upper=min(interval.upper, 1.0))
+
+
+def _claimed_noise(model: DecisionTree | RuleList) -> CountNoise | None:
+    """Return the noise that a model's guarantee states; None where counts were changed further, or have none."""
+    scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
+    if scale is None:
+        return None
+    # importing the package takes a second
+    from glassine.attacks.disclosure.noise import CountNoise
+
+    return CountNoise("geometric", scale)
+
+
+def reconstruct(
+    model: Any, domain: Domain, *, noise: CountNoise | None = None, max_steps: int = MAX_STEPS
+) -> ProbabilisticDataset:
     r"""Return what a reader of a published model knows about its training records.
 
     Parameters
@@ -449,6 +603,9 @@ def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> Pr
     domain : Domain
         What is publicly known about the attributes; every attribute that the model tests must be in it. All its
         attributes count, tested or not.
+    noise : CountNoise, optional
+        How published counts differ from the true ones. By default what the model states: none, or discrete Laplace
+        noise where its guarantee has a ``count_scale``. Rounded counts need it.
     max_steps : int, default=300,000
         Steps that the exact counts may take, half a minute's worth or so; counting rules that overlap is #P-hard.
 
@@ -463,6 +620,8 @@ def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> Pr
         If the model tests an attribute or a value that the domain lacks.
     InvalidDomainError
         If the domain is not a :class:`Domain`.
+    InvalidParameterError
+        If rounding is stated as the noise of a model whose guarantee states noise.
 
     References
     ----------
@@ -482,6 +641,17 @@ def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> Pr
     >>> known = reconstruct(rules, domain)
     >>> known.worlds(), round(known.dist_g(), 4)
     ((2, 3, 3), 0.4503)
+
+    With counts that were rounded to multiples of 2, halves upwards:
+
+    >>> from glassine import CountNoise
+    >>> rounded = RuleList.from_text(
+    ...     "counts: rounded\nif [a1] and [a2] then [true] ([0 ; 10] examples)\nelse [false] ([30 ; 0] examples)",
+    ...     domain,
+    ... )
+    >>> found = reconstruct(rounded, domain, noise=CountNoise("rounded", 2)).estimate()
+    >>> found.n_records.to_list(), str(found.dist_g), found.confidence
+    ([38.0, 40.0], '0.7262 to 0.7397', 1.0)
     """
     from glassine.models.formats import as_model
 
@@ -489,4 +659,4 @@ def reconstruct(model: Any, domain: Domain, *, max_steps: int = MAX_STEPS) -> Pr
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
-    return ProbabilisticDataset(as_model(model, domain), domain, max_steps=max_steps)
+    return ProbabilisticDataset(as_model(model, domain), domain, noise=noise, max_steps=max_steps)

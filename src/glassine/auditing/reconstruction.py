@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,18 @@ from glassine.attacks.reconstruction import ProbabilisticDataset
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
-from glassine.models import DecisionTree, Evidence, RuleList
+from glassine.models import DecisionTree, RuleList
+from glassine.models.sizes import with_sizes
 from glassine.suppression import Suppression
 
 __all__ = ["align", "counted_model", "exposed_rows", "grouping", "rebuilt", "subgroups"]
 
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
+ROUNDED = (
+    "the published counts were rounded or changed, so what weighs by them is not known. Give the training records, and "
+    "they are counted there."
+)
 
 
 def rebuilt(
@@ -36,8 +40,9 @@ def rebuilt(
         try:
             return measure()
         except UndefinedMeasureError as error:
-            if str(error) not in undefined:
-                undefined.append(str(error))
+            reason = str(error) if known.model.counts_are_exact else ROUNDED
+            if reason not in undefined:
+                undefined.append(reason)
             return None
 
     mean = value(lambda: known.bits_per_record(domain_aware=True))
@@ -70,19 +75,13 @@ def rebuilt(
 def counted_model(
     model: DecisionTree | RuleList, counted: bool, sizes: Sequence[int | None]
 ) -> DecisionTree | RuleList:
-    """Return the model, with sizes counted in the data where it publishes none; ``counted`` says if there are any."""
-    if not counted or all(cell.evidence.size is not None for cell in model.cells):
-        return model
-    size_of = {cell.node: size for cell, size in zip(model.cells, sizes, strict=True)}
+    """Return the model, with sizes counted in the data where it publishes no exact ones.
 
-    def resized(index: int, evidence: Evidence) -> Evidence:
-        return replace(evidence, counts=None, total=size_of.get(index), error_rate=None)
-
-    if isinstance(model, DecisionTree):
-        nodes = tuple(replace(node, evidence=resized(i, node.evidence)) for i, node in enumerate(model.nodes))
-        return replace(model, nodes=nodes)
-    rules = tuple(replace(rule, evidence=resized(i, rule.evidence)) for i, rule in enumerate(model.rules))
-    return replace(model, rules=rules)
+    ``counted`` says whether there are data.
+    """
+    exact = model.counts_are_exact and all(cell.evidence.size is not None for cell in model.cells)
+    known = [size for size in sizes if size is not None]
+    return model if exact or not counted or len(known) < len(sizes) else with_sizes(model, known)
 
 
 def subgroups(
@@ -90,6 +89,8 @@ def subgroups(
 ) -> Outcome[tuple[SubgroupFinding, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
     found: list[SubgroupLeakage] = []
+    if not known.model.counts_are_exact:
+        return NotApplicable(ROUNDED)
     try:
         found += known.by_label(domain_aware=True)
     except (UndefinedMeasureError, CountingLimitError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from glassine.auditing.counted import count_data
 from glassine.auditing.data import inferred_domain
@@ -30,6 +30,7 @@ def audit(
     sensitive: str | None = None,
     quasi: Sequence[str] | None = None,
     criterion: str | None = None,
+    splits: Literal["auto", "multiway", "binary"] = "auto",
     policy: Policy | None = None,
     show_small_counts: bool = False,
     max_steps: int = MAX_STEPS,
@@ -62,7 +63,9 @@ def audit(
         Columns of the data that this reader knows of everybody; all attributes of the tree by default.
     criterion : {"gini", "entropy", "gain_ratio", "misclassification", "none"}, optional
         By which measure splits were selected, for this reader; ``none`` if they were not always the best. A fitted
-        estimator names its own; otherwise Gini is assumed, and that said.
+        estimator states its own. Without either, the reader of the leaves alone is measured.
+    splits : {"auto", "multiway", "binary"}, default="auto"
+        How that learner split categories, as for :class:`~glassine.Adversary`. A fitted estimator states it.
     policy : Policy, optional
         The limits to judge by; the defaults of :class:`Policy` otherwise.
     show_small_counts : bool, default=False
@@ -138,6 +141,7 @@ def audit(
             target=target,
             quasi=quasi,
             criterion=criterion,
+            splits=splits,
             domain=domain,
         ),
         notes=notes,

@@ -10,6 +10,7 @@ import typer
 from glassine.cli.estimators import load_published
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
+    ConfidenceOption,
     DomainOption,
     JsonOption,
     ModelArgument,
@@ -66,9 +67,7 @@ def attack_command(
             help="Exit with 1 where an attack is better than this, 2 where that is open.",
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", metavar="NUMBER", help="Confidence of each interval.")
-    ] = 0.99,
+    confidence: ConfidenceOption = 0.99,
     seed: SeedOption = 0,
     output: ReportOption = None,
     as_json: JsonOption = False,

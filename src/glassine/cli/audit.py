@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from glassine.cli.disclose import stored_estimator
 from glassine.cli.naming import listed
 from glassine.cli.options import (
     AuditOption,
@@ -22,6 +23,7 @@ from glassine.cli.options import (
     ReportOption,
     RequiredDomainOption,
     SmallOption,
+    SplitsOption,
     TargetOption,
     TreeOption,
     TrustOption,
@@ -54,6 +56,7 @@ def audit_command(
         ),
     ] = None,
     criterion: CriterionOption = None,
+    splits: SplitsOption = "auto",
     policy: PolicyOption = None,
     output: ReportOption = None,
     as_json: JsonOption = False,
@@ -113,8 +116,10 @@ def audit_command(
                 progress=progress,
             )
         else:
+            # An estimator states how its splits were selected, which the plain model does not.
+            stated = None if sensitive is None or tree is not None else stored_estimator(model, trust_pickle)
             findings = audit(
-                read,
+                read if stated is None else stated,
                 domain=known,
                 data=frame,
                 target=target,
@@ -122,6 +127,7 @@ def audit_command(
                 sensitive=sensitive,
                 quasi=quasi or None,
                 criterion=None if criterion is None else criterion.replace("-", "_"),
+                splits=splits,
                 policy=limits,
                 show_small_counts=show_small_counts,
                 max_steps=max_steps,
@@ -156,7 +162,8 @@ def scrub_command(
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
-    With --data and --target it tells what the copy costs in accuracy.
+    With --data and --target it tells what the copy costs in accuracy. A domain that declares the target is taken
+    without it, as by audit.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
@@ -181,8 +188,8 @@ def scrub_command(
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, frame, target), "after": accuracy(result.model, frame, target)}
-        first = audit(before, domain=known, data=frame, policy=limits, progress=progress)
-        second = audit(result.model, domain=known, data=frame, policy=limits, progress=progress)
+        first = audit(before, domain=known, data=frame, target=target, policy=limits, progress=progress)
+        second = audit(result.model, domain=known, data=frame, target=target, policy=limits, progress=progress)
     write_model(result.model, output)
     first = replace(first, inputs=input_files(model=model, domain=domain, data=data, policy=policy))
     second = replace(second, inputs=input_files(model=output, domain=domain, data=data, policy=policy))

@@ -12,9 +12,28 @@ from typing import Any
 
 from glassine.errors import BlackBoxError, GlassineError
 
-__all__ = ["black_box_of", "given_as", "takes_of"]
+__all__ = ["ArrayBox", "black_box_of", "given_as", "takes_of"]
 
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+class ArrayBox:
+    """A black box that takes arrays, asked with data frames: so its records keep the names of their columns.
+
+    Attributes
+    ----------
+    __wrapped__ : object
+        The black box itself: a function of arrays, or an estimator.
+    """
+
+    def __init__(self, box: Any) -> None:
+        self.__wrapped__ = box
+
+    def predict(self, records: Any) -> Any:
+        """Return what the black box says of the records as an array, its columns in their order."""
+        method = getattr(self.__wrapped__, "predict", None)
+        ask = method if callable(method) else self.__wrapped__
+        return ask(records.to_numpy())
 
 
 def black_box_of(text: str) -> Any:

@@ -25,7 +25,7 @@ from glassine.cli.edit import edit_command
 from glassine.cli.explain import explain_command
 from glassine.cli.export import export_command
 from glassine.cli.fit import fit_command
-from glassine.cli.ledger import budget_command, charge_command, show_command
+from glassine.cli.ledger import budget_command, charge_command, show_command, verify_command
 from glassine.cli.options import JsonOption
 from glassine.cli.progress import stages
 from glassine.cli.reconstruct import reconstruct_command
@@ -120,6 +120,7 @@ _add(domain_app, "check", check_command, "Check a domain, and records against it
 _add(ledger_app, "show", show_command, "Show budgets and charges.")
 _add(ledger_app, "budget", budget_command, "Set the total budget of a data set.")
 _add(ledger_app, "charge", charge_command, "Charge a release of other software.")
+_add(ledger_app, "verify", verify_command, "Check a ledger, and certificates against it.")
 _add(release_app, "keys", keys_command, "Make a pair of keys.")
 _add(release_app, "sign", sign_command, "Sign a release.")
 _add(release_app, "check", check_release_command, "Check a release and its signature.")

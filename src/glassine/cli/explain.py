@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from glassine.cli.black_box import black_box_of, given_as, takes_of
+from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.naming import listed, nearest
 from glassine.cli.options import (
     AuditOption,
     BlackBoxOption,
+    ClassesOption,
     DomainOption,
     JsonOption,
     TakesOption,
@@ -20,13 +22,18 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain, read_frame
+from glassine.cli.training import class_names
 from glassine.cli.writing import check_outputs, check_room, print_value
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from glassine.domain import Domain
     from glassine.surrogates import SurrogateExplainer
 
 __all__ = ["explain_command"]
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+"""Classes that are whole numbers; longer ones stay texts."""
 
 
 def explain_command(
@@ -56,6 +63,7 @@ def explain_command(
             "--target", metavar="COLUMN", help="Column of the true labels: left out, or used by --labels true."
         ),
     ] = None,
+    classes: ClassesOption = None,
     form: Annotated[
         Literal["safe", "paper"], typer.Option("--form", help="What is released; paper is as published, and leaks.")
     ] = "safe",
@@ -131,10 +139,11 @@ def explain_command(
         raise GlassineError("the release goes nowhere. Give -o.")
     check_outputs([output, report], [data, domain])
     check_room(output)
-    known = read_domain(domain)
+    known, declared = _without_target(read_domain(domain), target, classes)
     box = black_box_of(black_box)
     columns = distance or ("gower" if known is not None and _mixed(known) else "euclidean")
     settings: dict[str, Any] = {
+        "classes": declared,
         "form": form,
         "labels": labels,
         "method": method,
@@ -172,6 +181,37 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, progress: Any
     return found.verdict
 
 
+def _without_target(
+    domain: Domain | None, target: str | None, classes: str | None
+) -> tuple[Domain | None, tuple[Any, ...] | None]:
+    """Return the domain of the attributes, and the classes: those listed, or those that the domain declares."""
+    from glassine.domain import Binary, Category
+
+    names = None if classes is None else _named(classes)
+    if domain is None or target is None or target not in domain:
+        return domain, names
+    if names is not None:
+        raise InvalidParameterError(
+            f"the domain declares the target {target!r} and so its classes. Leave --classes out."
+        )
+    declared = domain[target]
+    if isinstance(declared, Binary | Category):
+        names = declared.values if isinstance(declared, Category) else (0, 1)
+    rest = [name for name in domain if name != target]
+    if not rest:
+        raise InvalidDomainError(f"the domain declares the target {target!r} alone. Declare the attributes, too.")
+    return domain.restrict(rest), names
+
+
+def _named(classes: str) -> tuple[Any, ...]:
+    """Return listed classes: whole numbers or Booleans if all of them are such, else texts."""
+    names = class_names(classes)
+    for kinds in ({"true": True, "false": False}, {name: int(name) for name in names if WHOLE.fullmatch(name)}):
+        if all(name.lower() in kinds for name in names):
+            return tuple(kinds[name.lower()] for name in names)
+    return names
+
+
 def _mixed(domain: Any) -> bool:
     from glassine.domain import Category
 
@@ -203,9 +243,14 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any], Any]:
+    from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
-    records = read_frame(data, domain)
+    names = settings["classes"]
+    words = names is not None and all(isinstance(name, str) for name in names)
+    # Classes that are words are read as they are written, so that 01 stays 01.
+    meant = {target: Category(names)} if target is not None and words else {}
+    records = read_frame(data, domain, attributes=meant)
     truth = None
     if target is not None:
         if target not in records.columns:
@@ -220,7 +265,8 @@ def _from_records(
                 f"{nearest(absent[0], records.columns)}"
             )
         records = records.select(domain.names)
-    given = records.to_pandas() if takes == "pandas" else records.to_numpy() if takes == "array" else records
+    given = records.to_pandas() if takes == "pandas" else records
+    box = ArrayBox(box) if takes == "array" else box
     explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
     return explainer, explainer.measures(given, truth).to_dict(), truth
 

@@ -12,17 +12,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassine.cli.naming import nearest
+from glassine.cli.naming import in_options, nearest
 from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption
 from glassine.cli.writing import print_value
-from glassine.errors import BudgetExceededError, LedgerError
+from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError
 
 if TYPE_CHECKING:
-    from glassine.privacy.ledger import Ledger
+    from glassine.privacy.ledger import Entry, Ledger, Verification
+    from glassine.privacy.unit import PrivacyUnit
 
-__all__ = ["account_of", "budget_command", "charge_command", "raising", "sentence", "show_command", "suggesting"]
+__all__ = [
+    "account_of",
+    "budget_command",
+    "charge_command",
+    "raising",
+    "sentence",
+    "show_command",
+    "suggesting",
+    "verify_command",
+]
+
+ENDING = ".certificate.json"
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set.")]
+PersonOption = Annotated[
+    int | None,
+    typer.Option(
+        "--records-per-person",
+        metavar="M",
+        help="The unit is one person, of whom a release uses at most M records.",
+        show_default="unit: one record",
+    ),
+]
 
 
 def show_command(
@@ -59,14 +80,15 @@ def budget_command(
     dataset: DatasetArgument,
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon in all, more than was spent.")],
     delta: LedgerDeltaOption = 0.0,
+    records_per_person: PersonOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the total budget of a data set; makes the ledger if there is none.
+    """Set the total budget of a data set; makes the ledger if there is none. The unit of a budget never changes.
 
     Exit status: 0 when it was set, 2 if not.
     """
     book = _open(ledger)
-    book.budget(dataset, epsilon, delta)
+    book.budget(dataset, epsilon, delta, unit=_unit(records_per_person))
     account = account_of(book, dataset)
     print_value(account if as_json else sentence(account), as_json)
 
@@ -77,17 +99,120 @@ def charge_command(
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon of the release.")],
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="What is released.")],
     delta: LedgerDeltaOption = 0.0,
+    records_per_person: PersonOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Charge a release that other software makes, before it is made. glassine fit charges its own.
 
     Exit status: 0 when it was charged, 2 if not: release nothing then.
     """
+    from glassine.privacy.unit import RECORD
+
     book = _open(ledger)
     with suggesting(book, dataset), raising(book, dataset):
-        entry = book.charge(dataset, epsilon, delta, note=note)
+        entry = book.charge(dataset, epsilon, delta, note=note, unit=_unit(records_per_person) or RECORD)
     account = account_of(book, dataset)
     print_value({**account, "charge": entry.number} if as_json else sentence(account), as_json)
+
+
+def verify_command(
+    ledger: LedgerArgument,
+    certificates: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--certificates", metavar="PATH...", help=f"Certificates, or folders with files that end in {ENDING}."
+        ),
+    ] = None,
+    more: Annotated[list[Path] | None, typer.Argument(hidden=True)] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a ledger whole, and that its charges paid for the releases of certificates.
+
+    An older copy of a ledger is whole: only the certificate of a later release finds it.
+
+    Exit status: 0 when the ledger is whole and every certificate paid for, 1 when the ledger is damaged or did not pay
+    for a certificate, 2 when it could not be checked or a certificate has no receipt of a charge.
+    """
+    from glassine.files import read_json
+    from glassine.privacy.certificate import Certificate
+    from glassine.report.wording import clean
+
+    if more and not certificates:
+        raise UnreadableFileError(f"{more[0]} is one file too many. Put --certificates before it.", path=more[0])
+    files = _certificate_files([*(certificates or []), *(more or [])])
+    book = _open(ledger)
+    with suggesting(book, None):
+        try:
+            verification = book.verify([Certificate.from_dict(read_json(path)) for path in files])
+        except DamagedLedgerError as error:
+            damage = {"ledger": str(ledger), "whole": False, "damage": str(error)}
+            print_value(damage if as_json else clean(str(error)), as_json)
+            raise typer.Exit(1) from None
+    result = _verification_of(ledger, verification, files)
+    print_value(result if as_json else "\n".join(_verification_lines(result)), as_json)
+    status = {payment.status for payment in verification.payments}
+    raise typer.Exit(1 if "fault" in status else 2 if "unknown" in status else 0)
+
+
+def _certificate_files(paths: list[Path]) -> list[Path]:
+    """Return the files that are named, and those of the folders that are."""
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
+        if not inside:
+            raise UnreadableFileError(f"{path} holds no file that ends in {ENDING}. Name another folder.", path=path)
+        files += inside
+    return files
+
+
+def _verification_of(ledger: Path, verification: Verification, files: list[Path]) -> dict[str, Any]:
+    """Return what was checked, as plain values."""
+    named = [(str(path), payment) for path, payment in zip(files, verification.payments, strict=True)]
+    paid = [(payment.entry.number, name) for name, payment in named if payment.entry is not None]
+    return {
+        "ledger": str(ledger),
+        "identity": verification.ledger,
+        "whole": True,
+        "charges": [
+            {
+                **_charge_of(entry),
+                "dataset": entry.dataset,
+                "unit": str(entry.unit),
+                "certificates": [name for number, name in paid if number == entry.number],
+            }
+            for entry in verification.entries
+        ],
+        "certificates": [
+            {
+                "file": name,
+                "status": payment.status,
+                "charge": payment.entry and payment.entry.number,
+                "reason": payment.reason,
+            }
+            for name, payment in named
+        ],
+    }
+
+
+def _verification_lines(result: dict[str, Any]) -> list[str]:
+    from glassine.report.wording import clean, plural
+
+    charges = result["charges"]
+    lines = [f"{result['ledger']} is whole: {plural(len(charges), 'charge')}."]
+    for charge in charges:
+        lines.append(f"{_line(charge)}  ({charge['dataset']})")
+        lines += [f"      paid for {file}" for file in charge["certificates"]]
+    for certificate in result["certificates"]:
+        if certificate["status"] != "paid":
+            lines.append(f"{certificate['status'].upper()}  {certificate['file']}: {certificate['reason']}")
+    return [clean(line) for line in lines]
+
+
+def _unit(records_per_person: int | None) -> PrivacyUnit | None:
+    from glassine.privacy.unit import PrivacyUnit
+
+    with in_options({"records_per_person": "--records-per-person"}):
+        return None if records_per_person is None else PrivacyUnit.person(records_per_person)
 
 
 def _open(path: Path) -> Ledger:
@@ -154,7 +279,8 @@ def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
     with suggesting(book, dataset):
         account = book.account(dataset)
     return {
-        "dataset": dataset,
+        "dataset": account.dataset,
+        "unit": str(account.unit),
         "epsilon": float(account.epsilon),
         "delta": float(account.delta),
         "spent_epsilon": float(account.spent_epsilon),
@@ -174,20 +300,21 @@ def sentence(account: dict[str, Any]) -> str:
         for name in ("epsilon", "delta")
         if name == "epsilon" or account[name]
     ]
-    return f"{clean(account['dataset'])}: {'; '.join(parts)}."
+    return f"{clean(account['dataset'])}: {'; '.join(parts)}. Unit: {account['unit']}."
 
 
 def _charges(book: Ledger, dataset: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "number": entry.number,
-            "at": entry.at,
-            "epsilon": float(entry.epsilon),
-            "delta": float(entry.delta),
-            "note": entry.note,
-        }
-        for entry in book.entries(dataset)
-    ]
+    return [_charge_of(entry) for entry in book.entries(dataset)]
+
+
+def _charge_of(entry: Entry) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "at": entry.at,
+        "epsilon": float(entry.epsilon),
+        "delta": float(entry.delta),
+        "note": entry.note,
+    }
 
 
 def _changes(book: Ledger, dataset: str) -> list[dict[str, Any]]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from glassine.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure import CountNoise
 
 __all__ = [
     "FORMATS",
     "AuditOption",
     "BlackBoxOption",
     "ClassesOption",
+    "ConfidenceOption",
     "CriterionOption",
     "DataOption",
     "DomainOption",
@@ -27,6 +31,7 @@ __all__ = [
     "LedgerArgument",
     "LedgerDeltaOption",
     "ModelArgument",
+    "NoiseOption",
     "OverwriteOption",
     "PolicyOption",
     "RecordsArgument",
@@ -38,6 +43,7 @@ __all__ = [
     "RequiredTargetOption",
     "SeedOption",
     "SmallOption",
+    "SplitsOption",
     "TakesOption",
     "TargetOption",
     "TreeOption",
@@ -45,6 +51,7 @@ __all__ = [
     "UnprotectedSeedOption",
     "above",
     "at_least",
+    "noise_of",
 ]
 
 FORMATS = "HTML, or JSON or text by its ending"
@@ -106,7 +113,15 @@ RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
 CriterionOption: TypeAlias = Annotated[
     Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
     typer.Option(
-        "--criterion", help="How splits were selected; none if not by their quality.", show_default="gini, assumed"
+        "--criterion",
+        help="How splits were selected; none if not by their quality.",
+        show_default="as the model states",
+    ),
+]
+SplitsOption: TypeAlias = Annotated[
+    Literal["auto", "multiway", "binary"],
+    typer.Option(
+        "--splits", help="Categories split into all values, or one against the rest; auto: as the model states."
     ),
 ]
 BlackBoxOption: TypeAlias = Annotated[
@@ -124,6 +139,9 @@ TakesOption: TypeAlias = Annotated[
 ]
 ClassesOption: TypeAlias = Annotated[
     str | None, typer.Option("--classes", metavar="A,B", help="The public classes, separated by commas.")
+]
+ConfidenceOption: TypeAlias = Annotated[
+    float, typer.Option("--confidence", metavar="NUMBER", help="Confidence of each interval.")
 ]
 InferDomainOption: TypeAlias = Annotated[
     bool, typer.Option("--infer-domain", help="Take the domain from the data: the guarantee does not hold.")
@@ -183,3 +201,34 @@ TreeOption: TypeAlias = Annotated[
     ),
 ]
 SmallOption: TypeAlias = Annotated[bool, typer.Option("--show-small-counts", help="Do not suppress small counts.")]
+NoiseOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--noise",
+        metavar="KIND:SCALE",
+        help="How counts were blurred: geometric, laplace or gaussian and the scale, or rounded and the step.",
+    ),
+]
+
+
+def noise_of(text: str | None) -> CountNoise | None:
+    """Return noise that is written as kind and scale.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is written otherwise, the kind is unknown or the scale is out of its range.
+    """
+    if text is None:
+        return None
+    from glassine.attacks.disclosure import CountNoise
+
+    kind, _, scale = text.partition(":")
+    try:
+        number = float(scale)
+    except ValueError:
+        raise InvalidParameterError(
+            f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}."
+        ) from None
+    stated: Any = kind
+    return CountNoise(stated, number)

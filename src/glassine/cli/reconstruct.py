@@ -12,14 +12,17 @@ import typer
 from glassine.cli.estimators import load_trees
 from glassine.cli.naming import as_options, in_options
 from glassine.cli.options import (
+    ConfidenceOption,
     DataOption,
     JsonOption,
+    NoiseOption,
     PolicyOption,
     RequiredDomainOption,
     SeedOption,
     TrustOption,
     above,
     at_least,
+    noise_of,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import policy_of, read_frame
@@ -29,8 +32,10 @@ from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
+    from glassine.attacks.disclosure import CountNoise
     from glassine.attacks.joint import JointReconstruction
     from glassine.attacks.outcome import Outcome
+    from glassine.attacks.reconstruction import ProbabilisticDataset
     from glassine.attacks.rows import RowReconstruction
     from glassine.domain import Domain
     from glassine.findings import Check
@@ -82,6 +87,8 @@ def reconstruct_command(
             "for a reader who knows that, too.",
         ),
     ] = False,
+    noise: NoiseOption = None,
+    confidence: ConfidenceOption = 0.99,
     policy: PolicyOption = None,
     time_limit: Annotated[
         float,
@@ -100,7 +107,9 @@ def reconstruct_command(
 
     Of several models of the same records, it tells how much a reader learns about a record from each and from all
     together, and which small groups they betray together though none does alone; rows are rebuilt on request. The most
-    exposed record, the smallest group and the sum of epsilons are judged against the policy. With --data it tells how
+    exposed record, the smallest group and the sum of epsilons are judged against the policy. Of one model with noisy or
+    rounded counts, it gives intervals of the figures, and no rows: by the noise that the model states, or --noise. With
+    --data it tells how
     close the rows come to the records. The output names such groups with their counts: it is for the publisher, not for
     publication.
 
@@ -115,10 +124,20 @@ def reconstruct_command(
         raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
     if count_from_data and data is None:
         raise GlassineError("--count-from-data needs --data: the numbers are counted in the training records. Add it.")
+    stated = noise_of(noise)
+    if stated is not None and (len(models) > 1 or output is not None or rows or count_from_data):
+        raise GlassineError(
+            "--noise gives intervals of what one model tells. Leave out -o, --rows, --count-from-data and other models."
+        )
     limits = policy_of(policy)
     known = Domain.from_json(domain)
     original = None if data is None else read_frame(data, known)
     published = [load_trees(model, known, trust_pickle) for model in models]
+    if len(models) == 1 and output is None and not rows and not count_from_data:
+        blurred = _blurred(published[0], known, stated)
+        if blurred is not None:
+            _print_estimate(blurred, confidence, as_json)
+            return
     wanted = (len(models) == 1 or output is not None) if rows is None else rows
     with stages() as progress:
         joint, counts = None, "data" if count_from_data else "published"
@@ -154,6 +173,38 @@ def reconstruct_command(
         raise typer.Exit(2)
     if checks is not None:
         raise typer.Exit(status_of(checks))
+
+
+def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
+    """Return what one tree or rule list tells whose counts are noisy or rounded; None for others."""
+    from glassine.attacks.reconstruction import reconstruct
+    from glassine.models import DecisionTree, RuleList
+
+    if not isinstance(published, DecisionTree | RuleList):
+        return None
+    exact = published.counts_are_exact or all(cell.evidence.size is None for cell in published.cells)
+    return None if exact and stated is None else reconstruct(published, known, noise=stated)
+
+
+def _print_estimate(known: ProbabilisticDataset, confidence: float, as_json: bool) -> None:
+    with in_options(NAMES | {"confidence": "--confidence"}):
+        found = known.estimate(confidence=confidence, domain_aware=True)
+    noise = known.noise
+    if as_json:
+        blurred = None if noise is None else {"kind": noise.kind, "scale": noise.scale}
+        print_value(found.to_dict() | {"noise": blurred}, as_json=True)
+        return
+    said = ["The counts are rounded, so that each figure lies in an interval:"]
+    if noise is not None and noise.kind != "rounded":
+        said = [
+            f"The counts carry {noise.kind} noise of scale {noise.scale:g} records. With {found.confidence:.4g} "
+            "confidence, each figure lies in its interval:"
+        ]
+    said.append(f"  training records: {found.n_records.lower:,.0f} to {found.n_records.upper:,.0f}")
+    named = (("bits learned per record", found.bits_per_record), ("Dist", found.dist), ("Dist_G", found.dist_g))
+    said += [f"  {name}: {interval}" for name, interval in named if interval is not None]
+    said.append("Rows are not rebuilt: too many numbers of records are possible.")
+    print_value("\n".join(said), as_json=False)
 
 
 def _names(models: list[Path]) -> list[str]:

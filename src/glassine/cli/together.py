@@ -16,6 +16,7 @@ __all__ = ["NAMES", "joint_text", "judge", "status_of", "verdict_plain", "verdic
 
 NAMES = {
     "counts='data'": "--count-from-data",
+    'noise=CountNoise("rounded", 10)': "--noise rounded:10",
     "the data and counts='data'": "--data and --count-from-data",
     "same_labels=False": "--other-labels",
     "smallest_group": "--smallest-group",

@@ -20,7 +20,10 @@ from glassine.comparing.candidates import CANDIDATES, CONSTANT, Shape
 from glassine.comparing.scores import auroc, full_probabilities, log_loss
 from glassine.comparing.values import Figures, Result
 from glassine.domain import Domain
+from glassine.domain.inference import columns
 from glassine.errors import GlassineError, UnsupportedModelError
+from glassine.models.formats import as_model
+from glassine.models.sizes import with_sizes
 
 __all__ = ["NO_PARTS", "Sides", "measure", "seed_of"]
 
@@ -71,7 +74,7 @@ def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Fi
     attacked = (model, sides.train, sides.train_labels, sides.test, sides.test_labels)
     apart = vulnerability(*attacked, n_permutations=PERMUTATIONS, random_state=seed)
     gap = gap_attack(*attacked)
-    bits, unknown, n_parts = _bits(name, model, shape.domain)
+    bits, unknown, n_parts = _bits(name, model, shape.domain, sides.train)
     seen = apart.value if isinstance(apart, Measured) else None
     return Figures(
         accuracy=float((np.asarray(model.predict(sides.test)) == truth).mean()),
@@ -87,21 +90,22 @@ def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Fi
     )
 
 
-def _bits(name: str, model: Any, domain: Domain) -> tuple[float | None, str, int | None]:
-    """Return the bits learned about a training record, else why there are none, and the number of leaves or rules."""
+def _bits(name: str, model: Any, domain: Domain, train: Any) -> tuple[float | None, str, int | None]:
+    """Return the bits learned about a training record, else why there are none, and the number of leaves or rules.
+
+    Where a model's counts are not exact, regions weigh by the training records that lie in them.
+    """
     if name == CONSTANT:
         return 0.0, "", 1
+    n_parts = None
     try:
-        known = reconstruct(getattr(model, "model_", model), domain)
-        n_parts = len(known.model.cells)
+        read = as_model(getattr(model, "model_", model), domain)
+        n_parts = len(read.cells)
+        if not read.counts_are_exact:
+            read = with_sizes(read, np.bincount(read.apply(columns(train)), minlength=n_parts).tolist())
+        bits = reconstruct(read, domain).bits_per_record(domain_aware=True)
     except UnsupportedModelError:
         return None, NO_PARTS, None
-    except GlassineError as error:
-        return None, str(error), None
-    try:
-        if not known.n_records:
-            return None, "the counts that the model publishes add up to no record.", n_parts
-        bits = known.bits_per_record(domain_aware=True)
     except GlassineError as error:
         return None, str(error), n_parts
     return (bits, "", n_parts) if math.isfinite(bits) else (None, "a part of the model allows no record.", n_parts)

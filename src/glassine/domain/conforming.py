@@ -16,7 +16,18 @@ from glassine.domain.conforming_objects import GAP_TEXTS, declared_numbers, from
 from glassine.domain.domain import Domain, _some
 from glassine.errors import InvalidDataError
 
-__all__ = ["GAP", "Columns", "checked_columns", "collect", "conform", "expressions", "number", "open_frame"]
+__all__ = [
+    "GAP",
+    "Columns",
+    "as_columns",
+    "checked_columns",
+    "collect",
+    "conform",
+    "expressions",
+    "number",
+    "open_frame",
+    "rows_as_objects",
+]
 
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -59,9 +70,10 @@ def conform(
 
     Parameters
     ----------
-    data : data frame, mapping of str to ndarray, or ndarray
+    data : data frame, mapping of str to ndarray, ndarray, or list
         The records: a frame of any library that narwhals reads (pandas, polars, Arrow, DuckDB and so on), arrays of
-        shape (n,) by name, or one array of shape (n, d) with the attributes in order. Other columns are ignored.
+        shape (n,) by name, one array of shape (n, d) or a list of rows with the attributes in order, a structured
+        array, or a list of mappings. Other columns are ignored.
         A lazy frame is collected, the named columns only.
     domain : Domain
         The public domain.
@@ -109,6 +121,9 @@ def conform(
 def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, dict[str, Loose]]:
     """Return data as a frame that expressions can read, and the columns that they cannot read as they should."""
     wanted = tuple(attributes)
+    data = as_columns(data, wanted)
+    if isinstance(data, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in data):
+        data = rows_as_objects(data)
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or data.shape[1] != len(wanted):
             raise InvalidDataError(
@@ -136,6 +151,53 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
         if not _is_plain(kind, attributes[name])
     }
     return frame, {name: loose for name, loose in found.items() if loose is not None}
+
+
+def as_columns(X: Any, names: Iterable[str] | None) -> Any:
+    """Return a list of mappings or a structured array as a frame of these columns; anything else as it is.
+
+    Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
+    value there.
+
+    Raises
+    ------
+    InvalidDataError
+        If no record has one of the keys.
+    """
+    import polars as pl
+
+    if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
+        return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
+    if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
+        return X
+    keys = dict.fromkeys(key for row in X for key in row)
+    names = keys if names is None else names
+    for name in names:
+        if name not in keys:
+            raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
+    return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
+
+
+def _series(name: str, column: npt.NDArray[Any]) -> Any:
+    import polars as pl
+
+    if column.dtype.kind == "O":
+        return pl.Series(name, column.tolist(), dtype=pl.Object)
+    return pl.Series(name, column)
+
+
+def rows_as_objects(rows: Sequence[Sequence[Any]]) -> npt.NDArray[np.object_]:
+    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
+    if not rows:
+        return np.empty((0, 0), dtype=object)
+    width = len(rows[0])
+    if any(len(row) != width for row in rows):
+        raise InvalidDataError("the rows of X must have one length. Fill in None where a value is missing.")
+    out = np.empty((len(rows), width), dtype=object)
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            out[i, j] = value
+    return out
 
 
 def _present(name: str, columns: Iterable[object]) -> bool:

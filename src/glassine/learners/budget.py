@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,14 +15,19 @@ from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal, float_above
 
-__all__ = ["SEEDED", "Budget", "certificate_of", "certify", "check_number", "claim", "selection_event"]
+__all__ = ["SEEDED", "Budget", "certificate_of", "certify", "check_number", "claim", "selection_event", "vouched_for"]
 
 SEEDED = "seeded: not private"
+VOUCHED = "the random bits come from a source that the caller vouches for: independent, fair and secret"
 LARGEST_EPSILON = 1e6
 LARGEST_SCALE = 10**12
 """Largest scale of noise on counts, in records."""
 
-REFUSALS = "every record has a declared class and no forbidden gap; that a fit is refused tells about the records"
+REFUSALS = (
+    "no fit is refused because of the records: there is at least one, all rows have one length and every declared "
+    "column, every record has a declared class and no forbidden gap, and neither memory nor a limit on the number of "
+    "records is exceeded; a refusal reveals that one of these fails, so the step from no record to one is not covered"
+)
 PERSONS = "one person has one record; a weight or repeated records of one person multiply epsilon"
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"
@@ -145,3 +150,8 @@ def certificate_of(
         public=public,
         model=fingerprint(model),
     )
+
+
+def vouched_for(certificate: Certificate) -> Certificate:
+    """Return a certificate with the assumption on random bits that are not the operating system's."""
+    return replace(certificate, assumptions=(*certificate.assumptions, VOUCHED))

@@ -22,7 +22,7 @@ from glassine.learners.ebm_budget import GaussianBudget
 from glassine.learners.ebm_editing import Editable
 from glassine.learners.ebm_fitting import Plan, fit_model
 from glassine.learners.ebm_marginals import Marginals
-from glassine.learners.ebm_memory import check_memory, pairs_asked_for
+from glassine.learners.ebm_memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
 from glassine.learners.intake import read_records
 from glassine.learners.private_learner import Price, PrivateLearner
@@ -99,6 +99,7 @@ class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: 
         )
         pairs = pairs_asked_for(plan.interactions)
         check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+        budget.check_values(*most_released(plan.grids, training.target, plan.algorithm, pairs))
         return _Prepared(training=training, budget=budget, plan=plan)
 
     def _draw(self, prepared: _Prepared, caveats: tuple[str, ...], randomness: Randomness) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
+from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
 
 __all__ = ["RESERVED", "GaussianBudget", "usable"]
 
@@ -24,7 +25,10 @@ RESERVED = 1e-6
 LEAST_RESERVED = 1e-7
 """Epsilon that is kept for it at least."""
 
-RELEASES = "each release has a fixed mu; what is released next may depend on what was released before"
+RELEASES = (
+    "what is released next, and at which mu, may depend on what was released before; the squares of mu of all releases "
+    "stay within a total that was fixed beforehand"
+)
 
 
 def usable(epsilon: float) -> float:
@@ -64,9 +68,20 @@ class GaussianBudget:
             raise InvalidParameterError(f"epsilon={total:g} at delta={failure:g} leaves nothing. Raise one of them.")
         return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu)
 
-    def part(self, share: float) -> float:
-        """Return the mu of a release that may cost a share of the squared mu."""
-        return self.mu * math.sqrt(share)
+    def check_values(self, releases: int, values: int) -> None:
+        """Raise InvalidParameterError if noise on values in so many releases may cost more than is kept for its slack.
+
+        Half of what is kept is for the slack; the rest is for rounding, that of the filter among it.
+        """
+        kept = min(float(self.epsilon) - usable(float(self.epsilon)), RESERVED)
+        if not (
+            slack_of(values, UNITS, releases) <= kept / 2
+            and values * tail_per_value() <= float(self.delta) * RESERVED / 2
+        ):
+            raise InvalidParameterError(
+                f"a fit that may release {values:,} values needs more than epsilon={float(self.epsilon):g} and "
+                f"delta={float(self.delta):g} keep for discrete noise. Raise them, or give fewer bins or attributes."
+            )
 
     def claim(self, caveats: Sequence[str], count_scale: float | None) -> Guarantee:
         """Return what the published model states of its guarantee."""

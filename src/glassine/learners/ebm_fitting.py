@@ -27,6 +27,7 @@ from glassine.learners.ebm_rules import Choices, choices, strength
 from glassine.learners.ebm_targets import Base, Target, Training, release_base
 from glassine.models import AdditiveModel, Term
 from glassine.privacy.accounting import Event
+from glassine.privacy.filters import GaussianFilter
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["ALGORITHMS", "Fit", "Plan", "fit_model"]
@@ -140,12 +141,19 @@ def fit_model(
 
     Guarantee
     ---------
-    The budget's (epsilon, delta), by composition of releases whose squared mu add up to the budget's; see
-    ``ebm_fitting.md``.
+    The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
+    released; see ``ebm_fitting.md`` and ``privacy/filters.md``.
     """
     stages = {"penalized": _penalized, "boosting": _boosting, "marginals": _marginals}
     events: list[Event] = []
-    given = _Given(training=training, plan=plan, budget=budget, randomness=randomness, progress=progress)
+    given = _Given(
+        training=training,
+        plan=plan,
+        budget=budget,
+        spending=GaussianFilter(budget.mu),
+        randomness=randomness,
+        progress=progress,
+    )
     # Matrices of a hundred rows are slower on several threads than on one, many times so where cores are shared.
     with _thread_pools().limit(limits=1, user_api="blas"):
         found = stages[plan.algorithm](given, events, caveats, source)
@@ -180,6 +188,7 @@ class _Given:
     training: Training
     plan: Plan
     budget: GaussianBudget
+    spending: GaussianFilter
     randomness: Randomness
     progress: Progress | None
 
@@ -196,7 +205,7 @@ class _Given:
 
     def base(self, share: float, events: list[Event]) -> Base:
         """Release the target's base."""
-        base, event = release_base(self.training.target, self.budget.part(share), share, self.randomness)
+        base, event = release_base(self.training.target, self.spending.share(share), share, self.randomness)
         events.append(event)
         return base
 
@@ -242,7 +251,7 @@ def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         mu=given.budget.mu,
         pairs=given.plan.interactions.wanted,
     )
-    axes = given.axes(given.budget.part(chosen.bin_share), chosen.bin_share, events)
+    axes = given.axes(given.spending.share(chosen.bin_share), chosen.bin_share, events)
     if not axes:
         return _Result(shapes=Shapes(scores=(), errors=(), intercept=base.start), axes=[])
     left = 1 - BASE_SHARE - chosen.bin_share
@@ -259,7 +268,7 @@ def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         interactions=given.plan.interactions,
         barred=given.plan.monotone,
         strength=strength(n_terms=len(given.plan.grids), n_records=base.n_records, mu=given.budget.mu),
-        mu=given.budget.part(left),
+        mu=given.spending.share(left),
         share=left,
         randomness=given.randomness,
         progress=given.progress,
@@ -270,7 +279,7 @@ def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], sourc
 
 def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
     boosting, share = Boosting(), ebm_boosting.BIN_SHARE
-    mu = stage_mu(given.budget, given.plan.accounting, share)
+    mu = given.spending.spend(stage_mu(given.budget, given.plan.accounting, share))
     axes = given.axes(mu, share, events, quantiles=boosting.bins, faint=True)
     if not axes:
         return _Result(
@@ -283,7 +292,7 @@ def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source
         axes,
         n_classes=len(given.training.target.classes or ()),
         boosting=boosting,
-        mu=stage_mu(given.budget, given.plan.accounting, 1 - share),
+        mu=given.spending.spend(stage_mu(given.budget, given.plan.accounting, 1 - share)),
         share=1 - share,
         randomness=given.randomness,
         progress=given.progress,
@@ -294,7 +303,7 @@ def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source
 
 def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
     base = given.base(BASE_SHARE, events)
-    part = given.budget.part(MARGINAL_BINS)
+    part = given.spending.share(MARGINAL_BINS)
     axes = given.axes(part, MARGINAL_BINS, events, at_least=2, quantiles=QUANTILES)
     left = 1 - BASE_SHARE - MARGINAL_BINS
     records = given.training.records
@@ -303,7 +312,7 @@ def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], sourc
         axes,
         base=base,
         frame=_frame(given, axes, caveats, source),
-        mu=given.budget.part(left),
+        mu=given.spending.share(left),
         share=left,
         randomness=given.randomness,
         progress=given.progress,

@@ -10,13 +10,14 @@ import numpy as np
 from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners.binning_cells import Grid
 from glassine.learners.binning_merging import MOST_BINS
+from glassine.learners.ebm_boosting import Boosting
 from glassine.learners.ebm_interactions import Interactions
 from glassine.learners.ebm_marginals import QUANTILES
-from glassine.learners.ebm_rules import MOST_PAIRS, PAIR_BINS
+from glassine.learners.ebm_rules import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.ebm_targets import Target
 from glassine.learners.limits import human_bytes
 
-__all__ = ["check_memory", "pairs_asked_for", "table_bytes"]
+__all__ = ["check_memory", "most_released", "pairs_asked_for", "table_bytes"]
 
 NUMBER = 8
 """Bytes of a number."""
@@ -80,6 +81,37 @@ def table_bytes(grids: Sequence[Grid], target: Target, algorithm: str, pairs: in
         channels = 1 + outputs if target.classes is None else len(target.classes) + 1
         tables = channels * sum(left * right for left, right in combinations(bins, 2)) + DEPENDENCE * sum(bins) ** 2
     return NUMBER * (counts + passes + smoothing + tables)
+
+
+def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: int = 0) -> tuple[int, int]:
+    """Return the most releases that a fit can make, and the most values that they can hold together.
+
+    Guarantee
+    ---------
+    none by itself: both follow from public quantities, for the slack of discrete noise; see ``ebm_fitting.md``.
+
+    Parameters
+    ----------
+    grids, target, algorithm, pairs
+        As of :func:`table_bytes`.
+    """
+    # Of a number that is not cut by the user no more bins are made, whatever the noise; one more is for missing values.
+    bins = [
+        1 + (min(grid.n_cells, MOST_BINS) if grid.cuts is not None and not grid.fixed else grid.n_cells)
+        for grid in grids
+    ]
+    outputs, n_classes = target.n_outputs, len(target.classes or ())
+    levels = max((len(grid.sizes) for grid in grids), default=1)
+    values = max(3, n_classes) + levels * sum(grid.n_cells + 1 for grid in grids)
+    if algorithm == "boosting":
+        steps = Boosting().epochs * len(grids)
+        return levels + steps, values + steps * Boosting().leaves * outputs
+    if algorithm == "marginals":
+        channels = n_classes or 2
+        return levels + 1 + len(grids) ** 2, values + channels * sum(a * b for a, b in combinations(bins, 2))
+    compared = len(grids) ** 2 if pairs else 0
+    in_round = (sum(bins) + pairs * PAIR_CELLS) * outputs + 1
+    return levels + 3 + MOST_ROUNDS, values + compared + pairs * PAIR_CELLS + MOST_ROUNDS * in_round
 
 
 def check_memory(

@@ -22,6 +22,7 @@ from glassine.learners.ebm_smoothing import Cells, cells_of
 from glassine.learners.ebm_sums import advance, start_scores
 from glassine.learners.ebm_targets import Base
 from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.filters import GaussianFilter
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 
@@ -35,6 +36,9 @@ NARROW = 0.6
 
 SELECT_UNITS = 2**30
 """Units of the clip for the choice of pairs."""
+
+BLOCK = 2**32
+"""Records whose residuals, of at most so many units, certainly add up within 64 bits."""
 
 PROOF = "learners/ebm_penalized.md"
 
@@ -69,6 +73,10 @@ class _Records:
     target: npt.NDArray[Any]
     scores: Array
     classes: bool
+
+    def part(self, where: slice) -> _Records:
+        """Return some of the records; what they share with these is the same memory."""
+        return replace(self, codes=self.codes[:, where], target=self.target[where], scores=self.scores[:, where])
 
     def packed(self, terms: Sequence[Cells], more: npt.NDArray[Any] | None = None) -> Packed:
         """Return the bins of all terms."""
@@ -150,7 +158,7 @@ def fit_rounds(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each round one record adds to one bin
     of each term and to one cell of each pair, a vector no longer than the clip; the choice of pairs and their counts
-    are releases of their own. See ``ebm_penalized.md``.
+    are releases of their own, and a filter keeps all of them within ``mu``. See ``ebm_penalized.md``.
 
     Parameters
     ----------
@@ -181,13 +189,13 @@ def fit_rounds(
     """
     records = _Records(codes=codes, target=target, scores=start_scores(codes.shape[1], base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
-    packed = records.packed(terms)
+    packed, spending = records.packed(terms), GaussianFilter(mu)
 
     def stage(number: int, part: float, done: int) -> _Stage:
         own = replace(rounds, number=number)
         return _Stage(
             rounds=own,
-            mu=mu * np.sqrt(part),
+            mu=spending.share(part),
             share=share * part,
             randomness=randomness,
             progress=progress,
@@ -205,13 +213,13 @@ def fit_rounds(
     events, left = [event], 1 - rounds.early
     fitted = NO_PAIRS
     if wanted:
-        asked = _Asked(mu=mu, share=share, strength=strength, clip=rounds.clip, randomness=randomness)
+        asked = _Asked(spending=spending, share=share, strength=strength, clip=rounds.clip, randomness=randomness)
         pairs, spent = asked.choose(interactions, barred, axes, descent, records, base, events)
         left -= spent
         if pairs:
             more = codes_of(pairs, codes)
             counts, safe, event = release_counts(
-                pairs, more, mu=mu * np.sqrt(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
+                pairs, more, mu=spending.share(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
             )
             events.append(event)
             left -= COUNT_SHARE
@@ -226,7 +234,7 @@ def fit_rounds(
 class _Asked:
     """What the choice of pairs is given."""
 
-    mu: float
+    spending: GaussianFilter
     share: float
     strength: float
     clip: float
@@ -259,7 +267,7 @@ class _Asked:
             sums,
             counts,
             SELECT_UNITS,
-            mu=self.mu * np.sqrt(SELECT_SHARE),
+            mu=self.spending.share(SELECT_SHARE),
             share=self.share * SELECT_SHARE,
             randomness=self.randomness,
         )
@@ -271,12 +279,19 @@ class _Asked:
 
 def _coarse_sums(
     records: _Records, compared: Sequence[Pair], clip: float
-) -> tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]:
-    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs."""
-    codes, outputs = codes_of(compared, records.codes), len(records.scores)
+) -> tuple[list[npt.NDArray[np.object_]], list[npt.NDArray[np.int64]]]:
+    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs.
+
+    The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of
+    records, whose sums fit 64 bits, and then as Python's integers.
+    """
+    codes, (outputs, n) = codes_of(compared, records.codes), records.scores.shape
     still = np.zeros((len(compared), max(pair.n_cells for pair in compared), outputs))
-    sums, _ = records.advance(codes, still, np.zeros(outputs), clip, SELECT_UNITS)
-    cells = [(pair, part[: pair.n_cells]) for pair, part in zip(compared, sums, strict=True)]
+    total = np.zeros(still.shape, dtype=object)
+    for first in range(0, n, BLOCK):
+        part = records.part(slice(first, first + BLOCK))
+        total += part.advance(codes[:, first : first + BLOCK], still, np.zeros(outputs), clip, SELECT_UNITS)[0]
+    cells = [(pair, part[: pair.n_cells]) for pair, part in zip(compared, total, strict=True)]
     counts = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(compared, codes, strict=True)]
     return (
         [part.reshape(*pair.shape, outputs) for pair, part in cells],

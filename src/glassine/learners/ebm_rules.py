@@ -8,6 +8,7 @@ from dataclasses import dataclass
 __all__ = [
     "COUNT_SHARE",
     "MOST_PAIRS",
+    "MOST_ROUNDS",
     "PAIR_BINS",
     "SELECT_SHARE",
     "Choices",
@@ -54,6 +55,12 @@ STRONG = 2500.0
 
 AMPLE = 250_000.0
 """Records above which more rounds take more time than they are worth."""
+
+ROUNDS_OF_CLASSES, ROUNDS_OF_NUMBERS = (12, 20, 40), (36, 60, 90)
+"""Rounds with strong noise, in between, and with weak noise on not too many records."""
+
+MOST_ROUNDS = max(*ROUNDS_OF_CLASSES, *ROUNDS_OF_NUMBERS)
+"""Most rounds of the rule, whatever the released number of records."""
 
 EARLY = 0.15
 """Share for the first half of the rounds on numbers."""
@@ -116,8 +123,8 @@ def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: 
     at = 0 if found < FAINT else 2 if found > STRONG and n_records <= AMPLE else 1
     if classes:
         rate = 0.15 if found < FAINT else 0.2
-        return Choices(rounds=(12, 20, 40)[at], rate=rate, clip=0.65, early=EARLY_CLASSES if pairs else 0.5)
-    return Choices(rounds=(36, 60, 90)[at], rate=0.4, clip=0.85, early=EARLY)
+        return Choices(rounds=ROUNDS_OF_CLASSES[at], rate=rate, clip=0.65, early=EARLY_CLASSES if pairs else 0.5)
+    return Choices(rounds=ROUNDS_OF_NUMBERS[at], rate=0.4, clip=0.85, early=EARLY)
 
 
 def pair_bins(found: float) -> int:

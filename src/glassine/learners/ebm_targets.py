@@ -23,7 +23,7 @@ from glassine.learners.ebm_records import AdditiveRecords, CountedRecords, HeldR
 from glassine.learners.engine_intake import EngineIntake
 from glassine.learners.intake import take_in
 from glassine.privacy.accounting import DiscreteGaussianNoise
-from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.fine_gaussian import FineNoise, wrapped
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "take_in_numbers"]
@@ -32,6 +32,9 @@ PROOF = "learners/ebm_targets.md"
 
 SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much."""
+
+LARGEST_TARGET = 1e280
+"""Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
 
 Array = npt.NDArray[np.float64]
 
@@ -225,8 +228,8 @@ def _checked_bounds(given: Any, *, widen: bool = False) -> tuple[float, float]:
         lo, hi = given
     except (TypeError, ValueError):
         raise InvalidParameterError(f"target_range must be a lowest and a highest number, got {given!r}.") from None
-    low = check_number(lo, "the lowest target", low=-1e300, high=1e300)
-    high = check_number(hi, "the highest target", low=-1e300, high=1e300)
+    low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
+    high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     if widen and low == high:
         low, high = low - 0.5, high + 0.5
     if not low < high or not high / 2 - low / 2 > 0:
@@ -259,7 +262,8 @@ def release_base(target: Target, mu: float, share: float, randomness: Randomness
         units = noise.units
         first = np.rint(target.values * units).astype(np.int64)
         second = np.rint(target.values**2 * units).astype(np.int64)
-        exact = np.array([len(first) * units, int(first.sum()), int(second.sum())], dtype=np.int64)
+        # Modulo 2^64, as everywhere: see fine_gaussian.md.
+        exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
     noisy = noise.release(exact, randomness)
     event = DiscreteGaussianNoise(
         name="numbers of records" if target.classes is not None else "number of records, sums of the target",

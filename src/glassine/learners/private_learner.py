@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
-from glassine.learners.budget import SEEDED
+from glassine.learners.budget import SEEDED, vouched_for
 from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.receipt import Receipt
 
 __all__ = ["UNPAID", "Prepared", "Price", "PrivateLearner"]
 
@@ -104,9 +105,13 @@ class PrivateLearner(ABC, Generic[P]):
         randomness = Randomness.of(self.random_state)
         caveats = (*prepared.caveats, *([SEEDED] if randomness.seeded else []))
         self._rehearse(prepared, caveats)
-        if prepared.price is not None:
-            _charge(self.ledger, self.dataset, prepared.price)
-        keep(self, self._draw(prepared, caveats, randomness))
+        receipt = None if prepared.price is None else _charge(self.ledger, self.dataset, prepared.price)
+        released = dict(self._draw(prepared, caveats, randomness))
+        if randomness.vouched:
+            released["certificate_"] = vouched_for(released["certificate_"])
+        if receipt is not None:
+            released["certificate_"] = replace(released["certificate_"], receipt=receipt)
+        keep(self, released)
         return self
 
     @abstractmethod
@@ -147,8 +152,8 @@ def _check_progress(progress: object) -> None:
         raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
 
 
-def _charge(ledger: object, dataset: object, price: Price) -> None:
-    """Charge a fit to a ledger.
+def _charge(ledger: object, dataset: object, price: Price) -> Receipt | None:
+    """Charge a fit to a ledger, and return the receipt for its certificate; None where there is no ledger.
 
     Raises
     ------
@@ -158,7 +163,7 @@ def _charge(ledger: object, dataset: object, price: Price) -> None:
         If there is a ledger without a data set, or the other way round.
     """
     if ledger is None and dataset is None:
-        return
+        return None
     if ledger is None or not isinstance(dataset, str) or not dataset:
         raise InvalidParameterError(
             f"ledger and dataset go together, got ledger={ledger!r} and dataset={dataset!r}. Name the data set."
@@ -166,4 +171,4 @@ def _charge(ledger: object, dataset: object, price: Price) -> None:
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
         raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    book.charge(dataset, price.epsilon, price.delta, note=price.note)
+    return book.charge(dataset, price.epsilon, price.delta, note=price.note).receipt

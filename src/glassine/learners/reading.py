@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -15,11 +15,10 @@ from sklearn.utils.validation import validate_data
 from glassine.counting import CountTable
 from glassine.counting.engines import held
 from glassine.domain import Domain
-from glassine.domain.conforming import Columns
+from glassine.domain.conforming import Columns, as_columns, rows_as_objects
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [
-    "as_columns",
     "as_frame",
     "check_domain",
     "check_target",
@@ -71,39 +70,6 @@ def pop_target(X: Any, target: str, domain: Domain | None) -> tuple[Any, Any]:
     return eager.drop(target).to_native(), eager[target].to_native()
 
 
-def as_columns(X: Any, names: Iterable[str] | None) -> Any:
-    """Return a list of mappings or a structured array as a frame of these columns; anything else as it is.
-
-    Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
-    value there.
-
-    Raises
-    ------
-    InvalidDataError
-        If no record has one of the keys.
-    """
-    import polars as pl
-
-    if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
-        return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
-    if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
-        return X
-    keys = dict.fromkeys(key for row in X for key in row)
-    names = keys if names is None else names
-    for name in names:
-        if name not in keys:
-            raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
-    return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
-
-
-def _series(name: str, column: npt.NDArray[Any]) -> Any:
-    import polars as pl
-
-    if column.dtype.kind == "O":
-        return pl.Series(name, column.tolist(), dtype=pl.Object)
-    return pl.Series(name, column)
-
-
 def named(
     estimator: BaseEstimator, X: Any, *, reset: bool, domain: Domain | None = None, target: object = None
 ) -> tuple[tuple[str, ...], Any]:
@@ -150,7 +116,7 @@ def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) 
     """Return an array of numbers, or of Python objects where a domain says what they are."""
     sequence = isinstance(X, list | tuple)
     if sequence and declared and all(isinstance(row, list | tuple | np.ndarray) for row in X):
-        given: Any = _objects(X)
+        given: Any = rows_as_objects(X)
     else:
         given = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X
     objects = texts and isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "OU"
@@ -170,20 +136,6 @@ def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) 
             raise
         # The value must not be told: it is one record's.
         raise InvalidDataError("X holds text where numbers are needed. Pass a data frame and a domain.") from None
-
-
-def _objects(rows: Sequence[Sequence[Any]]) -> npt.NDArray[np.object_]:
-    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
-    if not rows:
-        return np.empty((0, 0), dtype=object)
-    width = len(rows[0])
-    if any(len(row) != width for row in rows):
-        raise InvalidDataError("the rows of X must have one length. Fill in None where a value is missing.")
-    out = np.empty((len(rows), width), dtype=object)
-    for i, row in enumerate(rows):
-        for j, value in enumerate(row):
-            out[i, j] = value
-    return out
 
 
 def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[str, ...]) -> tuple[Any, Any]:

@@ -266,7 +266,7 @@ def _codes_of(
 def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Table:
     if not isinstance(domain, Domain):
         raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
-    columns = conform(X if not isinstance(X, list | tuple) else np.asarray(X), domain)
+    columns = conform(X, domain)
     if columns.n_records == 0:
         raise InvalidDataError("X must hold at least one record, got none. Check the data.")
     absent = [name for name in known if name not in domain]

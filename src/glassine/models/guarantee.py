@@ -34,8 +34,9 @@ class Guarantee:
     neighboring : {"add-or-remove-one", "replace-one"}
         Which data sets the guarantee makes hard to tell apart.
     count_scale : float, optional
-        Scale, in records, of the noise that each published count carries. Such counts are evidence, not facts: they
-        need not add up, and those that noise made negative are 0. None where no count is published.
+        Scale, in records, of the noise that each published count carries: of trees and rule lists discrete Laplace
+        noise, P(z) proportional to exp(-abs(z) / scale). Such counts are evidence, not facts: they need not add up,
+        and those that noise made negative are 0. None where no count is published.
     caveats : tuple of str, default=()
         Reasons why the guarantee does not hold as stated, such as ``seeded: not private``.
 

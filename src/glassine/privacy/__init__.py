@@ -17,10 +17,13 @@ from glassine.privacy.accounting import (
     Stated,
 )
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.ledger import Account, BudgetChange, Entry, Ledger
+from glassine.privacy.ledger import Account, BudgetChange, Entry, Ledger, Payment, Verification
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.receipt import Receipt
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
+    "RECORD",
     "Account",
     "BudgetChange",
     "CauchyNoise",
@@ -36,9 +39,13 @@ __all__ = [
     "Ledger",
     "NoisyMax",
     "Parallel",
+    "Payment",
+    "PrivacyUnit",
     "Randomness",
+    "Receipt",
     "Selection",
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
     "Stated",
+    "Verification",
 ]

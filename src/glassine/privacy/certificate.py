@@ -16,6 +16,7 @@ from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel
 from glassine.privacy.event_json import LARGEST, event_from_dict, event_to_dict
 from glassine.privacy.events import UNPROVED, DiscreteGaussianNoise
+from glassine.privacy.receipt import Receipt
 
 __all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
 
@@ -52,6 +53,8 @@ class Certificate:
         ``glassine.models.formats.fingerprint``.
     version : str
         Version of this package.
+    receipt : Receipt, optional
+        The charge of a ledger that paid for the release.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class Certificate:
     public: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     version: str = __version__
+    receipt: Receipt | None = None
 
     def __post_init__(self) -> None:
         unbounded = self.epsilon == math.inf and bool(tuple(self.caveats))
@@ -95,6 +99,9 @@ class Certificate:
         model: object = self.model
         if model is not None and not (isinstance(model, str) and len(model) == 64):
             raise InvalidCertificateError(f"model must be the 64 digits of a SHA-256, got {model!r}.")
+        receipt: object = self.receipt
+        if receipt is not None and not isinstance(receipt, Receipt):
+            raise InvalidCertificateError(f"receipt must be a Receipt or None, got {quoted(receipt)}.")
         for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
             _check_text(text)
         object.__setattr__(self, "public", _plain(self.public))
@@ -124,7 +131,7 @@ class Certificate:
         return cls(epsilon=math.inf, events=(), caveats=(f"not private: {reason}",))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, the schema's name first."""
+        """Return plain values, the schema's name first; ``receipt`` only if there is one."""
         return {
             "schema": SCHEMA,
             "holds": self.holds,
@@ -137,6 +144,7 @@ class Certificate:
             "public": _plain(self.public),
             "model": self.model,
             "version": self.version,
+            **({"receipt": self.receipt.to_dict()} if self.receipt else {}),
         }
 
     def to_json(self) -> str:
@@ -156,7 +164,7 @@ class Certificate:
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
             raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r}.")
-        wrong = sorted({str(key) for key in values} ^ _FIELDS)
+        wrong = sorted(({str(key) for key in values} ^ _FIELDS) - {"receipt"})
         if wrong:
             raise InvalidCertificateError(
                 f"a certificate has the fields {sorted(_FIELDS)}; unknown or missing: {wrong}."
@@ -171,7 +179,8 @@ class Certificate:
         fields = {name: values[name] for name in _FIELDS - {"schema", "holds", "events"}}
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
-        certificate = cls(events=events, **fields)
+        receipt = Receipt.from_dict(values["receipt"]) if "receipt" in values else None
+        certificate = cls(events=events, receipt=receipt, **fields)
         if values["holds"] is not certificate.holds:
             raise InvalidCertificateError(
                 f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {values['holds']!r}."
@@ -207,6 +216,8 @@ class Certificate:
             lines += [f"  - {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.public.items()]
         if self.model:
             lines.append(f"Of the model with the SHA-256 {self.model}.")
+        if self.receipt:
+            lines.append(f"Paid for by charge {self.receipt.charge} of the ledger {self.receipt.ledger}.")
         return "\n".join([*lines, f"glassine {self.version}"])
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "epsilon_from_mu",
     "epsilon_from_rho",
     "gaussian_sigma",
+    "least_between",
     "mu_from_epsilon",
     "mu_from_pure",
     "rho_from_epsilon",
@@ -185,6 +186,11 @@ def _least(holds: Callable[[float], bool]) -> float:
     while not holds(high):
         low, high = high, 2 * high
     return _bisect(holds, low, high)[1]
+
+
+def least_between(holds: Callable[[float], bool], high: float) -> float:
+    """Return the least x in [0, high] from which on a property holds, which it does at ``high``, erring upwards."""
+    return 0.0 if holds(0.0) else _bisect(holds, 0.0, high)[1]
 
 
 def _largest(holds: Callable[[float], bool]) -> float:

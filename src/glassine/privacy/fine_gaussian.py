@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from glassine.errors import InvalidMechanismError
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["FINE_SIGMA", "LARGEST_EPSILON", "FineNoise", "slack_per_value", "tail_per_value"]
+__all__ = ["FINE_SIGMA", "LARGEST_EPSILON", "FineNoise", "slack_of", "tail_per_value", "wrapped"]
 
 FINE_SIGMA = 1024.0
 """Least standard deviation, in units, for which the slack is stated."""
@@ -24,11 +25,13 @@ UNITS = 2**30
 """Standard deviations that learners use are at least so many units."""
 
 REACH = 128.0
-"""Standard deviations within which the two densities are compared."""
+"""Standard deviations within which each noise lies but for a negligible tail."""
 
 
-def slack_per_value(sigma: float) -> float:
-    """Return the epsilon that one integer with discrete Gaussian noise may cost beyond the continuous one.
+def slack_of(values: int, sigma: float, releases: int = 1) -> float:
+    """Return the epsilon that so many integers with discrete Gaussian noise may cost beyond the continuous one.
+
+    With several releases, the values are those of all of them together.
 
     Guarantee
     ---------
@@ -36,12 +39,12 @@ def slack_per_value(sigma: float) -> float:
 
     Examples
     --------
-    >>> slack_per_value(2.0**28) < 1e-13
-    True
+    >>> slack_of(1, 2.0**30) < 2e-15, slack_of(10**9, 2.0**30) < 3e-10
+    (True, True)
     """
     if not sigma >= FINE_SIGMA:
         raise InvalidMechanismError(f"sigma must be at least {FINE_SIGMA} units, got {sigma}. Use a finer unit.")
-    return 2 * (REACH**2 / 8 + 1) / sigma**2
+    return min((REACH**2 / 8 + 1) * values, 4096 * releases + values / 4) / sigma**2
 
 
 def tail_per_value() -> float:
@@ -108,25 +111,34 @@ class FineNoise:
 
         Guarantee
         ---------
-        ``mu``-Gaussian differential privacy but for :func:`slack_per_value`, if one record moves the sums by at most
-        ``l2_sensitivity`` units; see ``fine_gaussian.md``.
+        ``mu``-Gaussian differential privacy but for :func:`slack_of`, if one record moves the sums by at most
+        ``l2_sensitivity`` units; see ``fine_gaussian.md``. The sums may be known modulo 2^64 alone: sums and noise are
+        added modulo 2^64, which is post-processing of the exact sum with its noise, however many records there are.
         """
-        return self._added(sums, randomness) / self.units
+        return (np.asarray(sums, dtype=np.int64) + self.draw(np.shape(sums), randomness)) / self.units
 
     def draw(self, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
-        """Return the noise alone, in units, to be added to sums of units that are known later.
+        """Return the noise alone, in units, to be added modulo 2^64 to sums of units that are known later.
 
         Guarantee
         ---------
         That of :meth:`release` for the sums to which it is added: additive noise does not depend on them.
         """
-        return self._added(np.zeros(shape, dtype=np.int64), randomness)
-
-    def _added(self, sums: npt.NDArray[np.int64], randomness: Randomness) -> npt.NDArray[np.int64]:
-        """Return the sums with noise, from the compiled sampler where it may draw."""
         # The compiler takes half a second to import.
         from glassine.privacy.fine_gaussian_draws import LARGEST_SIGMA, add_discrete_gaussian
 
+        nothing = np.zeros(shape, dtype=np.int64)
         if randomness.seeded or not self.sigma < LARGEST_SIGMA:
-            return discrete_gaussian(sums, self.sigma, randomness)
-        return add_discrete_gaussian(sums, self.sigma, randomness)
+            return discrete_gaussian(nothing, self.sigma, randomness)
+        return add_discrete_gaussian(nothing, self.sigma, randomness)
+
+
+def wrapped(values: Iterable[int]) -> npt.NDArray[np.int64]:
+    """Return whole numbers of any size modulo 2^64, as 64-bit integers.
+
+    Examples
+    --------
+    >>> wrapped([3, 2**63, -(2**64) - 1]).tolist()
+    [3, -9223372036854775808, -1]
+    """
+    return np.array([(value + 2**63) % 2**64 - 2**63 for value in values], dtype=np.int64)

@@ -1,64 +1,56 @@
-"""The ledger: a file that holds each data set's privacy budget, charged before a release."""
+"""The ledger: a file that holds each dataset's privacy budget, charged before a release."""
 
 from __future__ import annotations
 
 import math
 import os
-import sqlite3
-import stat
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Literal
 
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError
 from glassine.privacy.exact import Number, decimal
+from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
+from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
+from glassine.privacy.receipt import Receipt
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["Account", "BudgetChange", "Entry", "Ledger"]
+if TYPE_CHECKING:
+    from glassine.privacy.certificate import Certificate
 
-APPLICATION_ID = 0x474C_5353
-SCHEMA_VERSION = 2
-OLDEST_VERSION = 1
-"""Of the schema without changes of budgets; setting a budget brings such a file to the present one."""
-LARGEST = 10**300
-FINEST = 10**400
-NO_LEDGER = "Call budget to create it."
+__all__ = ["NO_LEDGER", "RAISE_IT", "Account", "BudgetChange", "Entry", "Ledger", "Payment", "Verification"]
+
 RAISE_IT = "or raise the budget."
 """What to do, as errors say it in Python."""
-CHANGES = (
-    "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL, old_epsilon TEXT,"
-    " old_delta TEXT, epsilon TEXT NOT NULL, delta TEXT NOT NULL, at TEXT NOT NULL)",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
-)
-TABLES = (
-    "CREATE TABLE budgets (dataset TEXT PRIMARY KEY NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL)",
-    "CREATE TABLE charges (number INTEGER PRIMARY KEY AUTOINCREMENT, dataset TEXT NOT NULL REFERENCES budgets,"
-    " epsilon TEXT NOT NULL, delta TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL)",
-    "CREATE INDEX charges_of_a_dataset ON charges (dataset, epsilon, delta)",
-    f"PRAGMA application_id = {APPLICATION_ID}",
-    *CHANGES,
-)
+LONGEST_NAME = 1_000
+LONGEST_NOTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One charge: its number in the ledger, the data set, what it took, what for, and when (UTC, ISO 8601)."""
+    """One charge: its number, the dataset, what it took and in which unit, what for, and when (UTC, ISO 8601).
+
+    The receipt goes into the certificate of the release that the charge pays for.
+    """
 
     number: int
     dataset: str
     epsilon: Fraction
     delta: Fraction
+    unit: PrivacyUnit
     note: str
     at: str
+    receipt: Receipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetChange:
-    """One change of a data set's budget: from what to what, and when (UTC, ISO 8601); the first is from None."""
+    """One change of a dataset's budget: from what to what, and when (UTC, ISO 8601); the first is from None."""
 
     dataset: str
     old_epsilon: Fraction | None
@@ -69,41 +61,70 @@ class BudgetChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """A data set's budget and what was charged to it, exact."""
+class Payment:
+    """What a ledger says of one certificate.
 
-    dataset: str
-    epsilon: Fraction
-    delta: Fraction
-    spent_epsilon: Fraction
-    spent_delta: Fraction
+    Attributes
+    ----------
+    status : {"paid", "fault", "unknown"}
+        Unknown if the certificate has no receipt: nothing says which charge paid for it.
+    entry : Entry or None
+        The charge that paid for it.
+    reason : str
+        What is wrong or not known, a sentence; empty if it is paid.
+    """
+
+    status: Literal["paid", "fault", "unknown"]
+    entry: Entry | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """A ledger that was checked whole, and what it says of certificates.
+
+    Attributes
+    ----------
+    ledger : str
+        Identity of the ledger, as receipts have it.
+    entries : tuple of Entry
+        All charges, in order.
+    payments : tuple of Payment
+        One for each certificate, in order.
+    """
+
+    ledger: str
+    entries: tuple[Entry, ...]
+    payments: tuple[Payment, ...]
 
     @property
-    def remaining_epsilon(self) -> Fraction:
-        """Epsilon left."""
-        return self.epsilon - self.spent_epsilon
-
-    @property
-    def remaining_delta(self) -> Fraction:
-        """Delta left."""
-        return self.delta - self.spent_delta
+    def holds(self) -> bool:
+        """Whether every certificate was paid for by a charge of this ledger."""
+        return all(payment.status == "paid" for payment in self.payments)
 
 
 class Ledger:
-    """Privacy budgets of data sets in one SQLite file.
+    """Privacy budgets of datasets in one SQLite file.
 
     Guarantee
     ---------
     The charges that were acknowledged never exceed the budget, whichever processes charge at once and
     wherever one is killed; a charge that was acknowledged is recorded; one that was not may be. Epsilons and deltas
-    are added exactly; a float counts as the decimal that it prints as. See ``ledger.md``.
+    are added exactly; a float counts as the decimal that it prints as. Every call checks the whole file, so that a
+    charge that was changed, removed or moved is an error and not a smaller sum. See ``ledger.md``.
 
     Assumptions
     -----------
     Charges are composed by adding epsilons and deltas; the file system honours locks and flushes; every
-    release charges first.
+    release charges first. Nobody puts back an older copy of the whole file: only :meth:`verify` with certificates
+    finds that.
 
-    Nothing is opened between calls, so a ledger can be shared by threads, forked and pickled (it is its path).
+    Nothing is opened between calls, so a ledger can be shared by threads, forked and pickled (it is its path). A call
+    takes time in proportion to the number of entries.
+
+    The name of a dataset is taken in Unicode's composed form (NFC), without spaces around it and with single spaces
+    inside. A new name that differs from an old one by case, spaces, composition or invisible characters alone is
+    refused.
 
     Parameters
     ----------
@@ -145,55 +166,105 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r})"
 
-    def budget(self, dataset: str, epsilon: Number, delta: Number = 0.0) -> None:
-        """Set the total budget of a data set, creating the file when there is none; the change is recorded.
+    def budget(self, dataset: str, epsilon: Number, delta: Number = 0.0, *, unit: PrivacyUnit | None = None) -> None:
+        """Set the total budget of a dataset, creating the file when there is none; the change is recorded.
+
+        Parameters
+        ----------
+        dataset : str
+            Its name.
+        epsilon, delta : number
+            The total, what was spent included.
+        unit : PrivacyUnit, optional
+            What epsilon and delta bound. None: as before, and one record for a new dataset. It never changes.
 
         Raises
         ------
         InvalidBudgetError
-            If ``epsilon`` is not positive and finite, ``delta`` is not in [0, 1), or less than was spent is set.
+            If ``epsilon`` is not positive and finite, ``delta`` is not in [0, 1), less than was spent is set, the unit
+            is another one than before, or the name is too like an old one.
         LedgerError
             If the file cannot be used.
         """
-        _check_name(dataset)
+        dataset = _name(dataset)
         total = _amount(epsilon, "epsilon", positive=True)
         total_delta = _amount(delta, "delta")
+        if unit is not None:
+            _check_unit(unit)
         if not os.path.lexists(self.path):
-            self._create()
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction() as connection:
-            spent, spent_delta = _spent(connection, dataset)
-            if total < spent or total_delta < spent_delta:
-                raise InvalidBudgetError(
-                    f"the budget of {dataset!r} must not fall below what was spent, epsilon {_above(spent)} and delta "
-                    f"{_above(spent_delta)}; got epsilon {_above(total)} and delta {_above(total_delta)}."
+            self._file.create()
+        with self._file.transaction(write=True) as log:
+            account = log.accounts.get(dataset)
+            if account is None:
+                alike = _alike(dataset, log)
+                if alike:
+                    raise InvalidBudgetError(
+                        f"the name of a new dataset must differ from {alike!r}, which has a budget, by more than case, "
+                        f"spaces or composition; got {dataset!r}. Use {alike!r} if it is the same dataset."
+                    )
+                account = Account(
+                    dataset=dataset,
+                    epsilon=total,
+                    delta=total_delta,
+                    unit=unit or RECORD,
+                    charges=0,
+                    spent_epsilon=Fraction(0),
+                    spent_delta=Fraction(0),
                 )
-            _record_change(connection, dataset, total, total_delta, at)
-            connection.execute(
-                "INSERT INTO budgets VALUES (?, ?, ?) ON CONFLICT (dataset) DO UPDATE SET"
-                " epsilon = excluded.epsilon, delta = excluded.delta",
-                (dataset, str(total), str(total_delta)),
-            )
+            elif unit not in (None, account.unit):
+                raise InvalidBudgetError(
+                    f"the budget of {dataset!r} counts in the unit '{account.unit}', and a budget keeps its unit; got "
+                    f"'{unit}'. Leave the unit out, or use another ledger."
+                )
+            elif (account.epsilon, account.delta) == (total, total_delta):
+                return
+            if total < account.spent_epsilon or total_delta < account.spent_delta:
+                raise InvalidBudgetError(
+                    f"the budget of {dataset!r} must not fall below what was spent, epsilon "
+                    f"{_above(account.spent_epsilon)} and delta {_above(account.spent_delta)}; got epsilon "
+                    f"{_above(total)} and delta {_above(total_delta)}."
+                )
+            account = replace(account, epsilon=total, delta=total_delta)
+            log.append(BUDGET, account, (total, total_delta), "", _now())
 
-    def charge(self, dataset: str, epsilon: Number, delta: Number = 0.0, note: str = "") -> Entry:
-        """Charge a data set's budget, before a release; when this returns, the charge is on disk.
+    def charge(
+        self, dataset: str, epsilon: Number, delta: Number = 0.0, *, note: str = "", unit: PrivacyUnit = RECORD
+    ) -> Entry:
+        """Charge a dataset's budget, before a release; when this returns, the charge is on disk.
+
+        Parameters
+        ----------
+        dataset : str
+            Its name in the ledger.
+        epsilon, delta : number
+            What the release guarantees.
+        note : str
+            What is released; public, at most 1,000,000 characters.
+        unit : PrivacyUnit
+            What epsilon and delta bound; that of the budget.
 
         Raises
         ------
         BudgetExceededError
             If the charge does not fit; nothing is recorded.
         InvalidBudgetError
-            If ``epsilon`` is not positive and finite or ``delta`` is not in [0, 1).
+            If ``epsilon`` is not positive and finite, ``delta`` is not in [0, 1), or the unit is not that of the
+            budget.
         LedgerError
-            If the data set has no budget or the file cannot be used.
+            If the dataset has no budget or the file cannot be used.
         """
-        _check_name(dataset)
-        _check_text(note, "note")
+        dataset = _name(dataset)
+        _check_text(note, "note", LONGEST_NOTE)
+        _check_unit(unit)
         asked = _amount(epsilon, "epsilon", positive=True)
         asked_delta = _amount(delta, "delta")
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction() as connection:
-            account = self._account(connection, dataset)
+        with self._file.transaction(write=True) as log:
+            account = self._account(log, dataset)
+            if unit != account.unit:
+                raise InvalidBudgetError(
+                    f"a charge to {dataset!r} must be in the unit of its budget, '{account.unit}', got '{unit}'. "
+                    f"Nothing was charged. {_conversion(asked, asked_delta, unit, account.unit)}"
+                )
             if asked > account.remaining_epsilon or asked_delta > account.remaining_delta:
                 left, left_delta = _below(account.remaining_epsilon), _below(account.remaining_delta)
                 raise BudgetExceededError(
@@ -206,12 +277,14 @@ class Ledger:
                     requested_delta=_above(asked_delta),
                     remaining_delta=left_delta,
                 )
-            cursor = connection.execute(
-                "INSERT INTO charges (dataset, epsilon, delta, note, at) VALUES (?, ?, ?, ?, ?)",
-                (dataset, str(asked), str(asked_delta), note, at),
+            account = replace(
+                account,
+                charges=account.charges + 1,
+                spent_epsilon=account.spent_epsilon + asked,
+                spent_delta=account.spent_delta + asked_delta,
             )
-            number = cursor.lastrowid or 0
-        return Entry(number=number, dataset=dataset, epsilon=asked, delta=asked_delta, note=note, at=at)
+            row = log.append(CHARGE, account, (asked, asked_delta), note, _now())
+        return _entry(log, log.n_charges, row)
 
     def spent(self, dataset: str) -> float:
         """Return the epsilon charged so far, rounded up to a float.
@@ -228,193 +301,154 @@ class Ledger:
         return _below(self.account(dataset).remaining_epsilon)
 
     def account(self, dataset: str) -> Account:
-        """Return a data set's budget and charges, exact; errors as :meth:`spent`."""
-        _check_name(dataset)
-        with self._transaction(write=False) as connection:
-            return self._account(connection, dataset)
+        """Return a dataset's budget and charges, exact; errors as :meth:`spent`."""
+        dataset = _name(dataset)
+        with self._file.transaction(write=False) as log:
+            return self._account(log, dataset)
 
     def entries(self, dataset: str) -> tuple[Entry, ...]:
-        """Return the charges of a data set, in order; errors as :meth:`spent`."""
-        _check_name(dataset)
-        with self._transaction(write=False) as connection:
-            self._account(connection, dataset)
-            rows = connection.execute(
-                "SELECT number, epsilon, delta, note, at FROM charges WHERE dataset = ? ORDER BY number", (dataset,)
-            ).fetchall()
-            return tuple(
-                Entry(number=number, dataset=dataset, epsilon=_stored(epsilon), delta=_stored(delta), note=note, at=at)
-                for number, epsilon, delta, note, at in rows
-            )
+        """Return the charges of a dataset, in order; errors as :meth:`spent`."""
+        dataset = _name(dataset)
+        with self._file.transaction(write=False) as log:
+            self._account(log, dataset)
+            return tuple(_entry(log, number, row) for number, row in log.charges() if row.dataset == dataset)
 
     def changes(self, dataset: str) -> tuple[BudgetChange, ...]:
-        """Return how the budget of a data set was set and changed, in order; errors as :meth:`spent`.
-
-        A ledger of an earlier version recorded none: what was set before is told by the first change.
-        """
-        _check_name(dataset)
-        with self._transaction(write=False) as connection:
-            self._account(connection, dataset)
-            rows = [] if _version(connection) < SCHEMA_VERSION else _changes(connection, dataset)
-        return tuple(
-            BudgetChange(
-                dataset=dataset,
-                old_epsilon=None if old is None else _stored(old),
-                old_delta=None if old_delta is None else _stored(old_delta),
-                epsilon=_stored(epsilon),
-                delta=_stored(delta),
-                at=at,
-            )
-            for old, old_delta, epsilon, delta, at in rows
-        )
+        """Return how the budget of a dataset was set and changed, in order; errors as :meth:`spent`."""
+        dataset = _name(dataset)
+        with self._file.transaction(write=False) as log:
+            self._account(log, dataset)
+        changes: list[BudgetChange] = []
+        for row in log.rows:
+            if (row.kind, row.dataset) == (BUDGET, dataset):
+                changes.append(
+                    BudgetChange(
+                        dataset=dataset,
+                        old_epsilon=changes[-1].epsilon if changes else None,
+                        old_delta=changes[-1].delta if changes else None,
+                        epsilon=Fraction(row.epsilon),
+                        delta=Fraction(row.delta),
+                        at=row.at,
+                    )
+                )
+        return tuple(changes)
 
     def datasets(self) -> tuple[str, ...]:
-        """Return the names of the data sets that have a budget, sorted; errors as :meth:`spent`."""
-        with self._transaction(write=False) as connection:
-            rows = connection.execute("SELECT dataset FROM budgets ORDER BY dataset").fetchall()
-        return tuple(dataset for (dataset,) in rows)
+        """Return the names of the datasets that have a budget, sorted; errors as :meth:`spent`."""
+        with self._file.transaction(write=False) as log:
+            return tuple(sorted(log.accounts))
 
-    def _account(self, connection: sqlite3.Connection, dataset: str) -> Account:
-        row = connection.execute("SELECT epsilon, delta FROM budgets WHERE dataset = ?", (dataset,)).fetchone()
-        if row is None:
+    def verify(self, certificates: Iterable[Certificate] = ()) -> Verification:
+        """Check the whole file, and that each certificate was paid for by a charge of it.
+
+        An older copy of a ledger is whole. A certificate of a later charge is what tells them apart.
+
+        Parameters
+        ----------
+        certificates : iterable of Certificate
+            Of releases that were charged to this ledger.
+
+        Raises
+        ------
+        DamagedLedgerError
+            If the file is not as it was written; the message names the entry, where one can be named.
+        LedgerError
+            If the file cannot be used.
+        """
+        with self._file.transaction(write=False) as log:
+            entries = tuple(_entry(log, number, row) for number, row in log.charges())
+        payments: list[Payment] = []
+        paid: dict[int, Certificate] = {}
+        for certificate in certificates:
+            payment = _payment(certificate, log.identity, entries)
+            if payment.entry is not None:
+                first = paid.setdefault(payment.entry.number, certificate)
+                if first != certificate:
+                    number = payment.entry.number
+                    payment = Payment(status="fault", reason=f"Charge {number} paid for another certificate.")
+            payments.append(payment)
+        return Verification(ledger=log.identity, entries=entries, payments=tuple(payments))
+
+    @property
+    def _file(self) -> LedgerFile:
+        return LedgerFile(self.path, self.timeout)
+
+    def _account(self, log: Log, dataset: str) -> Account:
+        account = log.accounts.get(dataset)
+        if account is None:
+            alike = _alike(dataset, log)
             raise LedgerError(
-                f"{self.path} must hold a budget for {dataset!r} before it is used, and holds none. "
-                "Set it: Ledger.budget, or 'glassine ledger budget'.",
+                f"{self.path} must hold a budget for {dataset!r} before it is used, and holds "
+                f"{f'one for {alike!r}' if alike else 'none'}. Set it: Ledger.budget, or 'glassine ledger budget'.",
                 path=self.path,
             )
-        spent, spent_delta = _spent(connection, dataset)
-        return Account(
-            dataset=dataset,
-            epsilon=_stored(row[0]),
-            delta=_stored(row[1]),
-            spent_epsilon=spent,
-            spent_delta=spent_delta,
-        )
-
-    @contextmanager
-    def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-        """Open the file, and commit what is done inside or, on any error, nothing of it."""
-        try:
-            self._check_file()
-            # Without mode=rw a ledger that was moved away would start anew, its charges forgotten.
-            uri = f"{self.path.as_uri()}?mode=rw"
-            with closing(sqlite3.connect(uri, uri=True, timeout=self.timeout, isolation_level=None)) as connection:
-                # EXTRA also flushes the folder, so that a power cut does not undo an acknowledged charge.
-                connection.execute("PRAGMA synchronous = EXTRA")
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                try:
-                    self._check_schema(connection)
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    # A failed COMMIT may have ended the transaction.
-                    with suppress(sqlite3.Error):
-                        connection.execute("ROLLBACK")
-                    raise
-        except (sqlite3.Error, OSError) as error:
-            raise self._explained(error) from error
-
-    def _check_file(self) -> None:
-        # Never by opening the file: closing it would drop the locks that SQLite holds on it in other threads.
-        try:
-            mode = os.lstat(self.path).st_mode
-        except FileNotFoundError:
-            raise LedgerError(f"there is no ledger at {self.path}. {NO_LEDGER}", path=self.path) from None
-        if stat.S_ISLNK(mode):
-            raise LedgerError(
-                f"a ledger must not be a symbolic link, and {self.path} is one. Give the file that it points to.",
-                path=self.path,
-            )
-        if not stat.S_ISREG(mode):
-            raise LedgerError(f"a ledger must be a file, and {self.path} is none. Give another path.", path=self.path)
-
-    def _check_schema(self, connection: sqlite3.Connection) -> None:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        version = _version(connection)
-        if application != APPLICATION_ID:
-            raise LedgerError(f"{self.path} is a database, but not a ledger. Give another path.", path=self.path)
-        if not OLDEST_VERSION <= version <= SCHEMA_VERSION:
-            raise LedgerError(
-                f"{self.path} must have the ledger's schema version {SCHEMA_VERSION} or less, got {version}. "
-                "Use the version of Glassine that wrote it.",
-                path=self.path,
-            )
-
-    def _create(self) -> None:
-        """Make an empty ledger beside the path and link it there whole, unless another process was first."""
-        try:
-            handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-            os.close(handle)
-            try:
-                with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
-                    connection.execute("PRAGMA synchronous = EXTRA")
-                    connection.execute("BEGIN IMMEDIATE")
-                    for statement in TABLES:
-                        connection.execute(statement)
-                    connection.execute("COMMIT")
-                with suppress(FileExistsError):
-                    os.link(temporary, self.path)
-            finally:
-                os.unlink(temporary)
-            _flush_folder(self.path.parent)
-        except (sqlite3.Error, OSError) as error:
-            raise self._explained(error) from error
-
-    def _explained(self, error: Exception) -> LedgerError:
-        """Return the error that says what to do about one of SQLite or the operating system."""
-        code = getattr(error, "sqlite_errorcode", None)
-        primary = None if code is None else code & 0xFF
-        if isinstance(error, OSError):
-            reason = f"{error.strerror or error}"
-        elif primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            reason = f"another process held it for more than {self.timeout} s. Try again, or raise the timeout"
-        elif primary == sqlite3.SQLITE_NOTADB:
-            reason = "it is not a database. Give another path"
-        elif primary == sqlite3.SQLITE_CORRUPT:
-            reason = "it is damaged. Restore it from a copy, and count what was released since"
-        elif primary == sqlite3.SQLITE_FULL:
-            reason = "the disk is full. Make room"
-        elif primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            reason = "it is read-only. Make it and its folder writable"
-        else:
-            reason = str(error)
-        return LedgerError(f"cannot use the ledger {self.path}: {reason}. Release nothing.", path=self.path)
+        return account
 
 
 def _restored(path: str, timeout: float) -> Ledger:
     return Ledger(path, timeout=timeout)
 
 
-def _spent(connection: sqlite3.Connection, dataset: str) -> tuple[Fraction, Fraction]:
-    """Return the exact sums of a data set's charges."""
-    rows = connection.execute(
-        "SELECT epsilon, delta, count(*) FROM charges WHERE dataset = ? GROUP BY epsilon, delta", (dataset,)
-    ).fetchall()
-    spent = sum((_stored(epsilon) * count for epsilon, _, count in rows), Fraction(0))
-    return spent, sum((_stored(delta) * count for _, delta, count in rows), Fraction(0))
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+def _entry(log: Log, number: int, row: Row) -> Entry:
+    return Entry(
+        number=number,
+        dataset=row.dataset,
+        epsilon=Fraction(row.epsilon),
+        delta=Fraction(row.delta),
+        unit=log.accounts[row.dataset].unit,
+        note=row.note,
+        at=row.at,
+        receipt=log.receipt(number, row),
+    )
 
 
-def _changes(connection: sqlite3.Connection, dataset: str) -> list[tuple[str | None, str | None, str, str, str]]:
-    return connection.execute(
-        "SELECT old_epsilon, old_delta, epsilon, delta, at FROM changes WHERE dataset = ? ORDER BY number", (dataset,)
-    ).fetchall()
-
-
-def _record_change(connection: sqlite3.Connection, dataset: str, epsilon: Fraction, delta: Fraction, at: str) -> None:
-    """Record a budget that is about to be set, unless it is the one that was; make the table for it if need be."""
-    if _version(connection) < SCHEMA_VERSION:
-        for statement in CHANGES:
-            connection.execute(statement)
-    old = connection.execute("SELECT epsilon, delta FROM budgets WHERE dataset = ?", (dataset,)).fetchone()
-    before = (None, None) if old is None else (_stored(old[0]), _stored(old[1]))
-    if before != (epsilon, delta):
-        connection.execute(
-            "INSERT INTO changes (dataset, old_epsilon, old_delta, epsilon, delta, at) VALUES (?, ?, ?, ?, ?, ?)",
-            (dataset, *(old or (None, None)), str(epsilon), str(delta), at),
+def _payment(certificate: Certificate, ledger: str, entries: tuple[Entry, ...]) -> Payment:
+    """Return what the charges of a ledger say of one certificate."""
+    receipt = certificate.receipt
+    if receipt is None:
+        return Payment(status="unknown", reason="The certificate has no receipt of a charge.")
+    number = receipt.charge
+    if receipt.ledger != ledger:
+        return Payment(status="fault", reason=f"It was paid for by charge {number} of another ledger.")
+    if number > len(entries):
+        return Payment(
+            status="fault",
+            reason=f"It was paid for by charge {number}, and this ledger ends with charge {len(entries)}: it is an "
+            "older copy. Restore the newer one, or charge what is missing.",
         )
+    entry = entries[number - 1]
+    if receipt != entry.receipt:
+        return Payment(
+            status="fault",
+            reason=f"It was paid for by another charge {number}: this ledger is an older copy that was charged again. "
+            "Add the charges of both copies.",
+        )
+    if not (certificate.epsilon <= _above(entry.epsilon) and certificate.delta <= _above(entry.delta)):
+        return Payment(
+            status="fault",
+            reason=f"It claims epsilon {certificate.epsilon:g} and delta {certificate.delta:g}, and charge {number} "
+            f"is of epsilon {_above(entry.epsilon):g} and delta {_above(entry.delta):g}.",
+        )
+    return Payment(status="paid", entry=entry)
+
+
+def _conversion(epsilon: Fraction, delta: Fraction, unit: PrivacyUnit, budget: PrivacyUnit) -> str:
+    """Return what to charge instead in the unit of the budget, in words."""
+    most = budget.records_per_person
+    if most is None:
+        # A person with one record less is that person removed, then added again.
+        factor, why = 2, "a guarantee for persons bounds one record by 2 x epsilon"
+    elif unit.is_person:
+        factor, why = 1, "both bound all records of one person"
+    else:
+        factor, why = most, f"for a person with at most {most} records in the data it is {most} x epsilon"
+    if delta and factor > 1:
+        return f"Where delta is 0, {why}. With a delta, prove the guarantee of the release in '{budget}'."
+    return f"Charge epsilon {_above(factor * epsilon)} in '{budget}': {why}."
 
 
 def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:
@@ -430,24 +464,37 @@ def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:
     return amount
 
 
-def _check_name(dataset: object) -> None:
-    _check_text(dataset, "dataset")
-    if not dataset:
-        raise InvalidBudgetError("dataset must be a non-empty name, got ''.")
+def _name(dataset: object) -> str:
+    """Return a dataset's name as the ledger writes it."""
+    name = " ".join(unicodedata.normalize("NFC", _check_text(dataset, "dataset", LONGEST_NAME)).split())
+    if not name:
+        raise InvalidBudgetError(f"dataset must be a non-empty name, got {dataset!r}.")
+    return name
 
 
-def _check_text(text: object, name: str) -> None:
+def _alike(name: str, log: Log) -> str | None:
+    """Return the dataset of a ledger whose name differs by case, spaces, composition or invisible characters alone."""
+    return next((other for other in log.accounts if _letters(other) == _letters(name)), None)
+
+
+def _letters(name: str) -> str:
+    """Return what two names have in common that look the same; NFKC case folding, as Unicode's annex 15 has it."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", name).casefold())
+    return "".join(letter for letter in plain if not letter.isspace() and unicodedata.category(letter) != "Cf")
+
+
+def _check_text(text: object, name: str, longest: int) -> str:
     # Lone surrogates are no text that a file can hold.
     if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidBudgetError(f"{name} must be text, got {text!r}.")
+    if len(text) > longest:
+        raise InvalidBudgetError(f"{name} must have at most {longest:,} characters, got {len(text):,}. Shorten it.")
+    return text
 
 
-def _stored(text: object) -> Fraction:
-    """Return an amount that was read back; what is none is an error of the database."""
-    try:
-        return Fraction(str(text))
-    except (ValueError, ZeroDivisionError):
-        raise sqlite3.DatabaseError(f"it holds the amount {text!r}, which is no number") from None
+def _check_unit(unit: object) -> None:
+    if not isinstance(unit, PrivacyUnit):
+        raise InvalidBudgetError(f"unit must be a PrivacyUnit, got {unit!r}.")
 
 
 def _above(amount: Fraction) -> float:
@@ -464,13 +511,3 @@ def _below(amount: Fraction) -> float:
     while decimal(number, "amount") > amount:
         number = math.nextafter(number, -math.inf)
     return number
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

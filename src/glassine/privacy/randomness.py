@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import random
+import secrets
 import struct
 import weakref
 from collections.abc import Callable
@@ -26,6 +28,17 @@ RandomState: TypeAlias = "int | np.integer | np.random.Generator | np.random.Ran
 
 _UNPACK = struct.Struct(f"<{WORDS}Q").unpack
 
+_REPEATABLE = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+"""Generators whose bytes follow from a seed or a state, but for ``random.SystemRandom``."""
+
+
+def _from_the_system(source: object) -> bool:
+    """Whether a source of bytes is one of Python's doors to the operating system's entropy."""
+    if source is os.urandom or source is secrets.token_bytes:
+        return True
+    owner = getattr(source, "__self__", None)
+    return type(owner) is random.SystemRandom and getattr(source, "__func__", None) is random.SystemRandom.randbytes
+
 
 class Randomness:
     """A stream of independent fair bits, and exact draws from it.
@@ -43,31 +56,58 @@ class Randomness:
     ----------
     source : callable, optional
         Returns that many random bytes; the operating system's entropy by default.
-    seeded : bool, default=False
-        Whether the source repeats itself.
+    seeded : bool, optional
+        Whether the source can be repeated. By default every source counts as seeded but ``os.urandom``,
+        ``secrets.token_bytes`` and ``random.SystemRandom().randbytes``. False vouches for another source, such as a
+        hardware generator: its bits are independent, fair and secret. A certificate then names that assumption.
 
     Attributes
     ----------
     seeded : bool
-        Whether the stream can be repeated by who knows the seed.
+        Whether the stream can be repeated by who knows the seed. Read-only; True for every subclass.
+    vouched : bool
+        Whether the source is another one than the operating system's entropy, and the caller vouches for it.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If ``seeded`` is True without a source, or False for a method of a generator that has a seed.
 
     Examples
     --------
     >>> Randomness.of(7).seeded, Randomness.of(None).seeded
     (True, False)
+    >>> Randomness(np.random.default_rng(7).bytes).seeded
+    True
     >>> Randomness.of(7).below(10) == Randomness.of(7).below(10)
     True
     """
 
-    __slots__ = ("__weakref__", "_source", "_words", "seeded")
+    __slots__ = ("__weakref__", "_seeded", "_source", "_words")
 
-    def __init__(self, source: Callable[[int], bytes] | None = None, *, seeded: bool = False) -> None:
+    def __init__(self, source: Callable[[int], bytes] | None = None, *, seeded: bool | None = None) -> None:
         if seeded and source is None:
             raise InvalidMechanismError("a seeded stream needs a source, got None. Use Randomness.of(seed).")
+        owner = getattr(source, "__self__", None)
+        if seeded is False and isinstance(owner, _REPEATABLE) and not isinstance(owner, random.SystemRandom):
+            raise InvalidMechanismError(
+                f"seeded=False vouches for secret bits, and {getattr(source, '__qualname__', source)!r} draws from a "
+                "generator with a seed. Leave the source out for a private release."
+            )
         self._source = os.urandom if source is None else source
         self._words: list[int] = []
-        self.seeded = seeded
+        self._seeded = not _from_the_system(self._source) if seeded is None else bool(seeded)
         _STREAMS.add(self)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the stream can be repeated; what a subclass draws is not known."""
+        return self._seeded or type(self) is not Randomness
+
+    @property
+    def vouched(self) -> bool:
+        """Whether the caller vouches for a source that is not the operating system's."""
+        return not self.seeded and not _from_the_system(self._source)
 
     @classmethod
     def of(cls, random_state: RandomState) -> Randomness:
@@ -100,7 +140,7 @@ class Randomness:
 
     def __reduce__(self) -> tuple[object, ...]:
         if not self.seeded:
-            return (Randomness, ())
+            return (Randomness, ())  # no bits, and the operating system's entropy in place of a vouched source
         return (_restored, (self._source, tuple(self._words)))
 
     def __repr__(self) -> str:

@@ -95,7 +95,7 @@ def disclosure_view(found: DisclosureFinding) -> DisclosureView:
     """Return what a tree discloses, in words."""
     facts = [
         estimate_fact(found.status, found.gap, known=found.knowledge),
-        internal_fact(found.readers, found.n_internal, found.n_active, named=found.active),
+        internal_fact(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
         *_sample(found),
         *_truth(found),
         *_anonymity(found),
@@ -171,7 +171,7 @@ def render_disclosure_text(found: DisclosureFinding) -> str:
             distance = f", D_overall {group.d_overall}" if group.d_overall else ""
             lines += wrap(f"{group.name}: {group.size}, {group.entropy} left{distance}", "    ")
     if view.notes:
-        lines += ["", "Left out", *(line for note in view.notes for line in wrap(note, "    "))]
+        lines += ["", "Left out or assumed", *(line for note in view.notes for line in wrap(note, "    "))]
     if view.remedies:
         lines += [
             "",

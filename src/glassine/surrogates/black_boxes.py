@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_regressor
 
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import (
@@ -32,9 +33,6 @@ OPTIMIZERS = tuple(
     f"sklearn.neural_network._stochastic_optimizers.{name}" for name in ("AdamOptimizer", "SGDOptimizer")
 )
 """What a neural network of scikit-learn keeps besides what skops trusts."""
-
-MAX_LABELS = 1000
-"""Most different labels of a black box; more are taken for numbers of a regression."""
 
 
 class BlackBox:
@@ -135,12 +133,17 @@ def _labels(answer: Any, n_records: int) -> npt.NDArray[Any]:
                 f"{type(value).__name__} that is none of these. Label every record."
             )
         out[i] = value
-    if len(set(out.tolist())) > MAX_LABELS:
-        raise BlackBoxError(
-            f"the black box answers with more than {MAX_LABELS} different labels. A regression is not explained: "
-            "return classes."
-        )
     return out
+
+
+def is_regression(predict: Any) -> bool:
+    """Return whether a black box is an estimator that predicts numbers, or its method."""
+    asked = getattr(predict, "__self__", predict)
+    asked = getattr(asked, "__wrapped__", asked)
+    try:
+        return bool(is_regressor(asked))
+    except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
+        return False
 
 
 def class_order(labels: set[Scalar]) -> tuple[Scalar, ...]:

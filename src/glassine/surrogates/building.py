@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError
-from glassine.learners.budget import SEEDED
+from glassine.learners.budget import SEEDED, vouched_for
 from glassine.learners.intake import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
-from glassine.models import DecisionTree
+from glassine.models import DecisionTree, Evidence
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
@@ -83,6 +83,8 @@ class Built:
 
     release: SurrogateRelease
     certificate: Certificate
+    answers: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int64]
     information_loss: float | None
 
@@ -110,11 +112,14 @@ def build(plan: Plan, material: Material) -> Built:
         material.columns, grouping.labels, grouping.n_groups, metric, material.domain, rounded=plan.rounded
     )
     trees, event, caveats = _trees(plan, material, grouping.labels, grouping.n_groups)
+    trees, material = _in_used_classes(trees, material)
     certificate = _certificate(plan, material, event, caveats)
     release = _release(plan, material, metric, points, trees, certificate, plan.k)
     return Built(
         release=release,
         certificate=certificate,
+        answers=material.answers,
+        targets=material.targets,
         groups=grouping.labels,
         information_loss=grouping.information_loss,
     )
@@ -146,9 +151,17 @@ def _public(plan: Plan, material: Material) -> Built:
     columns = material.columns
     groups = metric.closest(metric.embed(columns), embedded, 1, domain)[:, 0].astype(np.int64)
     trees, event, caveats = _trees(plan, material, groups, len(points))
+    trees, material = _in_used_classes(trees, material)
     certificate = _certificate(plan, material, event, caveats)
     release = _release(plan, material, metric, points, trees, certificate, None)
-    return Built(release=release, certificate=certificate, groups=groups, information_loss=None)
+    return Built(
+        release=release,
+        certificate=certificate,
+        answers=material.answers,
+        targets=material.targets,
+        groups=groups,
+        information_loss=None,
+    )
 
 
 def _trees(
@@ -183,6 +196,31 @@ def _trees(
     return drawn, event, caveats
 
 
+def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
+    """Return trees and records in the declared classes, or in those that a tree uses; others have index -1."""
+    if material.classes_declared:
+        return trees, material
+    evidence = [node.evidence for tree in trees for node in tree.nodes]
+    used = sorted(
+        {entry.label for entry in evidence if entry.label is not None}
+        | {i for entry in evidence for i, count in enumerate(entry.counts or ()) if count}
+    )
+    classes = tuple(material.classes[i] for i in used)
+    place = np.full(len(material.classes), -1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+
+    def renamed(entry: Evidence) -> Evidence:
+        counts = None if entry.counts is None else tuple(entry.counts[i] for i in used)
+        return replace(entry, counts=counts, label=None if entry.label is None else int(place[entry.label]))
+
+    trees = tuple(
+        replace(tree, classes=classes, nodes=tuple(replace(n, evidence=renamed(n.evidence)) for n in tree.nodes))
+        for tree in trees
+    )
+    own = replace(material, classes=classes, answers=place[material.answers], targets=place[material.targets])
+    return trees, own
+
+
 def _caveats(plan: Plan, material: Material, *, seeded: bool) -> tuple[str, ...]:
     boxed = plan.labels == "black-box" and not plan.fixed_black_box
     found = (
@@ -205,12 +243,15 @@ def _certificate(plan: Plan, material: Material, event: Parallel | None, caveats
         "classes": list(material.classes),
     }
     if plan.private_partition:
-        return certify_partition(plan.epsilon, event, caveats, public, black_box_labels=plan.labels == "black-box")
-    if plan.labels == "true":
+        boxed = plan.labels == "black-box"
+        certificate = certify_partition(plan.epsilon, event, caveats, public, black_box_labels=boxed)
+    elif plan.labels == "true":
         # With attributes public, so are the bounds that were taken from them.
         own = tuple(caveat for caveat in caveats if caveat != DOMAIN_FROM_DATA)
-        return certify_labels(plan.epsilon, own, public)
-    return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
+        certificate = certify_labels(plan.epsilon, own, public)
+    else:
+        return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
+    return vouched_for(certificate) if Randomness.of(plan.random_state).vouched else certificate
 
 
 def _release(
@@ -230,7 +271,7 @@ def _release(
     if material.domain.inferred:
         notes.append(INFERRED)
     if not material.classes_declared:
-        notes.append("the names of the classes were taken from the labels that occur")
+        notes.append("the names of the classes were taken from the labels that occur: those that a tree uses")
     provenance = Provenance(
         form=plan.form,
         labels=plan.labels,

@@ -12,7 +12,7 @@ from glassine.domain.conforming import Columns
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.learners.routing import route
 from glassine.microaggregation import SemanticDistance
-from glassine.surrogates.fitting import group_records, index_of, label_array, representatives_of
+from glassine.surrogates.fitting import check_words, group_records, label_array, places_of, representatives_of
 from glassine.surrogates.measured import MeasuredExplainer
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
@@ -111,9 +111,12 @@ class Evidence:
         return TRUE if self.release.provenance.labels == "true" else DECISIONS
 
     def targets(self) -> npt.NDArray[np.int64] | None:
-        """Return the index of the label on which the trees were trained, of each person, if it is known."""
+        """Return the index of the label on which the trees were trained, of each person, if it is known.
+
+        It is -1 for a label that the release does not hold.
+        """
         labels = None if self.people is None else self.people.labels(self.kind)
-        return None if labels is None else index_of(labels, self.release.classes, "the training records")
+        return None if labels is None else places_of(labels, self.release.classes)
 
     def leaves(self) -> Leaves | None:
         """Return the leaves of all trees with the people behind them; None where these are not known, or nobody."""
@@ -138,7 +141,8 @@ class Evidence:
         table = None
         if targets is not None:
             table = np.zeros((len(group), n_classes), dtype=np.int64)
-            np.add.at(table, (of_record, targets), 1)
+            held_names = targets >= 0
+            np.add.at(table, (of_record[held_names], targets[held_names]), 1)
         held = np.bincount(of_record, minlength=len(group))
         return Leaves(group=group, cell=cell, sizes=held, counts=table, of_record=of_record, origin="counted")
 
@@ -164,9 +168,10 @@ def evidence_of_fit(
     release, training = explainer.release_, explainer.training_
     if release.provenance.records == "queries":
         return Evidence(release=release, lacking=NOBODY)
-    classes = np.empty(len(release.classes), dtype=object)
-    classes[:] = release.classes
-    truth = None if y is None else label_array(y, training.columns.n_records)
+    # The last one is that of index -1: a label that the release does not hold.
+    classes = np.empty(len(release.classes) + 1, dtype=object)
+    classes[:-1] = release.classes
+    truth = _true_labels(release, y, training.columns.n_records)
     if truth is None and release.provenance.labels == "true":
         truth = classes[training.targets]
     people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers])
@@ -183,7 +188,15 @@ def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: Measured
     _, native, data = open_records(holdout, release.domain)
     columns = read(data, release.domain, refuse_outside=False)
     answered = None if explainer is None else explainer.black_box_(native, columns.n_records)
-    return Side(columns=columns, truth=None if y is None else label_array(y, columns.n_records), decisions=answered)
+    return Side(columns=columns, truth=_true_labels(release, y, columns.n_records), decisions=answered)
+
+
+def _true_labels(release: SurrogateRelease, y: Any, n_records: int) -> Labels:
+    if y is None:
+        return None
+    labels = label_array(y, n_records)
+    check_words(labels, release.classes)
+    return labels
 
 
 def evidence_of_data(
@@ -203,7 +216,7 @@ def evidence_of_data(
         return Evidence(release=release, others=others, lacking=NO_DATA)
     _, _, opened = open_records(data, release.domain)
     columns = read(opened, release.domain, refuse_outside=False)
-    people = Side(columns=columns, truth=None if y is None else label_array(y, columns.n_records))
+    people = Side(columns=columns, truth=_true_labels(release, y, columns.n_records))
     groups = _groups(release, opened, columns)
     if groups is None:
         return Evidence(release=release, lacking=STRANGERS, others=others)

@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.base import class_array
 from glassine.learners.literals import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
-from glassine.surrogates.black_boxes import BlackBox
+from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build
-from glassine.surrogates.fitting import Training, classes_of, index_of, label_array
+from glassine.surrogates.fitting import Training, check_words, classes_of, index_of, label_array
 from glassine.surrogates.measured import MeasuredExplainer
 from glassine.surrogates.public_cells import draw_queries
 from glassine.surrogates.reading import Layout, Query, Record, coarse_domain, open_records, query_of, read, row
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from glassine.policy import Policy
 
 __all__ = ["SurrogateExplainer"]
+
+LEAST_SHARING = settings.SAFE_LEAF
+"""Fewest records of a class whose name is not declared: as of a leaf in the safe form."""
 
 
 class SurrogateExplainer(MeasuredExplainer):
@@ -52,7 +55,8 @@ class SurrogateExplainer(MeasuredExplainer):
         What is publicly known about the attributes. Without it, bounds are taken from the records and moved outward to
         round numbers, which the release notes.
     classes : sequence of scalars, optional
-        The public labels. Without it, those that occur.
+        The public labels. Without it, those that trees use, of at most 20 that occur; fractions, more labels, a label
+        of fewer than 10 records (see Notes) and regressors are refused, because each name is published.
     form : {"safe", "paper"}, default="safe"
         "safe": trees on the black box's labels, shallow, with a minimum leaf, thresholds on the public grid and no
         counts; representatives and scales rounded. "paper": trees on the true labels, as large as CART makes them, with
@@ -118,6 +122,10 @@ class SurrogateExplainer(MeasuredExplainer):
     ``2 * epsilon``-differentially private in the labels alone; with ``epsilon``, microaggregation and the black box's
     labels nothing holds for the whole.
     See ``private_trees.md`` and :attr:`certificate_`.
+
+    Names of classes are published. Declared ones are public. Of others, a release holds those alone that a tree uses,
+    and each was given to at least 10 records: by the black box, or as true label where trees are trained on them. Of
+    drawn queries, which are nobody's, any number will do.
 
     A pickle of the explainer holds the training records. Publish :meth:`release`.
 
@@ -272,7 +280,8 @@ class SurrogateExplainer(MeasuredExplainer):
         InvalidDataError
             If the records do not fit the domain, or labels are absent where they are needed.
         BlackBoxError
-            If the black box fails or answers with something else than labels.
+            If the black box fails, answers with something else than labels, or with scores or rare labels that are not
+            declared as classes.
         """
         self._fit(X, y, records="training")
         return self
@@ -289,10 +298,18 @@ class SurrogateExplainer(MeasuredExplainer):
         truth = None if y is None else label_array(y, n)
         if plan.labels == "true" and truth is None:
             raise InvalidDataError('labels="true" needs y, the true labels, got None. Pass y, or labels="black-box".')
+        if self.classes is None and is_regression(self.predict):
+            raise BlackBoxError(
+                "the black box is a regression: it answers with scores, and each would be published as a class. Pass a "
+                "function that returns a class for each record, or declare classes=."
+            )
         box = BlackBox(self.predict)
         answered = box(native, n)
-        known = [answered] if truth is None or plan.labels == "black-box" else [answered, truth]
-        classes = classes_of(self.classes, *known)
+        learned = None if plan.labels == "black-box" else truth
+        # Of queries that were drawn, no name is anybody's.
+        classes = classes_of(self.classes, answered, learned, least=1 if records == "queries" else LEAST_SHARING)
+        if truth is not None:
+            check_words(truth, answered.tolist())
         answers = index_of(answered, classes, "the black box")
         targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, classes, "y")
         if plan.epsilon is not None and (domain.inferred or self.classes is None):
@@ -310,9 +327,9 @@ class SurrogateExplainer(MeasuredExplainer):
         self.n_features_in_ = len(domain)
         if layout.backend is not None:
             self.feature_names_in_ = np.array(domain.names, dtype=object)
-        self.domain_, self.classes_ = domain, class_array(classes)
+        self.domain_, self.classes_ = domain, class_array(built.release.classes)
         self.release_, self.certificate_ = built.release, built.certificate
-        self.training_ = Training(columns=columns, answers=answers, targets=targets, groups=built.groups)
+        self.training_ = Training(columns=columns, answers=built.answers, targets=built.targets, groups=built.groups)
         self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
 
     def release(self) -> SurrogateRelease:

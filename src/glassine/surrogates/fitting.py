@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.domain.conforming import Columns
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
@@ -22,11 +23,13 @@ from glassine.surrogates.distances import Metric, as_metric
 __all__ = [
     "Grouping",
     "Training",
+    "check_words",
     "classes_of",
     "group_records",
     "index_of",
     "label_array",
     "metric_of",
+    "places_of",
     "representatives_of",
 ]
 
@@ -39,6 +42,9 @@ SMALLEST = 1e-300
 DIGITS = 2
 """Significant digits of a published scale."""
 
+MOST_NAMES = 20
+"""Most different labels that need not be declared: more are taken for scores."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Training:
@@ -49,9 +55,9 @@ class Training:
     columns : Columns
         The records, n of them.
     answers : ndarray of int, shape (n,)
-        Index of the class that the black box gave each record.
+        Index of the class that the black box gave each record; -1 for one that the release does not hold.
     targets : ndarray of int, shape (n,)
-        Index of the class on which the trees were trained: the answers, or the true labels.
+        Index of the class on which the trees were trained, likewise: the answers, or the true labels.
     groups : ndarray of int, shape (n,)
         Group of each record.
     """
@@ -199,22 +205,67 @@ def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
     return int(value) if whole else value
 
 
-def classes_of(given: Sequence[Scalar] | None, *labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
+def classes_of(
+    given: Sequence[Scalar] | None, answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None = None, *, least: int
+) -> tuple[Scalar, ...]:
     """Return the classes: those that are declared, or those that occur.
+
+    Names that are not declared are published as values of the records that have them, so that scores and rare names
+    are refused: fractions, more than 20 different names, and a name of fewer than ``least`` records.
+
+    Parameters
+    ----------
+    given : sequence of scalars, optional
+        The declared classes.
+    answered : ndarray of scalars, shape (n,)
+        What the black box says of the records.
+    truth : ndarray of scalars, shape (n,), optional
+        Their true labels, where they are published too.
+    least : int
+        Fewest records that share a name.
 
     Raises
     ------
     InvalidParameterError
         If declared classes are none, repeat one, or are no plain values.
+    BlackBoxError
+        If what is not declared is a score or a rare name; none is quoted.
     """
     if given is None:
-        return class_order({value for array in labels for value in array.tolist()})
+        return _occurring(answered, truth, least)
     several: object = given
     listed = () if isinstance(several, str | bytes) or not isinstance(several, Iterable) else tuple(several)
     known: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
     if not known or not all(map(is_scalar, known)) or len(set(known)) < len(known):
         raise InvalidParameterError("classes must be different plain values, at least one. List each once.")
     return known
+
+
+def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least: int) -> tuple[Scalar, ...]:
+    counts: Counter[Scalar] = Counter()
+    for what, labels in (("the black box answers", answered), ("y holds", truth)):
+        own: Counter[Scalar] = Counter() if labels is None else Counter(labels.tolist())
+        if any(isinstance(name, float) for name in own):
+            raise BlackBoxError(
+                f"{what} fractions, which are scores and no classes: each would be published. Return a class for each "
+                "record, such as whether the score is above a limit, or declare classes=."
+            )
+        if len(own) > MOST_NAMES:
+            raise BlackBoxError(
+                f"{what} more than {MOST_NAMES} different labels, and all would be published. If they are scores, "
+                "return a class for each record, such as a range of the score; if they are public classes, declare "
+                "classes=."
+            )
+        for name, count in own.items():
+            counts[name] = max(counts[name], count)
+    rare = sum(count < least for count in counts.values())
+    if rare:
+        raise BlackBoxError(
+            f"{rare} of {len(counts)} labels are given to fewer than {least} records each: a name that so few share "
+            "would be published as theirs. Declare classes= if the names are public, or join rare ones in the black "
+            "box."
+        )
+    return class_order(set(counts))
 
 
 def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
@@ -244,11 +295,36 @@ def index_of(labels: npt.NDArray[Any], classes: Sequence[Scalar], what: str) -> 
     InvalidDataError
         If a label is not a class; it is not quoted.
     """
-    where = {value: i for i, value in enumerate(classes)}
-    out = np.fromiter((where.get(value, -1) for value in labels.tolist()), dtype=np.int64, count=len(labels))
+    out = places_of(labels, classes)
     odd = int((out < 0).sum())
     if odd:
         raise InvalidDataError(
-            f"{odd} labels of {what} are not declared as classes. Declare them, or leave classes out."
+            f"{odd} labels of {what} are not declared as classes, in the same words. Declare or translate them, or "
+            "leave classes out."
         )
     return out
+
+
+def places_of(labels: npt.NDArray[Any], classes: Sequence[Scalar]) -> npt.NDArray[np.int64]:
+    """Return the index of each label among the classes, -1 for another one."""
+    where = {value: i for i, value in enumerate(classes)}
+    return np.fromiter((where.get(value, -1) for value in labels.tolist()), dtype=np.int64, count=len(labels))
+
+
+def check_words(truth: npt.NDArray[Any], known: Iterable[Scalar]) -> None:
+    """Raise InvalidDataError where no true label is one of the names that the black box or the release uses.
+
+    Such labels are other words for the same classes, and every figure that compares them would be 0.
+    """
+    names = set(known)
+    if not len(truth) or any(value in names for value in truth.tolist()):
+        return
+    kinds = [" and ".join(sorted({_kind(v) for v in values})) for values in (truth.tolist(), names)]
+    raise InvalidDataError(
+        f"y uses other words than the black box: it holds {kinds[0]}, the black box answers with {kinds[1]}, and no "
+        "label is common to both. Translate the labels of one into those of the other."
+    )
+
+
+def _kind(value: object) -> str:
+    return "texts" if isinstance(value, str) else "Booleans" if isinstance(value, bool) else "numbers"

@@ -13,7 +13,7 @@ from glassine.domain.conforming import Columns
 from glassine.learners.literals import check_whole
 from glassine.surrogates import measuring, settings
 from glassine.surrogates.black_boxes import BlackBox
-from glassine.surrogates.fitting import Training, label_array
+from glassine.surrogates.fitting import Training, check_words, label_array, places_of
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease
 from glassine.surrogates.values import Measures
@@ -45,9 +45,12 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         _, native, data = open_records(X, release.domain)
         columns = read(data, release.domain, refuse_outside=False)
         answered = self.black_box_(native, columns.n_records)
-        where = {value: i for i, value in enumerate(release.classes)}
-        index = np.fromiter((where.get(v, -1) for v in answered.tolist()), dtype=np.int64, count=len(answered))
-        return columns, answered, index
+        return columns, answered, places_of(answered, release.classes)
+
+    def _truth(self, y: Any, answered: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        truth = label_array(y, len(answered))
+        check_words(truth, [*self.release_.classes, *answered.tolist()])
+        return truth
 
     def fidelity(self, X: Any, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree decides as the black box.
@@ -100,8 +103,8 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         guided, n_closest
             As in :meth:`explain`.
         """
-        columns, _, answers = self._measured(X)
-        truth = label_array(y, columns.n_records)
+        columns, answered, answers = self._measured(X)
+        truth = self._truth(y, answered)
         chosen = measuring.choose(self._decided(columns, self._closest(guided, n_closest)), answers)
         classes = np.array([*self.release_.classes, None], dtype=object)
         return float((classes[chosen] == truth).mean())
@@ -137,7 +140,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             columns,
             answered,
             answers,
-            truth=None if y is None else label_array(y, columns.n_records),
+            truth=None if y is None else self._truth(y, answered),
             n_closest=self._closest(True, n_closest),
             n_draws=check_whole(n_draws, "n_draws", 1, 100_000),
             rng=settings.generator(random_state),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
-from glassine.domain.conforming import Columns, conform
+from glassine.domain.conforming import Columns, conform, rows_as_objects
 from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError
 
@@ -106,7 +106,9 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
             "Pass a data frame to name the columns."
         )
     names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
-    return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
+    # A list is read value by value: an array of it would seek a type that all values have in common.
+    cells = rows_as_objects(X) if isinstance(X, list | tuple) and domain is not None else array
+    return Layout(names=names), array, {name: cells[:, i] for i, name in enumerate(names)}
 
 
 def _array(X: Any) -> npt.NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.intervals import Interval
 from glassine.attacks.joint.composition import Composition, compose
 from glassine.attacks.joint.published import LeftOut
 from glassine.domain.attributes import Scalar
@@ -17,37 +18,6 @@ from glassine.errors import UndefinedMeasureError
 __all__ = ["CellRanges", "Interval", "JointReconstruction", "PartExposure", "Reading", "SharedGroup"]
 
 SCHEMA = "glassine.joint/1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A number between two proved bounds.
-
-    Attributes
-    ----------
-    lower, upper : float
-        The bounds, both included.
-    """
-
-    lower: float
-    upper: float
-
-    @property
-    def width(self) -> float:
-        """Distance of the bounds."""
-        return self.upper - self.lower
-
-    @property
-    def middle(self) -> float:
-        """Number half-way between the bounds."""
-        return (self.lower + self.upper) / 2
-
-    def to_list(self) -> list[float | None]:
-        """Return both bounds as plain values; None for one that is infinite."""
-        return [bound if math.isfinite(bound) else None for bound in (self.lower, self.upper)]
-
-    def __str__(self) -> str:
-        return f"{self.lower:.4f} to {self.upper:.4f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,282 @@
+"""The file of a ledger: made whole, opened by one name only, locked, and its errors explained."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from glassine.errors import DamagedLedgerError, LedgerError
+from glassine.privacy.ledger_log import Log, create
+
+__all__ = ["NO_LEDGER", "LedgerFile"]
+
+NO_LEDGER = "Call budget to create it."
+"""What to do, as errors say it in Python."""
+
+LARGEST_ROW = 2**23
+"""Bytes of the longest entry; SQLite refuses longer ones before it makes room for them."""
+
+BETWEEN_TRIES = 0.002
+"""Seconds between two tries for the write lock: about what a process needs to open the file again."""
+LONGEST_WAIT = 2**31 - 1
+"""Milliseconds that SQLite can wait."""
+
+# The layout of SQLite's rollback journal (sqlite.org/fileformat2.html, section 3): a header padded to a sector, then
+# page numbers, each with the page as it was. ``user_version`` stands at byte 60 of page 1.
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+JOURNAL_HEADER = 28
+VERSION_PLACE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFile:
+    """A ledger's file on the disk.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute path.
+    timeout : float
+        Seconds to wait for other processes.
+    """
+
+    path: Path
+    timeout: float
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[Log]:
+        """Open and check the file, and commit what is done inside or, on any error, nothing of it."""
+        try:
+            identity = self._check_names()
+            self._check_neighbors()
+            # Without mode=rw a ledger that was moved away would start anew, its charges forgotten.
+            with closing(self._connect("mode=rw")) as connection:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
+                # EXTRA also flushes the folder, so that a power cut does not undo an acknowledged charge.
+                for setting in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = EXTRA"):
+                    connection.execute(f"PRAGMA {setting}")
+                self._begin(connection, write=write)
+                try:
+                    log = Log(connection, self.path)
+                    # Another name, or another file under this one, could have come before the lock.
+                    self._check_same(identity)
+                    yield log
+                    connection.execute("COMMIT")
+                except BaseException:
+                    # A failed COMMIT may have ended the transaction.
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+            if write:
+                self._check_same(identity)
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            raise self._explained(error) from error
+
+    def _begin(self, connection: sqlite3.Connection, *, write: bool) -> None:
+        """Begin a transaction; to write, wait for the lock and try often.
+
+        SQLite waits up to 0.1 s between two tries, in which a process that charges over and over takes the lock again:
+        others would wait until their time is over.
+        """
+        if not write:
+            connection.execute("BEGIN")
+            return
+        deadline = time.monotonic() + self.timeout
+        connection.execute("PRAGMA busy_timeout = 0")
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                break
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                    raise
+                time.sleep(BETWEEN_TRIES)
+        # The commit waits for readers.
+        connection.execute(f"PRAGMA busy_timeout = {min(round(1000 * self.timeout), LONGEST_WAIT)}")
+
+    def create(self) -> None:
+        """Make an empty ledger beside the path and link it there whole, unless another process was first.
+
+        A process that is killed here leaves a file beside the path, or a second name of the ledger. The next one that
+        opens the ledger removes that name.
+        """
+        try:
+            handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=self._prefix())
+            os.close(handle)
+            try:
+                with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+                    connection.execute("PRAGMA synchronous = EXTRA")
+                    connection.execute("BEGIN IMMEDIATE")
+                    create(connection)
+                    connection.execute("COMMIT")
+                with suppress(FileExistsError):
+                    os.link(temporary, self.path)
+            finally:
+                # Another process may have removed the name when it opened the ledger.
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary)
+            _flush_folder(self.path.parent)
+        except (sqlite3.Error, OSError) as error:
+            raise self._explained(error) from error
+
+    def _connect(self, options: str) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self.path.as_uri()}?{options}", uri=True, timeout=self.timeout, isolation_level=None)
+
+    def _prefix(self) -> str:
+        return f".{self.path.name}.new-"
+
+    def _check_names(self) -> tuple[int, int]:
+        """Check that the path is the one name of a file, and return what tells that file from others."""
+        # Never by opening the file: closing it would drop the locks that SQLite holds on it in other threads.
+        try:
+            status = os.lstat(self.path)
+            if status.st_nlink > 1:
+                self._finish_creation(status)
+                status = os.lstat(self.path)
+        except FileNotFoundError:
+            raise LedgerError(f"there is no ledger at {self.path}. {NO_LEDGER}", path=self.path) from None
+        if stat.S_ISLNK(status.st_mode):
+            raise LedgerError(
+                f"a ledger must not be a symbolic link, and {self.path} is one. Give the file that it points to.",
+                path=self.path,
+            )
+        if not stat.S_ISREG(status.st_mode):
+            raise LedgerError(f"a ledger must be a file, and {self.path} is none. Give another path.", path=self.path)
+        if status.st_nlink > 1:
+            raise LedgerError(
+                f"a ledger must have one name, and {self.path} is a file with {status.st_nlink} (hard links). What one "
+                "name records can be lost under another. Release nothing; remove the other names, or copy the file.",
+                path=self.path,
+            )
+        return status.st_dev, status.st_ino
+
+    def _check_same(self, identity: tuple[int, int]) -> None:
+        with suppress(FileNotFoundError):
+            status = os.lstat(self.path)
+            if status.st_nlink == 1 and (status.st_dev, status.st_ino) == identity:
+                return
+        raise LedgerError(
+            f"the ledger {self.path} was moved, or got a second name, while it was in use. Release nothing, and look "
+            "for the file that was moved.",
+            path=self.path,
+        )
+
+    def _finish_creation(self, status: os.stat_result) -> None:
+        """Remove the second name that a process killed in :meth:`create` left."""
+        for other in self.path.parent.iterdir():
+            if other.name.startswith(self._prefix()):
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.lstat(other), status):
+                        os.unlink(other)
+
+    def _check_neighbors(self) -> None:
+        """Refuse what lies beside the file and would change it when SQLite opens it, unless a killed charge left it."""
+        for end in ("-wal", "-shm"):
+            if os.path.lexists(f"{self.path}{end}"):
+                raise DamagedLedgerError(
+                    f"a ledger never has a file {self.path.name}{end} beside it: another program opened {self.path}, "
+                    "or the file is of another database. Release nothing. Restore the ledger from a copy.",
+                    path=self.path,
+                )
+        before = self._journal()
+        if before is None:
+            return
+        with closing(self._connect("mode=ro&immutable=1")) as connection:
+            try:
+                ((entries,),) = connection.execute("PRAGMA user_version").fetchall()
+            except sqlite3.DatabaseError:
+                # A commit that was cut short, which the journal undoes; the log is checked afterwards.
+                return
+        # A journal belongs to the present entries or, if its commit was cut short, to those before the last.
+        if before == self._journal() and before[1] not in (entries, entries - 1):
+            raise DamagedLedgerError(
+                f"the file {self.path.name}-journal beside the ledger {self.path} is older than the ledger, and would "
+                "undo charges. Release nothing. Move that file away.",
+                path=self.path,
+            )
+
+    def _journal(self) -> tuple[bytes, int | None] | None:
+        """Return the header of a journal that SQLite would undo, and the number of entries that it goes back to."""
+        try:
+            with open(f"{self.path}-journal", "rb") as stream:
+                header = stream.read(JOURNAL_HEADER)
+                sector = int.from_bytes(header[20:24])
+                stream.seek(sector)
+                first = stream.read(4 + VERSION_PLACE + 4)
+        except FileNotFoundError:
+            return None
+        if header[:8] != JOURNAL_MAGIC or len(first) < 4 + VERSION_PLACE + 4:
+            return None
+        # Log.append writes the first page first. A journal that begins otherwise is not of a ledger.
+        of_first_page = int.from_bytes(first[:4]) == 1
+        return header, int.from_bytes(first[-4:]) if of_first_page else None
+
+    def _explained(self, error: Exception) -> LedgerError:
+        """Return the error that says what to do about one of SQLite or the operating system."""
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = None if code is None else code & 0xFF
+        kind: type[LedgerError] = LedgerError
+        if isinstance(error, OSError):
+            reason = f"{error.strerror or error}"
+        elif code in LOCK_FAILURES or (
+            primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and not _can_lock(self.path.parent)
+        ):
+            reason = "its file system cannot lock files. Move it to a local disk"
+        elif primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            reason = f"another process held it for more than {self.timeout} s. Try again, or raise the timeout"
+        elif primary == sqlite3.SQLITE_NOTADB:
+            reason = "it is not a database, or its first page is damaged. Give another path, or restore it from a copy"
+        elif primary == sqlite3.SQLITE_FULL:
+            reason = "the disk is full. Make room"
+        elif code == sqlite3.SQLITE_READONLY_DBMOVED:
+            reason = "it was moved while it was in use. Look for the file that was moved"
+        elif primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+            reason = "it is read-only. Make it and its folder writable"
+        elif primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT):
+            reason = str(error)
+        else:
+            kind, reason = (
+                DamagedLedgerError,
+                "it is damaged. Restore it from a copy, and charge what was released since",
+            )
+        return kind(f"cannot use the ledger {self.path}: {reason}. Release nothing.", path=self.path)
+
+
+LOCK_FAILURES = (
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+)
+
+
+def _can_lock(folder: Path) -> bool:
+    """Return whether a file in a folder can be locked: SQLite reports that it cannot as a lock of another process."""
+    if os.name != "posix":
+        return True
+    import fcntl
+
+    try:
+        with tempfile.TemporaryFile(dir=folder) as stream:
+            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+    return True
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
