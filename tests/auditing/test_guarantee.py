@@ -204,11 +204,11 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
 
 
 def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
-    """Half-integer cuts of integers are midpoints of neighboring values, whoever chose them."""
+    """Half way between 36 and 39 two other cuts would have done: whoever chose this one, it is a midpoint."""
     nodes = list(tree(CLAIM).nodes)
     nodes[0] = Node(branches=(Branch(Between("age", hi=37.5), 1), Branch(Between("age", lo=37.5), 2)))
     model = DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes"), guarantee=CLAIM)
-    frame = pd.DataFrame({"age": [37] * 30 + [38] * 40, "sex": [0] * 70})
+    frame = pd.DataFrame({"age": [36] * 30 + [39] * 40, "sex": [0] * 70})
     accepted = audit(model, DOMAIN, data=frame, policy=ACCEPTING)
     assert accepted.verdict == "within policy"
     measured = {check.rule: check.measured for check in accepted.checks}

@@ -30,6 +30,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.comparing import Comparison, Row, Task
+    from glassine.comparing.values import Measure
     from glassine.domain import Domain
     from glassine.findings import InputFile
 
@@ -92,8 +93,13 @@ def compare_command(
         float, typer.Option("--test-share", metavar="SHARE", help="Share of the records that test.")
     ] = 0.3,
     measure: Annotated[
-        Literal["accuracy", "auroc"], typer.Option("--measure", help="What the recommendation goes by.")
-    ] = "accuracy",
+        Literal["accuracy", "auroc", "log-loss"] | None,
+        typer.Option(
+            "--measure",
+            help="Figure that ranks the models.",
+            show_default="accuracy; auroc if a class has 80% of the records or more",
+        ),
+    ] = None,
     max_depth: GrownDepthOption = None,
     max_rules: Annotated[
         int,
@@ -158,7 +164,8 @@ def compare_command(
             folder=resume,
             progress=display,
         )
-    chosen = recommend(found, measure).chosen
+    ranked: Measure | None = "log_loss" if measure == "log-loss" else measure
+    chosen = recommend(found, ranked).chosen
     command = (
         ""
         if chosen is None
@@ -174,7 +181,7 @@ def compare_command(
         )
     )
     inputs = input_files(data=data, domain=domain)
-    _write(found, measure, command, inputs, output, as_json, data.name)
+    _write(found, ranked, command, inputs, output, as_json, data.name)
 
 
 def fit_command_line(
@@ -235,13 +242,14 @@ def _check_kind(domain: Domain | None, target: str) -> None:
 
 def _write(
     found: Comparison,
-    measure: Literal["accuracy", "auroc"],
+    measure: Measure | None,
     command: str,
     inputs: Sequence[InputFile],
     output: Path | None,
     as_json: bool,
     name: str,
 ) -> None:
+    from glassine.comparing import recommend
     from glassine.files import write_json, write_text
     from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
 
@@ -253,8 +261,14 @@ def _write(
         "schema": SCHEMA,
         "inputs": [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs],
         "private": False,
-        "measure": measure,
-        "recommendation": {"headline": view.headline, "why": view.why, "rule": view.rule, "chosen": chosen},
+        "measure": recommend(found, measure).measure,
+        "recommendation": {
+            "headline": view.headline,
+            "ranked_by": view.ranked_by,
+            "why": view.why,
+            "rule": view.rule,
+            "chosen": chosen,
+        },
         "notes": list(view.notes),
         **found.to_dict(),
     }

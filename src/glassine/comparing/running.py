@@ -201,6 +201,7 @@ def compare(
         classes=tuple(map(str, records.classes)),
         n_records=len(records.labels),
         n_attributes=len(records.domain),
+        largest_class=float(np.bincount(records.labels).max() / len(records.labels)),
         n_splits=task.n_splits,
         test_share=task.test_share,
         seed=task.seed,

@@ -31,7 +31,7 @@ def render_attack_html(
     return render_page(
         "attack.html",
         view=view,
-        chart=draw_roc(view.curve, view.strongest),
+        chart=draw_roc(view.curve, view.curve_of),
         title=title,
         described=described or view.described,
         inputs=inputs,

@@ -132,5 +132,5 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
         drawing=drawing,
         drawing_note=reading,
         shapes=draw_figures(summary.additive),
-        roc=draw_roc(summary.membership.curve, summary.membership.strongest) if summary.membership else "",
+        roc=draw_roc(summary.membership.curve, summary.membership.curve_of) if summary.membership else "",
     )

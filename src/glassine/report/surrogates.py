@@ -366,7 +366,7 @@ def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> 
         Title of the page.
     """
     view = surrogates_view(found, title=title)
-    chart = draw_roc(view.membership.curve, view.membership.strongest) if view.membership else ""
+    chart = draw_roc(view.membership.curve, view.membership.curve_of) if view.membership else ""
     return render_page("surrogates.html", s=view, roc=chart, title=view.title, version=view.version)
 
 
