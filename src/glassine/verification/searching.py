@@ -57,7 +57,7 @@ class _Lane:
     level: float
 
 
-CROWDS, PAIRS, ODD, NOISE = _Lane(0.6, 4), _Lane(0.25, 2), _Lane(0.15, 1), _Lane(0.06, 1)
+CROWDS, PAIRS, ODD, NOISE = _Lane(0.75, 5), _Lane(0.15, 1), _Lane(0.1, 1), _Lane(0.06, 1)
 """Crowds show little and need many runs; what a wrong reading or noise does is seen in few. The runs of ``NOISE`` come
 on top of the others."""
 
