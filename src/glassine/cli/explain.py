@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from glassine.cli.black_box import black_box_of, given_as, takes_of
+from glassine.cli.fitting import Charge, ledger_files
 from glassine.cli.naming import listed, nearest
 from glassine.cli.options import (
     AuditOption,
     BlackBoxOption,
+    DatasetOption,
     DomainOption,
     JsonOption,
+    LedgerOption,
     TakesOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain, read_frame
+from glassine.cli.summary import charged
 from glassine.cli.writing import check_outputs, check_room, print_value
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 
@@ -93,6 +97,8 @@ def explain_command(
     n_closest: Annotated[
         int, typer.Option("--n-closest", metavar="N", help="Closest representatives that are tried.")
     ] = 3,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     seed: UnprotectedSeedOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")
@@ -129,7 +135,8 @@ def explain_command(
         raise GlassineError("give either a file of records, or --queries and --domain.")
     if output is None:
         raise GlassineError("the release goes nowhere. Give -o.")
-    check_outputs([output, report], [data, domain])
+    charge = Charge(ledger, dataset)
+    check_outputs([output, report], [data, domain, *ledger_files(ledger)])
     check_room(output)
     known = read_domain(domain)
     box = black_box_of(black_box)
@@ -143,11 +150,13 @@ def explain_command(
         "epsilon": epsilon,
         "partition": partition,
         "n_closest": n_closest,
+        "ledger": charge.book,
+        "dataset": dataset,
         "random_state": seed,
         **({} if max_depth is None else {"max_depth": max_depth}),
         **({} if min_samples_leaf is None else {"min_samples_leaf": min_samples_leaf}),
     }
-    with stages() as progress, given_as(takes):
+    with stages() as progress, given_as(takes), charge.admitted():
         progress("explaining")
         if data is None:
             explainer, measured, truth = _from_queries(box, known, k, queries, frame, settings), None, None
@@ -155,10 +164,16 @@ def explain_command(
             explainer, measured, truth = _from_records(box, known, k, data, target, takes, settings)
         explainer.release().to_json(output)
         verdict = None if report is None else _report(explainer, truth, report, progress)
-    told = {"file": str(output), "n_groups": explainer.release().n_groups, "measures": measured}
+    told = {
+        "file": str(output),
+        "n_groups": explainer.release().n_groups,
+        "measures": measured,
+        "charge": charge.to_dict(),
+    }
     if report is not None:
         told |= {"report": str(report), "verdict": verdict}
-    said = _said(explainer, output, measured) + ("" if report is None else f"\nReport: {report} ({verdict})")
+    said = _said(explainer, output, measured) + ("" if epsilon is None else f"\n{charged(charge.to_dict())}")
+    said += "" if report is None else f"\nReport: {report} ({verdict})"
     print_value(told if as_json else said, as_json)
 
 
@@ -185,9 +200,11 @@ def _from_queries(
 
     if domain is None:
         raise GlassineError("queries are drawn from a public domain. Give --domain.")
-    if settings["epsilon"] is not None or settings["partition"] != "microaggregation":
-        raise InvalidParameterError("--epsilon and --partition protect training records, and queries are none.")
-    left_out = ("random_state", "epsilon", "partition")
+    if settings["epsilon"] is not None or settings["partition"] != "microaggregation" or settings["dataset"]:
+        raise InvalidParameterError(
+            "--epsilon, --partition, --ledger and --dataset protect training records, and queries are none."
+        )
+    left_out = ("random_state", "epsilon", "partition", "ledger", "dataset")
     given = {name: value for name, value in settings.items() if name not in left_out}
     return SurrogateExplainer.from_queries(
         box,

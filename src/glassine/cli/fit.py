@@ -13,11 +13,13 @@ from glassine.cli.naming import in_options
 from glassine.cli.options import (
     AuditOption,
     ClassesOption,
+    DatasetOption,
     DomainOption,
     GrownDepthOption,
     InferClassesOption,
     InferDomainOption,
     JsonOption,
+    LedgerOption,
     OverwriteOption,
     PolicyOption,
     RecordsArgument,
@@ -187,13 +189,8 @@ def fit_command(
         bool,
         typer.Option("--infer-range", help="Take the target's range from the data: the guarantee does not hold."),
     ] = False,
-    ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
-    ] = None,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     seed: UnprotectedSeedOption = None,
     not_private: Annotated[
         bool, typer.Option("--not-private", help="Find the model of fewest errors instead, without any guarantee.")

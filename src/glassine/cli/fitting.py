@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.privacy.ledger import Entry, Ledger
 
-__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "run"]
+__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "ledger_files", "run"]
 
 GREEDY = "greedy-rule-list"
 
@@ -188,7 +188,7 @@ def run(order: Order, display: Display) -> Outcome:
     number = _is_number(order, domain)
     learner = _learner(order, number)
     options = _options(order, learner)
-    inputs = [order.data, order.domain, order.policy, *_ledger_files(order.ledger)]
+    inputs = [order.data, order.domain, order.policy, *ledger_files(order.ledger)]
     order.files.check(inputs, overwrite=order.overwrite)
     if not number:
         check_public(
@@ -311,7 +311,7 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     return given
 
 
-def _ledger_files(ledger: Path | None) -> list[Path]:
+def ledger_files(ledger: Path | None) -> list[Path]:
     """Return the files that a ledger consists of while it is written."""
     if ledger is None:
         return []

@@ -18,6 +18,7 @@ __all__ = [
     "ClassesOption",
     "CriterionOption",
     "DataOption",
+    "DatasetOption",
     "DomainOption",
     "GrownDepthOption",
     "HoldoutOption",
@@ -26,6 +27,7 @@ __all__ = [
     "JsonOption",
     "LedgerArgument",
     "LedgerDeltaOption",
+    "LedgerOption",
     "ModelArgument",
     "OverwriteOption",
     "PolicyOption",
@@ -134,6 +136,13 @@ InferClassesOption: TypeAlias = Annotated[
 GrownDepthOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--max-depth", metavar="N", help="Trees: most splits on a path.", show_default="3"),
+]
+LedgerOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
+]
+DatasetOption: TypeAlias = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
 ]
 LedgerDeltaOption: TypeAlias = Annotated[
     float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")

@@ -66,7 +66,8 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
-        Name of the data set in the ledger.
+        Name of the data set, in the ledger or, without one, among the fits of this process: the second fit on one
+        name warns, and its certificate and those of later ones do not hold.
     memory_limit : float, default=4e9
         Most bytes of the tables.
     time_limit : float, default=600

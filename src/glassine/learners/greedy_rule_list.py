@@ -32,12 +32,13 @@ from glassine.learners.intake import Intake, take_in
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
 from glassine.learners.pools import PoolPlan
-from glassine.learners.private_learner import Price, PrivateLearner
+from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import list_model
 from glassine.models import Guarantee
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price
 
 __all__ = ["GreedyRuleListClassifier"]
 

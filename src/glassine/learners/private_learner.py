@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
 from glassine.learners.budget import SEEDED
-from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price, spend
 
-__all__ = ["UNPAID", "Prepared", "Price", "PrivateLearner"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What a fit writes into the ledger.
-
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        What its certificate claims.
-    note : str
-        What is fitted, in words; public, as the ledger is read by others.
-    """
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    note: str
+__all__ = ["UNPAID", "Prepared", "PrivateLearner"]
 
 
 class Prepared(Protocol):
@@ -57,7 +37,8 @@ class PrivateLearner(ABC, Generic[P]):
 
     The budget is charged after everything that can be refused was refused, and before anything is drawn: a refused fit
     costs nothing, and one that fails or is killed later stays charged. The source of randomness exists in :meth:`fit`
-    alone and is handed to the draw when the charge is on disk.
+    alone and is handed to the draw when the charge is on disk. A fit without a ledger is counted in its place, by the
+    name of its data set and for this process alone; the certificate of each fit after the first has a caveat.
 
     Notes
     -----
@@ -105,7 +86,7 @@ class PrivateLearner(ABC, Generic[P]):
         caveats = (*prepared.caveats, *([SEEDED] if randomness.seeded else []))
         self._rehearse(prepared, caveats)
         if prepared.price is not None:
-            _charge(self.ledger, self.dataset, prepared.price)
+            caveats += spend(prepared.price, ledger=self.ledger, dataset=self.dataset, seeded=randomness.seeded)
         keep(self, self._draw(prepared, caveats, randomness))
         return self
 
@@ -145,25 +126,3 @@ def _check_progress(progress: object) -> None:
     """Raise InvalidParameterError if progress cannot be called."""
     if progress is not None and not callable(progress):
         raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
-
-
-def _charge(ledger: object, dataset: object, price: Price) -> None:
-    """Charge a fit to a ledger.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the data set's budget does not allow it; nothing is charged then.
-    InvalidParameterError
-        If there is a ledger without a data set, or the other way round.
-    """
-    if ledger is None and dataset is None:
-        return
-    if ledger is None or not isinstance(dataset, str) or not dataset:
-        raise InvalidParameterError(
-            f"ledger and dataset go together, got ledger={ledger!r} and dataset={dataset!r}. Name the data set."
-        )
-    book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
-    if not isinstance(book, Ledger):
-        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    book.charge(dataset, price.epsilon, price.delta, note=price.note)

@@ -17,11 +17,13 @@ from glassine.learners.intake import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.models import DecisionTree
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price, spend
 from glassine.surrogates.distances import Metric
 from glassine.surrogates.fitting import group_records, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
-from glassine.surrogates.private_trees import certify_labels, certify_partition, draw_trees, tree_class_of
+from glassine.surrogates.private_trees import certify_labels, certify_partition, draw_trees, tree_budget, tree_class_of
 from glassine.surrogates.public_cells import public_metric, public_points
 from glassine.surrogates.release import Provenance, SurrogateRelease
 from glassine.surrogates.settings import Plan
@@ -167,20 +169,33 @@ def _trees(
         return trees, None, ()
     randomness = Randomness.of(plan.random_state)
     caveats = _caveats(plan, material, seeded=randomness.seeded)
-    depth = plan.growth.max_depth or 1
+    trees = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
+    # What can be refused is refused before the charge, and the charge comes before the draw.
+    tree_budget(plan.epsilon, trees, n_groups)
+    price = _price(plan, n_groups)
+    if price is not None:
+        caveats += spend(price, ledger=plan.ledger, dataset=plan.dataset, seeded=randomness.seeded)
     drawn, event = draw_trees(
         material.columns,
         material.targets,
         groups,
         n_groups,
         epsilon=plan.epsilon,
-        trees=tree_class_of(material.domain, material.classes, depth),
+        trees=trees,
         domain=material.domain,
         classes=material.classes,
         caveats=caveats if plan.private_partition else (*caveats, WHOLE_PARTITION),
         randomness=randomness,
     )
     return drawn, event, caveats
+
+
+def _price(plan: Plan, n_groups: int) -> Price | None:
+    """Return what the certificate of private trees claims; None where it claims nothing for the release."""
+    epsilon = decimal(plan.epsilon or 0.0, "epsilon")
+    if not plan.private_partition:
+        return Price(epsilon=2 * epsilon, note="labels of surrogate trees") if plan.labels == "true" else None
+    return Price(epsilon=epsilon, note=f"{n_groups} surrogate trees of depth {plan.growth.max_depth}")
 
 
 def _caveats(plan: Plan, material: Material, *, seeded: bool) -> tuple[str, ...]:

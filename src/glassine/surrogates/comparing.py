@@ -93,7 +93,8 @@ def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> Surroga
     """Return the explainer in another form, on the same groups, with that form's own settings."""
     other: SurrogateExplainer = clone(explainer)
     labels = "black-box" if y is None else None
-    settings = {"form": form, "labels": labels, "max_depth": "auto", "min_samples_leaf": "auto", "epsilon": None}
+    settings = {"form": form, "labels": labels, "max_depth": "auto", "min_samples_leaf": "auto"}
+    settings |= dict.fromkeys(("epsilon", "ledger", "dataset"))
     if "leaf_counts" in other.get_params():
         settings["leaf_counts"] = None
     other.set_params(**settings)
