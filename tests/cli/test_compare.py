@@ -100,7 +100,7 @@ def test_json_holds_all_figures(run: Run, folder: Path) -> None:
     assert done.status == 0, done.err
     plain = json.loads(done.out)
     assert plain == json.loads((folder / "found.json").read_text())
-    assert plain["schema"] == "glassine.comparison/1"
+    assert plain["schema"] == "glassine.comparison/2"
     assert plain["private"] is False
     assert [(row["model"], row["epsilon"]) for row in plain["rows"]] == [
         ("tree", 1.0),

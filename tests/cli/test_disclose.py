@@ -54,7 +54,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     from glassine.models.formats import load_model
 
     plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
-    assert plain["schema"] == "glassine.disclose/1"
+    assert plain["schema"] == "glassine.disclose/2"
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level")
     assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy, abs=1e-9)

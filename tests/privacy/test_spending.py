@@ -30,7 +30,8 @@ TENTH = Price(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6), note="a tree")
 
 
 def tree(**given: Any) -> PrivateTreeClassifier:
-    return PrivateTreeClassifier(**({"max_depth": 1, "epsilon": 0.1, "domain": DOMAIN, "classes": (0, 1)} | given))
+    usual: dict[str, Any] = {"max_depth": 1, "epsilon": 0.1, "domain": DOMAIN, "classes": (0, 1)}
+    return PrivateTreeClassifier(**(usual | given))
 
 
 def unwarned(price: Price = TENTH, *, ledger: Any = None, dataset: Any = None, seeded: bool = False) -> tuple[str, ...]:

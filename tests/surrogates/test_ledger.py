@@ -1,4 +1,4 @@
-"""An explainer with epsilon spends like every private fit: refused, then charged, then drawn; counted without a ledger."""
+"""An explainer with epsilon spends like every private fit: it is refused, charged and drawn, or else counted."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +24,7 @@ from glassine.cli.options import (
     SeedOption,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, read_domain
+from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.training import check_public, read_training
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_command", "fit_command_line"]
 
-SCHEMA = "glassine.comparison/1"
+SCHEMA = "glassine.comparison/2"
 
 MODELS = (
     "tree",
@@ -141,7 +142,8 @@ def compare_command(
             max_rules=max_rules,
             time_limit=time_limit,
         )
-    known = read_domain(domain)
+    domain_file = opened(domain)
+    known = read_domain(domain_file)
     _check_kind(known, target)
     private = any(CANDIDATES[name].private for name in task.models)
     check_public(known, target, classes, private=private, infer_domain=infer_domain, infer_classes=infer_classes)
@@ -173,7 +175,7 @@ def compare_command(
             infer_classes=infer_classes,
         )
     )
-    inputs = input_files(data=data, domain=domain)
+    inputs = input_files(data=data, domain=domain_file)
     _write(found, measure, command, inputs, output, as_json, data.name)
 
 
@@ -251,8 +253,9 @@ def _write(
         chosen = {"model": view.chosen.model, "epsilon": view.chosen.epsilon, "command": command}
     plain = {
         "schema": SCHEMA,
-        "inputs": [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs],
+        "inputs": [asdict(file) for file in inputs],
         "private": False,
+        "holder_only": True,
         "measure": measure,
         "recommendation": {"headline": view.headline, "why": view.why, "rule": view.rule, "chosen": chosen},
         "notes": list(view.notes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from glassine.cli.options import (
     BlackBoxOption,
     DatasetOption,
     DomainOption,
+    HolderOption,
     JsonOption,
     LedgerOption,
     TakesOption,
@@ -24,13 +26,22 @@ from glassine.cli.options import (
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain, read_frame
 from glassine.cli.summary import charged
-from glassine.cli.writing import check_outputs, check_room, print_value
+from glassine.cli.writing import (
+    check_holder_report,
+    check_outputs,
+    check_report,
+    check_room,
+    print_value,
+    tell,
+)
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.surrogates import SurrogateExplainer
 
 __all__ = ["explain_command"]
+
+TITLE = "Privacy of a release of surrogate trees"
 
 
 def explain_command(
@@ -104,6 +115,7 @@ def explain_command(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")
     ] = None,
     report: AuditOption = None,
+    holder_report: HolderOption = None,
     release: Annotated[
         Path | None,
         typer.Option("--release", metavar="FILE", help="Answer --query from this release instead of making one."),
@@ -119,7 +131,8 @@ def explain_command(
 ) -> None:
     """Explain a black box by the small trees of microaggregated groups, or one decision from a release.
 
-    A release is made from RECORDS, or from --queries of the domain; --release and --query answer from one.
+    A release is made from RECORDS, or from --queries of the domain; --release and --query answer from one. With
+    --epsilon nothing that is measured on the records is printed; --holder-report has it, for their holder only.
 
     Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
     """
@@ -136,7 +149,11 @@ def explain_command(
     if output is None:
         raise GlassineError("the release goes nowhere. Give -o.")
     charge = Charge(ledger, dataset)
-    check_outputs([output, report], [data, domain, *ledger_files(ledger)])
+    check_outputs([output, report, holder_report], [data, domain, *ledger_files(ledger)])
+    check_report(report)
+    check_holder_report(holder_report, [data])
+    if holder_report is not None and epsilon is None:
+        raise GlassineError("--holder-report is for private trees. Add --epsilon, or give --report.")
     check_room(output)
     known = read_domain(domain)
     box = black_box_of(black_box)
@@ -163,7 +180,10 @@ def explain_command(
         else:
             explainer, measured, truth = _from_records(box, known, k, data, target, takes, settings)
         explainer.release().to_json(output)
-        verdict = None if report is None else _report(explainer, truth, report, progress)
+        progress("auditing the release")
+        verdict = None if report is None else _report(explainer, truth, report, private=epsilon is not None)
+        if holder_report is not None:
+            _report_to_holder(explainer, truth, holder_report)
     told = {
         "file": str(output),
         "n_groups": explainer.release().n_groups,
@@ -177,14 +197,23 @@ def explain_command(
     print_value(told if as_json else said, as_json)
 
 
-def _report(explainer: SurrogateExplainer, truth: Any, path: Path, progress: Any) -> str:
-    """Audit the release as a whole, write what was found, and return the verdict."""
+def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
+    """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
+    from glassine.cli.release_audit import write_surrogates
+    from glassine.surrogates import audit_release
+
+    found = audit_release(explainer.release()) if private else explainer.audit(y=truth, random_state=0)
+    write_surrogates(found, path, title=TITLE)
+    return found.verdict
+
+
+def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
+    """Write what the records behind private trees add, for their holder only."""
     from glassine.cli.release_audit import write_surrogates
 
-    progress("auditing the release")
     found = explainer.audit(y=truth, random_state=0)
-    write_surrogates(found, path, title="Privacy of a release of surrogate trees")
-    return found.verdict
+    write_surrogates(replace(found.holder or found, holder_only=True), path, title=TITLE)
+    tell(f"glassine: for the holder of the data only: {path}")
 
 
 def _mixed(domain: Any) -> bool:
@@ -219,7 +248,7 @@ def _from_queries(
 
 def _from_records(
     box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
-) -> tuple[SurrogateExplainer, dict[str, Any], Any]:
+) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
     from glassine.surrogates import SurrogateExplainer
 
     records = read_frame(data, domain)
@@ -239,7 +268,9 @@ def _from_records(
         records = records.select(domain.names)
     given = records.to_pandas() if takes == "pandas" else records.to_numpy() if takes == "array" else records
     explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
-    return explainer, explainer.measures(given, truth).to_dict(), truth
+    # Of private trees, figures on the records would be one more release.
+    measured = explainer.measures(given, truth).to_dict() if settings["epsilon"] is None else None
+    return explainer, measured, truth
 
 
 def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
@@ -247,8 +278,12 @@ def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] 
     from glassine.surrogates.statements import reveals
 
     release = explainer.release()
-    groups, queries = plural(release.n_groups, "group"), explainer.black_box_.n_queries
-    lines = [f"Release: {output}", f"{groups}, {'1 query' if queries == 1 else f'{queries:,} queries'}."]
+    made = plural(release.n_groups, "group")
+    if explainer.epsilon is None:
+        # Each record is a query, so that of private trees their number would be that of the records.
+        queries = explainer.black_box_.n_queries
+        made += f", {'1 query' if queries == 1 else f'{queries:,} queries'}"
+    lines = [f"Release: {output}", f"{made}."]
     if measured is not None:
         nodes = measured["nodes"]
         lines += [

@@ -21,6 +21,7 @@ __all__ = [
     "DatasetOption",
     "DomainOption",
     "GrownDepthOption",
+    "HolderOption",
     "HoldoutOption",
     "InferClassesOption",
     "InferDomainOption",
@@ -158,6 +159,14 @@ ReportOption: TypeAlias = Annotated[
 AuditOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help=f"Audit what is written, and write the report: {FORMATS}."),
+]
+HolderOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--holder-report",
+        metavar="FILE",
+        help=f"Of a private model: write what the data add, for their holder only: {FORMATS}.",
+    ),
 ]
 SeedOption: TypeAlias = Annotated[
     int,

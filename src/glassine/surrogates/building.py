@@ -169,9 +169,9 @@ def _trees(
         return trees, None, ()
     randomness = Randomness.of(plan.random_state)
     caveats = _caveats(plan, material, seeded=randomness.seeded)
-    trees = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
+    every = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
     # What can be refused is refused before the charge, and the charge comes before the draw.
-    tree_budget(plan.epsilon, trees, n_groups)
+    tree_budget(plan.epsilon, every, n_groups)
     price = _price(plan, n_groups)
     if price is not None:
         caveats += spend(price, ledger=plan.ledger, dataset=plan.dataset, seeded=randomness.seeded)
@@ -181,7 +181,7 @@ def _trees(
         groups,
         n_groups,
         epsilon=plan.epsilon,
-        trees=trees,
+        trees=every,
         domain=material.domain,
         classes=material.classes,
         caveats=caveats if plan.private_partition else (*caveats, WHOLE_PARTITION),

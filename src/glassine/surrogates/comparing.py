@@ -77,6 +77,8 @@ def compare_forms(
         random_state=rng,
         **labels,
     )
+    # All of it is measured on records, so that of a private release it is the holder's part.
+    found = found.holder or found
     measured_on = (X, y) if holdout is None else (holdout, holdout_y)
     rows = []
     for form in ("paper", "safe"):
