@@ -33,7 +33,9 @@ MANY = pd.DataFrame({"age": [20] * 40 + [50, 120] * 150, "sex": [1] * 340, "ill"
 
 
 def tree(epsilon: float = 1.0, *, counts: bool = True, cut: float = 40.0) -> DecisionTree:
-    leaves = [Evidence(counts=(40, 20)), Evidence(counts=(12, 60))] if counts else [Evidence(label=0), Evidence(label=1)]
+    leaves = (
+        [Evidence(counts=(40, 20)), Evidence(counts=(12, 60))] if counts else [Evidence(label=0), Evidence(label=1)]
+    )
     nodes = (
         Node(branches=(Branch(Between("age", hi=cut), 1), Branch(Between("age", lo=cut), 2))),
         *(Node(evidence=leaf) for leaf in leaves),

@@ -32,7 +32,8 @@ class Store:
     folder : path
         The folder; it is made if it does not exist.
     identity : mapping
-        What results must agree on: data, domain, options, versions.
+        What results must agree on: number of records, domain, options, versions. It is written to the folder, so that
+        it holds no digest of records.
 
     Attributes
     ----------
