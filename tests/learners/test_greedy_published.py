@@ -197,7 +197,8 @@ def test_the_certificate_lists_the_defects_and_audits_do_not_accept_it(mechanism
     assert certificate.delta == pytest.approx(1 / 500**2 if mechanism in WITH_DELTA else 0.0)
     assert accounting.epsilon(certificate.events, certificate.delta) == pytest.approx(2.0)
     findings = audit(learner.model_, domain=DOMAIN, policy=Policy(accept_guarantee=True))
-    strict = fitted(mechanism, "strict", random_state=None, delta=1e-6 if mechanism in WITH_DELTA else None)
+    delta = 1e-6 if mechanism in WITH_DELTA else None
+    strict = fitted(mechanism, "strict", random_state=None, delta=delta, dataset="of the strict form")
     accepted = audit(strict.model_, domain=DOMAIN, policy=Policy(accept_guarantee=True))
     assert AS_PUBLISHED in str(findings.to_dict())
     assert AS_PUBLISHED not in str(accepted.to_dict())

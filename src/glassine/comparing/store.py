@@ -18,7 +18,7 @@ from glassine.files import parse_json, read_bytes, read_json, write_json
 __all__ = ["IDENTITY", "RESULTS", "Store"]
 
 IDENTITY, RESULTS = "comparison.json", "results.jsonl"
-SCHEMA = "glassine.comparison-results/1"
+SCHEMA = "glassine.comparison-results/2"
 
 
 class Store:
