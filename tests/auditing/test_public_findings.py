@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -106,13 +107,14 @@ def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> No
 
 
 def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:
-    for given in ({}, {"data": FEW}):
+    ways: list[dict[str, Any]] = [{}, {"data": FEW}]
+    for given in ways:
         with pytest.raises(InvalidDataError, match="neither in the domain nor a column"):
             audit(tree(), DOMAIN, policy=ACCEPTING, sensitive="town", **given)
 
 
 def test_additive_models_are_no_exception() -> None:
-    age = Term(bins=(NumericBins("age", (40.0,)),), scores=[0.1, -0.2, 0.0])
+    age = Term(bins=(NumericBins("age", (40.0,)),), scores=np.array([0.1, -0.2, 0.0]))
     claim = Guarantee(epsilon=1.0)
     model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity", guarantee=claim)
     ways: list[dict[str, Any]] = [{}, {"data": FEW}, {"data": MANY}, {"data": FEW, "holdout": MANY}]

@@ -74,11 +74,12 @@ def house(tmp_path: Path) -> Path:
     write_text(Policy(accept_guarantee=True, max_epsilon=0.1).to_toml(), tmp_path / "strict.toml")
     X, y = records.select("age", "smoker"), records["ill"].to_numpy()
     common: dict[str, Any] = {"domain": BARE, "classes": ("no", "yes"), "random_state": 0}
-    for name, learner in {
+    learners: dict[str, Any] = {
         "tree": PrivateTreeClassifier(2, 0.5, **common),
         "labels": PrivateTreeClassifier(2, 0.5, leaf_counts_share=0.0, **common),
         "additive": PrivateEBMClassifier(0.5, **common),
-    }.items():
+    }
+    for name, learner in learners.items():
         model = learner.fit(X, y).model_
         # The seed makes the test repeatable; without its caveat the guarantee reads as one that holds.
         write_model(replace(model, guarantee=replace(model.guarantee, caveats=())), tmp_path / f"{name}.json")
@@ -230,10 +231,10 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
 ) -> None:
     (house / "decider.py").write_text(BOX)
     monkeypatch.syspath_prepend(str(house))
-    said = []
+    said, fixed = [], ["--black-box", "decider:decide", "--domain", "bare.json", "--epsilon", "0.5"]
+    fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
     for name in NAMES[:2]:
-        make = ["explain", name, "--black-box", "decider:decide", "--domain", "bare.json", "--epsilon", "0.5"]
-        make += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
+        make = ["explain", name, *fixed]
         done = run(*make, "--json", cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["measures"] is None
@@ -242,7 +243,7 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
         assert own == again
         said.append(run(*make, cwd=house).out)
     assert said[0] == said[1]
-    told = run(*make, "--holder-report", "holder.html", cwd=house)
+    told = run("explain", NAMES[0], *fixed, "--holder-report", "holder.html", cwd=house)
     assert told.status == 0
     assert HOLDER_ONLY in (house / "holder.html").read_text()
 

@@ -33,7 +33,7 @@ def intake(n: int, classes: int, seed: int = 0) -> Intake:
         }
     )
     estimator = GreedyRuleListClassifier(domain=DOMAIN)
-    return take_in(estimator, frame, rng.integers(0, classes, n), domain=DOMAIN, classes=range(classes), warn=False)
+    return take_in(estimator, frame, rng.integers(0, classes, n), domain=DOMAIN, classes=range(classes), private=False)
 
 
 def rules() -> list[Antecedent]:
@@ -77,7 +77,7 @@ def test_multiplicities_count() -> None:
     frame = pl.DataFrame({"a": rng.integers(0, 2, 500), "y": rng.integers(0, 2, 500)})
     domain = Domain.binary(["a", "y"])
     table = CountTable.from_frame(frame, domain)
-    records = take_in(GreedyRuleListClassifier(), table, "y", domain=None, classes=None, warn=False)
+    records = take_in(GreedyRuleListClassifier(), table, "y", domain=None, classes=None, private=False)
     remaining = Remaining.of(records, [(OneOf("a", (1,)),)])
     ones = frame.filter(pl.col("a") == 1)["y"].to_numpy()
     assert remaining.counts([0]).tolist() == [np.bincount(ones, minlength=2).tolist()]
@@ -106,7 +106,7 @@ def test_admissible_rules_can_take_and_leave_something() -> None:
     grid = list(product(range(10), ("x", "y", "z"), (0, 1)))
     frame = pl.DataFrame({"n": [g[0] for g in grid], "c": [g[1] for g in grid], "b": [g[2] for g in grid]})
     records = take_in(
-        GreedyRuleListClassifier(domain=DOMAIN), frame, [0] * len(grid), domain=DOMAIN, classes=(0,), warn=False
+        GreedyRuleListClassifier(domain=DOMAIN), frame, [0] * len(grid), domain=DOMAIN, classes=(0,), private=False
     )
     held = [truth(records, rule) for rule in pool.antecedents]
     for chosen in [(), *combinations(range(0, len(held), 3), 1), *combinations(range(0, 16), 2)]:

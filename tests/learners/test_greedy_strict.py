@@ -121,7 +121,7 @@ def test_counts_that_are_paid_once_and_released_twice_are_found(monkeypatch: pyt
 
 def growth(rows: tuple[Row, ...], domain: Domain) -> Remaining:
     X, y = np.array([row for row, _ in rows]).reshape(len(rows), len(domain)), np.array([label for _, label in rows])
-    intake = take_in(GreedyRuleListClassifier(domain=domain), X, y, domain=domain, classes=(0, 1), warn=False)
+    intake = take_in(GreedyRuleListClassifier(domain=domain), X, y, domain=domain, classes=(0, 1), private=False)
     return Remaining.of(intake, pool_of(domain).antecedents)
 
 

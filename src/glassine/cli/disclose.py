@@ -246,7 +246,7 @@ def _people(
     path: Path, tree: DecisionTree, sensitive: str, domain: Domain | None, needed: bool, wanted: bool
 ) -> _People:
     """Return the quasi-identifiers without the sensitive column, and that column in the classes' own type."""
-    from glassine.domain import OneOf
+    from glassine.domain import Category, OneOf
 
     texts: dict[str, list[str]] = {}
     for literal in tree.literals:
@@ -255,7 +255,8 @@ def _people(
     written = [name for name in tree.classes or () if isinstance(name, str)]
     if written:
         texts[sensitive] = written
-    frame = read_frame(path, domain, texts=texts)
+    attributes = {name: Category(tuple(dict.fromkeys(values))) for name, values in texts.items()}
+    frame = read_frame(path, domain, attributes=attributes)
     if not len(frame):
         raise InvalidDataError(f"{path} has no rows. Give the training records' quasi-identifiers, one row a person.")
     if sensitive not in frame.columns:

@@ -205,7 +205,15 @@ def run(order: Order, display: Display) -> Outcome:
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
-    training = read_training(order.data, order.target, domain, order.classes, number=number)
+    training = read_training(
+        order.data,
+        order.target,
+        domain,
+        order.classes,
+        number=number,
+        ranged=order.options.get("target_range") is not None,
+        lenient=order.private,
+    )
     public: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted():
         display.stage(

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from glassine.domain.attributes import Integer, Real
 from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError
 from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
-    from glassine.domain import Domain
+    from glassine.domain import Attribute, Domain
     from glassine.findings import Findings, InputFile, SurrogateFindings
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.models.formats.interpret_ebm import EbmExtras
     from glassine.policy import Policy
 
 __all__ = [
-    "categories",
     "input_files",
     "load",
     "load_extras",
@@ -35,33 +35,47 @@ __all__ = [
 
 Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
-GAPS = ("", "?", "NA", "NaN", "nan")
-"""What a CSV file may say for a missing value, unless some category lists it."""
+EXACT = 2**53
+"""Whole numbers below it are doubles, and no other number is rounded to them."""
 
 
-def read_frame(path: Path, domain: Domain | None = None, *, texts: Mapping[str, Sequence[str]] | None = None) -> Any:
+def read_frame(
+    path: Path,
+    domain: Domain | None = None,
+    *,
+    attributes: Mapping[str, Attribute] | None = None,
+    lenient: bool = False,
+) -> Any:
     """Return a CSV or Parquet file as a frame, read by content and with a clear error.
 
-    Columns of a CSV file that the domain declares as categories of strings are read as strings, so that 01 stays 01;
-    so are those of ``texts``, whose listed values are then no gaps.
+    The type of a declared column of a CSV file is at most a convenience: where some text is no number, it stays text,
+    from which :func:`glassine.domain.conforming.conform` reads the same. Categories of words stay as they are written,
+    so that 01 stays 01. Columns that nothing declares get the type that all their values have in common.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    domain : Domain, optional
+        The public domain.
+    attributes : mapping of str to Attribute, optional
+        Further declared columns, or others in place of those of the domain.
+    lenient : bool, default=False
+        Whether a row with too many fields, or with bytes that are no UTF-8, is read as far as it can be.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be read.
     """
     import polars as pl
 
     head = _head(path)
     if not head.strip():
         raise UnreadableFileError(f"{path} is empty. Give a CSV file with a header, or a Parquet file.", path=path)
+    declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
     try:
-        if head == b"PAR1":
-            return pl.read_parquet(path)
-        known = {**categories(domain), **(texts or {})}
-        listed = {value for values in known.values() for value in values}
-        written = [name for name, values in known.items() if all(isinstance(value, str) for value in values)]
-        frame = pl.read_csv(
-            path,
-            infer_schema_length=None,
-            null_values=[gap for gap in GAPS if gap not in listed],
-            schema_overrides=dict.fromkeys(written, pl.String),
-        )
+        frame = pl.read_parquet(path) if head == b"PAR1" else _read_csv(path, declared, lenient=lenient)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         # The value that cannot be read is one record's: it is not told.
@@ -78,20 +92,58 @@ def read_frame(path: Path, domain: Domain | None = None, *, texts: Mapping[str, 
     return frame
 
 
+def _read_csv(path: Path, declared: Mapping[str, Attribute], *, lenient: bool) -> Any:
+    """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
+    import polars as pl
+
+    from glassine.domain.conforming_objects import GAP_TEXTS
+
+    how: dict[str, Any] = {"encoding": "utf8-lossy", "truncate_ragged_lines": True} if lenient else {}
+    names = pl.read_csv(path, n_rows=0, infer_schema=False, **how).columns
+    rest = [name for name in names if name not in declared]
+    if len(rest) == len(names):
+        return pl.read_csv(path, infer_schema_length=None, null_values=list(GAP_TEXTS), **how)
+    own = [name for name in names if name in declared]
+    texts = pl.read_csv(path, columns=own, infer_schema=False, missing_utf8_is_empty_string=True, **how)
+    frame = pl.DataFrame([_typed(texts[name], declared[name]) for name in own])
+    if rest:
+        others = pl.read_csv(path, columns=rest, infer_schema_length=None, null_values=list(GAP_TEXTS), **how)
+        frame = frame.hstack(others)
+    return frame.select(names)
+
+
+def _typed(texts: Any, attribute: Attribute) -> Any:
+    """Return a column of texts as numbers where each of them is one, with nulls for gaps."""
+    import numpy as np
+    import polars as pl
+
+    from glassine.domain.columns import values_of
+    from glassine.domain.conforming_objects import GAP_TEXTS, numbers_of_texts
+
+    numeric = isinstance(attribute, Integer | Real)
+    values = () if numeric else values_of(attribute)
+    gaps = texts.is_null() | texts.is_in([gap for gap in GAP_TEXTS if gap not in values])
+    texts = texts.set(gaps, None)
+    if any(isinstance(value, str) for value in values):
+        return texts
+    whole = texts.cast(pl.Int64, strict=False)
+    if (whole.is_null() == gaps).all():
+        return whole
+    words = texts.str.to_lowercase()
+    if not numeric and (words.is_in(["true", "false"]) | gaps).all():
+        return (words == "true").alias(texts.name)
+    numbers = numbers_of_texts(texts)
+    if (np.isnan(numbers) == gaps.to_numpy()).all() and (numeric or all(abs(value) < EXACT for value in values)):
+        return pl.Series(texts.name, numbers, nan_to_null=True)
+    return texts
+
+
 def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
             return stream.read(4)
     except OSError as error:
         raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", path=path) from None
-
-
-def categories(domain: Domain | None) -> dict[str, tuple[Any, ...]]:
-    """Return the values of the categories of a domain, by attribute."""
-    from glassine.domain import Category
-
-    attributes = {} if domain is None else {name: domain[name] for name in domain}
-    return {name: attribute.values for name, attribute in attributes.items() if isinstance(attribute, Category)}
 
 
 def opened(path: Path | None) -> FileContent | None:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed, nearest
-from glassine.cli.reading import categories, read_frame
+from glassine.cli.reading import read_frame
+from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
+    from glassine.domain.attributes import Scalar
 
 __all__ = ["Training", "check_domain", "check_public", "class_names", "read_training"]
 
@@ -35,7 +37,7 @@ class Training:
     """
 
     frame: Any
-    classes: tuple[Any, ...] | None
+    classes: tuple[Scalar, ...] | None
     left_out: tuple[str, ...]
 
 
@@ -89,49 +91,47 @@ def class_names(text: str) -> tuple[str, ...]:
 
 
 def read_training(
-    data: Path, target: str, domain: Domain | None, classes: str | None, *, number: bool = False
+    data: Path,
+    target: str,
+    domain: Domain | None,
+    classes: str | None,
+    *,
+    number: bool = False,
+    ranged: bool = False,
+    lenient: bool = False,
 ) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out.
 
-    A target may be a ``number`` instead of a class. The type of classes follows from what is public: whole numbers if
-    all given classes are such, else text.
+    A target may be a ``number`` instead of a class, ``ranged`` if its range is public. The type of classes follows
+    from what is public: whole numbers if all given classes are such, else text. ``lenient`` as for
+    :func:`glassine.cli.reading.read_frame`.
 
     Raises
     ------
     InvalidDataError
         If the target is not a column of classes, or of numbers.
-    InvalidDomainError
-        If a category mixes texts and numbers.
     """
-    _check_categories(domain)
-    names = None if classes is None else class_names(classes)
-    whole = names is not None and all(_is_whole(name) for name in names)
-    frame = read_frame(data, domain, texts=None if names is None or whole else {target: names})
+    from glassine.domain import Category, Real
+
+    names = None if classes is None else _typed(class_names(classes))
+    public = ranged or names is not None or (domain is not None and target in domain)
+    meant = {} if names is None else {target: Category(names)}
+    if number and not public:
+        meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
+    frame = read_frame(data, domain, attributes=meant, lenient=lenient)
     if target not in frame.columns:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}. Check its spelling."
             f"{listed(target, frame.columns)}"
         )
-    if number:
-        _check_number(frame[target], target)
-    else:
-        _check_target(frame[target], target)
+    _check_target(frame[target], target, number=number, public=public)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target))
-    return Training(
-        frame=frame.drop(left_out),
-        classes=None if names is None else _typed(names, frame[target], whole=whole),
-        left_out=left_out,
-    )
+    return Training(frame=frame.drop(left_out), classes=_as_stored(names, frame[target]), left_out=left_out)
 
 
-def _check_categories(domain: Domain | None) -> None:
-    """Refuse categories of texts and numbers: whether a file's 1 is a number would depend on all other records."""
-    for name, values in categories(domain).items():
-        if len({isinstance(value, str) for value in values}) > 1:
-            raise InvalidDomainError(
-                f"the values of {name!r} are texts and numbers, which a column does not tell apart. "
-                "Declare all of them as texts."
-            )
+def _typed(names: tuple[str, ...]) -> tuple[Scalar, ...]:
+    """Return classes as whole numbers if all of them are such."""
+    return tuple(map(int, names)) if all(map(_is_whole, names)) else names
 
 
 def _is_whole(name: str) -> bool:
@@ -139,27 +139,24 @@ def _is_whole(name: str) -> bool:
     return digits.isascii() and digits.isdigit() and str(int(name)) == name and abs(int(name)) < LARGEST
 
 
-def _check_target(column: Any, name: str) -> None:
+def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None:
+    """Refuse a target of a type that holds no classes or numbers; its values count only where nothing is public."""
     kind = column.dtype
-    if kind.is_float() and not bool((column.drop_nulls() == column.drop_nulls().floor()).all()):
-        raise InvalidDataError(f"the target {name!r} holds fractions, which are no classes. Name another column.")
-    if kind.is_nested() or kind.is_temporal() or kind.is_decimal():
+    if kind.is_nested() or kind.is_temporal() or (kind.is_decimal() and not number):
         raise InvalidDataError(f"the target {name!r} has the type {kind}, which holds no classes. Convert it to text.")
-
-
-def _check_number(column: Any, name: str) -> None:
-    if not column.dtype.is_numeric():
+    if public:
+        return
+    if number and not kind.is_numeric():
         raise InvalidDataError(f"the target {name!r} holds no numbers. Name another column, or declare classes.")
+    if not number and kind.is_float() and not bool((column.drop_nulls() == column.drop_nulls().floor()).all()):
+        raise InvalidDataError(f"the target {name!r} holds fractions, which are no classes. Name another column.")
 
 
-def _typed(names: tuple[str, ...], column: Any, *, whole: bool) -> tuple[Any, ...]:
-    """Return the classes in the type of the column of a typed file."""
+def _as_stored(names: tuple[Scalar, ...] | None, column: Any) -> tuple[Scalar, ...] | None:
+    """Return classes as truth values if a typed file holds such."""
     import polars as pl
 
-    if column.dtype == pl.Boolean and not whole:
-        truths = {"true": True, "false": False}
-        if {name.lower() for name in names} <= set(truths):
-            return tuple(truths[name.lower()] for name in names)
-    if whole and not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
-        return tuple(int(name) for name in names)
-    return names
+    truths = {"true": True, "false": False}
+    if names is None or column.dtype != pl.Boolean or not {str(name).lower() for name in names} <= set(truths):
+        return names
+    return tuple(truths[str(name).lower()] for name in names)

@@ -26,7 +26,14 @@ from glassine.domain.conforming import conform
 from glassine.domain.inference import eager, infer
 from glassine.domain.serialization import to_dict
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError
-from glassine.learners.class_labels import classes_of, declared_classes, index_of, one_type, refuse_gaps
+from glassine.learners.class_labels import (
+    classes_of,
+    declared_classes,
+    holds_booleans,
+    index_of,
+    one_type,
+    refuse_gaps,
+)
 
 __all__ = ["CLASSES_INFERRED", "DOMAIN_INFERRED", "Task", "compare"]
 
@@ -293,11 +300,11 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
             f"the domain declares the target {target!r} as a number, and only learners of classes are compared. "
             "Declare it as a category."
         )
-    labels = one_type(data[target].to_numpy())
-    refuse_gaps(labels)
     caveats: list[str] = []
-    known = declared_classes(domain, target, classes, labels)
+    known = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
     if known is None:
+        labels = one_type(data[target].to_numpy())
+        refuse_gaps(labels)
         known = classes_of(labels)
         if labels.dtype.kind in "iuf" and len(known) > MOST_NUMBERS:
             raise InvalidDataError(
@@ -305,7 +312,7 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
                 "Group them into classes, or declare the classes."
             )
         caveats.append(CLASSES_INFERRED)
-    codes = index_of(labels, known)
+    codes = index_of(data[target], known)
     check_classes(codes)
     public = _attributes(data, target, domain)
     if domain is None or public.inferred:

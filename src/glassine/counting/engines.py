@@ -184,6 +184,7 @@ def group(
     keep: str | None = None,
     weights: str | None = None,
     apart: bool = False,
+    strict: bool = True,
 ) -> Groups:
     """Count the distinct conformed records of a lazy frame; its own engine groups them.
 
@@ -202,6 +203,8 @@ def group(
         A column that says how many records each row stands for.
     apart : bool, default=False
         As for :func:`glassine.domain.conforming.conform`.
+    strict : bool, default=True
+        As for :func:`glassine.domain.conforming.conform`.
 
     Raises
     ------
@@ -209,14 +212,21 @@ def group(
         As for :func:`glassine.domain.conforming.conform`, and if a weight is missing, negative or not whole.
     """
     plan = _Keys.of(attributes, cuts or {})
-    grouped = _grouped(frame, plan, keep, weights, apart=apart)
+    grouped = _grouped(frame, plan, keep, weights, apart=apart, strict=strict)
     if weights is not None:
         check_weights(int(grouped["invalid"].max() or 0), weights)
     return _groups(plan, grouped, keep)
 
 
 def group_in_parts(
-    frame: Any, attributes: Mapping[str, Attribute], *, cuts: Cuts, keep: str, apart: bool = False, queries: int = 1
+    frame: Any,
+    attributes: Mapping[str, Attribute],
+    *,
+    cuts: Cuts,
+    keep: str,
+    apart: bool = False,
+    strict: bool = True,
+    queries: int = 1,
 ) -> Iterator[Groups]:
     """Yield what :func:`group` returns a part at a time: until then each distinct record takes few bytes.
 
@@ -225,7 +235,7 @@ def group_in_parts(
     plan = _Keys.of(attributes, cuts)
     queries = queries if plan.words else 1
     for query in range(queries):
-        grouped = _grouped(frame, plan, keep, None, apart=apart, share=(query, queries))
+        grouped = _grouped(frame, plan, keep, None, apart=apart, strict=strict, share=(query, queries))
         for start in range(0, len(grouped), PART):
             yield _groups(plan, grouped[start : start + PART], keep)
 
@@ -239,13 +249,20 @@ def _groups(plan: _Keys, grouped: nw.DataFrame[Any], keep: str | None) -> Groups
 
 
 def _grouped(
-    frame: Any, plan: _Keys, keep: str | None, weights: str | None, *, apart: bool, share: tuple[int, int] = (0, 1)
+    frame: Any,
+    plan: _Keys,
+    keep: str | None,
+    weights: str | None,
+    *,
+    apart: bool,
+    strict: bool,
+    share: tuple[int, int] = (0, 1),
 ) -> nw.DataFrame[Any]:
     """Return the keys of the distinct records, or a share of them, and how often each occurs."""
     attributes = plan.attributes
     read = dict(attributes) if weights is None else {**attributes, weights: WEIGHT}
     lazy, _ = open_frame(frame, read)
-    conformed = lazy.select(*_read(lazy, read, keep, apart=apart))
+    conformed = lazy.select(*_read(lazy, read, keep, apart=apart, strict=strict))
     by = [*plan.names, *(["kept"] if keep is not None else [])] or ["one"]
     if weights is None:
         conformed = conformed.with_columns(ONE)
@@ -265,9 +282,14 @@ def _grouped(
 
 
 def _read(
-    lazy: nw.DataFrame[Any] | nw.LazyFrame[Any], read: Mapping[str, Attribute], keep: str | None, *, apart: bool
+    lazy: nw.DataFrame[Any] | nw.LazyFrame[Any],
+    read: Mapping[str, Attribute],
+    keep: str | None,
+    *,
+    apart: bool,
+    strict: bool,
 ) -> Iterator[nw.Expr]:
-    yield from expressions(lazy, read, apart=apart)
+    yield from expressions(lazy, read, apart=apart, strict=strict)
     if keep is not None:
         yield nw.col(keep).alias("kept")
     elif not read:
@@ -276,7 +298,7 @@ def _read(
 
 
 def totals(
-    frame: Any, attributes: Mapping[str, Attribute], by: str, *, apart: bool = False
+    frame: Any, attributes: Mapping[str, Attribute], by: str, *, apart: bool = False, strict: bool = True
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return the different values of a column of a lazy frame and how often each occurs, after a look at all others.
 
@@ -286,17 +308,17 @@ def totals(
         If an attribute holds what :func:`glassine.domain.conforming.conform` refuses.
     """
     lazy, _ = open_frame(frame, attributes)
-    conformed = lazy.select(*_read(lazy, attributes, by, apart=apart))
-    strict = {i: name for i, name in enumerate(attributes) if not attributes[name].missing}
+    conformed = lazy.select(*_read(lazy, attributes, by, apart=apart, strict=strict))
+    whole = {i: name for i, name in enumerate(attributes) if strict and not attributes[name].missing}
     flags = []
-    for i, name in strict.items():
+    for i, name in whole.items():
         column = nw.col(f"k{i}")
         gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
         flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
     flagged = conformed.select(nw.col("kept"), ONE, *flags).group_by("kept")
-    found = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in strict)))
+    found = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in whole)))
     # One conformed record with a gap is refused with the same words as a column of them.
-    gaps = {name: int(found[f"k{i}"].max() or 0) > 0 for i, name in strict.items()}
+    gaps = {name: int(found[f"k{i}"].max() or 0) > 0 for i, name in whole.items()}
     for name, found_one in gaps.items():
         if found_one:
             number = isinstance(attributes[name], Integer | Real)

@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]
 
 
-def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array) -> Ints:
+def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array, *, strict: bool = True) -> Ints:
     """Return how many records of a lazy frame lie in each bin of a number, and how many have none.
 
     Two queries, or one where no group of reckoned places is cut; more where hundreds are.
@@ -47,6 +47,8 @@ def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array) -
     cuts : ndarray, shape (k,)
         Cut points, increasing strictly: bin i holds the numbers above cut i - 1 up to cut i. Any will do; those at
         equal distances take the fewest queries.
+    strict : bool, default=True
+        As for :func:`glassine.domain.conforming.conform`.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array) -
     """
     out = np.zeros(len(cuts) + 2, dtype=np.int64)
     lazy, _ = open_frame(frame, {name: attribute})
-    number = lazy.select(*expressions(lazy, {name: attribute})).with_columns(ONE)
+    number = lazy.select(*expressions(lazy, {name: attribute}, strict=strict)).with_columns(ONE)
     placed = number.with_columns(_place(attribute, cuts))
     groups = _grouped(placed, ["place"])
     places, bins, ends = _bins(groups, cuts)

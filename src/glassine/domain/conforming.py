@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.columns import GAP, UNDECLARED, Columns, checked_columns, code_type, values_of
 from glassine.domain.conforming_arrays import conformed, plain_arrays
-from glassine.domain.conforming_objects import from_objects
+from glassine.domain.conforming_objects import GAP_TEXTS, declared_numbers, from_objects
 from glassine.domain.domain import Domain, _some
 from glassine.errors import InvalidDataError
 
@@ -31,22 +31,31 @@ MOST_COMPARED = 64
 whole column into memory."""
 
 
-def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, apart: bool = False) -> Columns:
+def conform(
+    data: Any, domain: Domain, names: Iterable[str] | None = None, *, apart: bool = False, strict: bool = True
+) -> Columns:
     """Return the attributes of a domain as columns, values outside the domain brought into it record by record.
 
     - A number is clipped to the attribute's bounds. It is neither rounded to a whole number nor to the resolution:
       every literal is decided by the number itself, and rounding would let the choice of a direction decide instead.
     - A category that is not declared, and a value of a :class:`Binary` that is neither 0 nor 1, become the missing
       value, whether or not the attribute allows missing values. Values are declared if Python finds them equal:
-      1, 1.0 and True are one value, "1" is another.
-    - Missing values are kept where the attribute allows them. An infinite number is then clipped.
+      1, 1.0 and True are one value.
+    - A number and a text that writes it ("1", "1.0", "true") are one value, unless the attribute declares that very
+      text. A library or a file may give either, depending on the other records.
+    - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
+      declare. An infinite number is then clipped.
+    - If not ``strict``, nothing is refused because of a value. What no number can be read from is missing. A missing
+      number that the attribute does not allow becomes the lower bound, an infinite one is clipped.
 
     Ties between attributes (the domain's groups) are not enforced.
 
     Guarantee
     ---------
     Each row of the result depends on the same row of the data and on the domain alone: nothing is learnt from other
-    records, and no record changes how another is read. Only the refusals below look at all records.
+    records, and no record changes how another is read. The column types of pandas, which follow from the records, and
+    the objects of a list play no part. Those of other libraries do: they are a public schema. Only the refusals below
+    look at all records; if not ``strict``, they follow from the schema and the number of records.
 
     Parameters
     ----------
@@ -60,6 +69,8 @@ def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, ap
         The attributes to return, at least one; all by default.
     apart : bool, default=False
         Whether categories that are not declared get a code of their own, -2, and not that of missing ones.
+    strict : bool, default=True
+        Whether a value that is missing or no number, where the attribute asks for one, is refused.
 
     Returns
     -------
@@ -70,9 +81,10 @@ def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, ap
     Raises
     ------
     InvalidDataError
-        If ``names`` is empty or a column is absent; if its type cannot hold values of its attribute (text for a
-        number, numbers for categories that are all strings); or if a value is missing, NaN or infinite in an
-        attribute that allows no missing values. The message names the column, never a record or a value.
+        If ``names`` is empty or a column is absent; if the type of its column in Polars, Arrow or an engine cannot
+        hold values of its attribute (dates for a number, fractions for categories that are words); or, if ``strict``,
+        if a value cannot be read as a number, or is missing, NaN or infinite in an attribute that allows no missing
+        values. The message names the column, never a record or a value.
     InvalidDomainError
         If a name is not an attribute.
     """
@@ -80,12 +92,16 @@ def conform(data: Any, domain: Domain, names: Iterable[str] | None = None, *, ap
     if not attributes:
         raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
     frame, loose = open_frame(data, attributes)
-    arrays = {name: from_objects(name, attributes[name], *column, apart=apart) for name, column in loose.items()}
+    arrays = {
+        name: from_objects(name, attributes[name], *column, apart=apart, strict=strict)
+        for name, column in loose.items()
+    }
     if isinstance(frame, nw.DataFrame):
-        arrays |= _from_numbers(frame, {name: a for name, a in attributes.items() if name not in loose}, apart=apart)
+        rest = {name: attribute for name, attribute in attributes.items() if name not in loose}
+        arrays |= _from_numbers(frame, rest, apart=apart, strict=strict)
     plain = {name: attribute for name, attribute in attributes.items() if name not in arrays}
     if plain:
-        collected = collect(frame.select(*expressions(frame, plain, apart=apart)))
+        collected = collect(frame.select(*expressions(frame, plain, apart=apart, strict=strict)))
         arrays |= {name: collected[key].to_numpy() for name, key in zip(plain, collected.columns, strict=True)}
     return checked_columns(attributes, arrays)
 
@@ -135,27 +151,31 @@ def _is_plain(kind: nw.dtypes.DType, attribute: Attribute) -> bool:
 
 
 def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) -> Loose | None:
-    """Return a column of coded values, of Python objects or of nothing at all; None for one of numbers or text."""
+    """Return a column of coded values or of Python objects; None for one that expressions can read."""
     native: Any = column.to_native()
     if kind.is_integer() and isinstance(attribute, Integer | Real) and not column.implementation.is_polars():
         # Arrow refuses to convert a whole number that no double equals; NumPy takes a neighbour.
         return np.asarray(column.to_numpy(), dtype=np.float64), None
-    if kind in (nw.Categorical, nw.Enum):
-        if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
-            return [*native.cat.categories.tolist(), None], native.cat.codes.to_numpy()
-        values = column.unique().drop_nulls().to_list()
-        objects = not values or not all(isinstance(value, str) for value in values)
-    elif kind == nw.String:
-        # An object column without any value is taken for text, whatever it was meant to hold.
-        objects = str(getattr(native, "dtype", None)) == "object" and bool(column.is_null().all())
+    if kind in (nw.Categorical, nw.Enum) and hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        return [*native.cat.categories.tolist(), None], native.cat.codes.to_numpy()
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        # pandas' objects are taken for text if the first hundred are. Dictionaries may hold anything.
+        objects = str(getattr(native, "dtype", None)) == "object" or not _all_texts(attribute)
+        if kind != nw.String:
+            values = column.unique().drop_nulls().to_list()
+            objects = objects or not values or not all(isinstance(value, str) for value in values)
     else:
-        objects = kind in (nw.Object, nw.Unknown)
+        objects = kind in (nw.Object, nw.Unknown) or (column.implementation.is_pandas_like() and not kind.is_numeric())
     if not objects:
         return None
     values = column.to_list()
     for i in np.flatnonzero(column.is_null().to_numpy()).tolist():
         values[i] = None
     return values, None
+
+
+def _all_texts(attribute: Attribute) -> bool:
+    return isinstance(attribute, Category) and all(isinstance(value, str) for value in attribute.values)
 
 
 def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
@@ -172,7 +192,8 @@ def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
         elif array.dtype.kind in "biu":
             plain[name] = pl.Series(array.astype(array.dtype.newbyteorder("="), copy=False))
         elif array.dtype.kind in "OU":
-            loose[name] = array.tolist(), None
+            # Objects stay what they are: to NumPy, some are lists of numbers.
+            loose[name] = list(array) if array.dtype.kind == "O" else array.tolist(), None
         else:
             raise InvalidDataError(f"column {name!r} holds {array.dtype}, not numbers, Booleans or text. Convert it.")
     return nw.from_native(pl.DataFrame(plain)), loose
@@ -185,7 +206,9 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
     return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
-def expressions(frame: Frame, attributes: Mapping[str, Attribute], *, apart: bool = False) -> list[nw.Expr]:
+def expressions(
+    frame: Frame, attributes: Mapping[str, Attribute], *, apart: bool = False, strict: bool = True
+) -> list[nw.Expr]:
     """Return the conforming of each attribute as an expression, named ``k0``, ``k1`` and so on.
 
     Numbers are doubles, null where they are missing; categories are codes with :data:`GAP` for a forbidden gap.
@@ -195,9 +218,14 @@ def expressions(frame: Frame, attributes: Mapping[str, Attribute], *, apart: boo
     out = []
     for i, (name, attribute) in enumerate(attributes.items()):
         if isinstance(attribute, Integer | Real):
-            value = _clipped(name, attribute, schema[name])
+            value = _clipped(name, attribute, schema[name], strict=strict)
         else:
-            value = _coded(name, attribute, schema[name], UNDECLARED if apart else -1, compared=streamed)
+            unknown = UNDECLARED if apart else -1
+            gap = -1 if attribute.missing else GAP if strict else unknown
+            # The types of pandas' columns follow from the records: if not strict, none is refused.
+            public = strict or not frame.implementation.is_pandas_like()
+            codes = _known_codes(name, attribute, schema[name], refuse=public)
+            value = _coded(name, attribute, schema[name], codes, unknown, gap, compared=streamed)
         out.append(value.alias(f"k{i}"))
     return out
 
@@ -209,48 +237,72 @@ def number(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     return nw.col(name).cast(nw.Float64)
 
 
-def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType) -> nw.Expr:
+def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType, *, strict: bool) -> nw.Expr:
     value = number(name, kind)
     # Some engines take NaN for the largest number: it must be set apart before anything is compared.
-    usable = ~value.is_nan() if attribute.missing else value.is_finite()
-    return nw.when(usable).then(value.clip(float(attribute.lo), float(attribute.hi)))
+    usable = value.is_finite() if strict and not attribute.missing else ~value.is_nan()
+    clipped = nw.when(usable).then(value.clip(float(attribute.lo), float(attribute.hi)))
+    # Without a value to compare, some engines find neither: a null is no NaN for them.
+    return clipped if strict or attribute.missing else clipped.otherwise(None).fill_null(float(attribute.lo))
 
 
-def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unknown: int, *, compared: bool) -> nw.Expr:
+def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, *, refuse: bool) -> dict[Any, int]:
+    """Return the codes of the values that a column of a type can hold, by the values as it holds them."""
     values = values_of(attribute)
-    column = nw.col(name)
-    usable = ~column.is_null()
     known: dict[Any, int] = {}
     if kind in (nw.String, nw.Categorical, nw.Enum):
-        column = column.cast(nw.String)
+        # A lazy frame's engine reads no numbers from texts: they would have to be among the declared values.
         known = {value: code for code, value in enumerate(values) if isinstance(value, str)}
-        matching = any(isinstance(value, str) for value in values)
+        matching = len(known) == len(values)
+        if attribute.missing:
+            known = dict.fromkeys(GAP_TEXTS, -1) | known
     elif kind.is_integer() or kind == nw.Boolean:
-        # Dask turns no gap into a whole number; which values are gaps is known already.
-        whole_or_false = column.fill_null(False) if kind == nw.Boolean else column.fill_null(0)
-        column = whole_or_false.cast(nw.String if kind in WIDE else nw.Int64)
-        for code, value in enumerate(values):
-            if not isinstance(value, str) and value == int(value):
+        numbers = declared_numbers(attribute)
+        matching = bool(numbers)
+        for value, code in numbers.items():
+            if value == int(value):
                 whole = int(value)
                 if kind in WIDE:
                     known[str(whole)] = code
                 elif -(2**63) <= whole < 2**63:
                     known[whole] = code
-        matching = any(not isinstance(value, str) for value in values)
     elif kind.is_numeric():
+        numbers = declared_numbers(attribute)
+        matching = bool(numbers)
+        known = {float(value): code for value, code in numbers.items() if float(value) == value}
+    else:
+        matching = False
+    if not matching and refuse:
+        raise InvalidDataError(
+            f"column {name!r} has the type {kind}, which cannot hold the values of its attribute: "
+            f"{_some([str(value) for value in values])}. Convert the column, or declare its values as they are."
+        )
+    return known
+
+
+def _coded(
+    name: str,
+    attribute: Category | Binary,
+    kind: nw.dtypes.DType,
+    known: Mapping[Any, int],
+    unknown: int,
+    gap: int,
+    *,
+    compared: bool,
+) -> nw.Expr:
+    column = nw.col(name)
+    usable = ~column.is_null()
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        column = column.cast(nw.String)
+    elif kind.is_integer() or kind == nw.Boolean:
+        # Dask turns no gap into a whole number; which values are gaps is known already.
+        whole_or_false = column.fill_null(False) if kind == nw.Boolean else column.fill_null(0)
+        column = whole_or_false.cast(nw.String if kind in WIDE else nw.Int64)
+    else:
         column = column.cast(nw.Float64)
         usable = column.is_finite()
         # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
         column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
-        known = {float(v): code for code, v in enumerate(values) if not isinstance(v, str) and float(v) == v}
-        matching = any(not isinstance(value, str) for value in values)
-    else:
-        matching = False
-    if not matching:
-        raise InvalidDataError(
-            f"column {name!r} has the type {kind}, which holds none of the values of its attribute: "
-            f"{_some([str(value) for value in values])}. Convert the column, or declare its values as they are."
-        )
     size = _TYPES[code_type(attribute)]
     found: nw.Expr = nw.lit(unknown)
     if compared and len(known) <= MOST_COMPARED:
@@ -258,7 +310,7 @@ def _coded(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, unkno
             found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - unknown)
     elif known:
         found = column.replace_strict(list(known), list(known.values()), default=nw.lit(unknown), return_dtype=nw.Int64)
-    usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(-1 if attribute.missing else GAP))
+    usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(gap))
     return usual.cast(size)
 
 
@@ -266,14 +318,15 @@ _TYPES: dict[Any, Any] = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int
 
 
 def _from_numbers(
-    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], *, apart: bool
+    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], *, apart: bool, strict: bool
 ) -> dict[str, npt.NDArray[Any]]:
     """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
     found: dict[str, npt.NDArray[Any]] = {}
+    unknown = UNDECLARED if apart else -1
     for name, array in plain_arrays(frame, attributes).items():
         attribute = attributes[name]
-        gap = -1 if attribute.missing else GAP
-        column = conformed(array, attribute, unknown=UNDECLARED if apart else -1, gap=gap)
+        gap = -1 if attribute.missing else GAP if strict else unknown
+        column = conformed(array, attribute, unknown=unknown, gap=gap, strict=strict)
         if column is not None:
             found[name] = column
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import Attribute, Integer, Real, Scalar
-from glassine.domain.columns import code_type, values_of
+from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
+from glassine.domain.columns import code_type
+from glassine.domain.conforming_objects import clipped, declared_numbers
 
 __all__: list[str] = []
 
@@ -52,7 +52,9 @@ def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) 
     return found
 
 
-def conformed(array: npt.NDArray[Any], attribute: Attribute, *, unknown: int, gap: int) -> npt.NDArray[Any] | None:
+def conformed(
+    array: npt.NDArray[Any], attribute: Attribute, *, unknown: int, gap: int, strict: bool
+) -> npt.NDArray[Any] | None:
     """Return numbers clipped, or the codes of values; None where an expression has to do it.
 
     Parameters
@@ -63,17 +65,21 @@ def conformed(array: npt.NDArray[Any], attribute: Attribute, *, unknown: int, ga
         What is declared of it.
     unknown, gap : int
         Codes of a value that is not declared, and of one that is missing.
+    strict : bool
+        As for :func:`glassine.domain.conforming.conform`.
     """
     if isinstance(attribute, Integer | Real):
-        return _clipped(array, float(attribute.lo), float(attribute.hi), missing=attribute.missing)
-    known = {code: value for code, value in enumerate(values_of(attribute)) if not isinstance(value, str)}
+        return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, strict=strict)
+    known = declared_numbers(attribute)
     if not known or len(known) > MOST_COMPARED:
         return None
     # Booleans are compared as whole numbers, which alone are safe from numbers beyond 64 bits.
-    array = array.astype(np.int8) if array.dtype.kind == "b" else np.ascontiguousarray(array)
+    # Fractions are compared as doubles: of two declared ones that are near, both equal one in single precision.
+    compared: type[np.generic] = {"b": np.int8, "f": np.float64}.get(array.dtype.kind, array.dtype.type)
+    array = np.ascontiguousarray(array.astype(compared, copy=False))
     codes = np.zeros(len(array), dtype=code_type(attribute))
     found = np.zeros(len(array), dtype=bool)
-    for code, value in known.items():
+    for value, code in known.items():
         number = _as_held(value, array.dtype)
         if number is not None:
             here = array == number
@@ -86,17 +92,8 @@ def conformed(array: npt.NDArray[Any], attribute: Attribute, *, unknown: int, ga
     return codes
 
 
-def _clipped(array: npt.NDArray[Any], low: float, high: float, *, missing: bool) -> npt.NDArray[np.float64]:
-    numbers = np.clip(np.ascontiguousarray(array, dtype=np.float64), low, high)
-    if array.dtype.kind == "f" and not missing:
-        numbers[np.isinf(array)] = math.nan
-    return numbers
-
-
-def _as_held(value: Scalar, dtype: np.dtype[Any]) -> int | float | None:
+def _as_held(value: float, dtype: np.dtype[Any]) -> int | float | None:
     """Return a declared number as a column of this type can hold it, or None if it cannot."""
-    if isinstance(value, str):
-        return None
     if dtype.kind == "f":
-        return float(value) if float(value) == value else None
+        return float(value) if abs(value) <= LARGEST and float(value) == value else None
     return int(value) if value == int(value) else None

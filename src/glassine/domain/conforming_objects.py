@@ -1,20 +1,84 @@
-"""Columns of Python objects, made to conform value by value: text, whole numbers of any size, gaps of any kind."""
+"""Values of any Python type made to conform one by one: text, whole numbers of any size, gaps of any kind."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
+from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real
 from glassine.domain.columns import GAP, UNDECLARED, code_type, values_of
+from glassine.domain.domain import _some as some
 from glassine.errors import InvalidDataError
 
-__all__ = ["from_objects"]
+__all__ = ["GAP_TEXTS", "declared_numbers", "from_objects", "number_of", "numbers_of_texts"]
+
+GAP_TEXTS = ("", "?", "NA", "NaN", "nan")
+"""Texts that stand for a missing value, unless the attribute declares them."""
+
+BLANKS = " \t\r\n"
+"""What may stand around a number in a text."""
+
+NUMERAL = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))$"
+WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+"""Python reads at most 4,300 digits as a whole number; a longer one is beyond every double."""
+
+TRUTHS = {"true": 1, "false": 0}
+
+NOT_EQUAL = -4
+"""Stands for the code of a value that equals no declared one, until it is looked at; below every other code."""
+
+
+def number_of(text: str) -> int | float | None:
+    """Return the number that a text writes, None if it writes none.
+
+    Examples
+    --------
+    >>> number_of("9007199254740993"), number_of(" 1e3 "), number_of("True"), number_of("12b")
+    (9007199254740993, 1000.0, 1, None)
+    """
+    word = text.strip(BLANKS)
+    if WHOLE.fullmatch(word):
+        return int(word)
+    return float(word) if re.match(NUMERAL, word) else TRUTHS.get(word.lower())
+
+
+def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
+    """Return :func:`number_of` of each text as a double, NaN where it writes none.
+
+    Parameters
+    ----------
+    texts : sequence of str or None, or polars.Series of strings, shape (n,)
+        The texts.
+    """
+    import polars as pl
+
+    words = pl.Series(texts, dtype=pl.String).str.strip_chars(BLANKS)
+    found: npt.NDArray[np.float64] = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
+    # The cast may read more than numerals, and leaves out the truth values.
+    odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(found)
+    for i in np.flatnonzero(odd).tolist():
+        number = None if words[i] is None else number_of(words[i])
+        found[i] = math.nan if number is None else _double(number)
+    return found
+
+
+def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
+    """Return the codes of the numbers that an attribute declares, or writes in a text that it declares."""
+    values = values_of(attribute)
+    codes: dict[int | float, int] = {value: code for code, value in enumerate(values) if not isinstance(value, str)}
+    for code, value in enumerate(values):
+        number = number_of(value) if isinstance(value, str) else None
+        if number is not None and abs(number) <= LARGEST:
+            codes.setdefault(number, code)
+    return codes
 
 
 def from_objects(
@@ -24,26 +88,74 @@ def from_objects(
     index: npt.NDArray[Any] | None,
     *,
     apart: bool,
+    strict: bool,
 ) -> npt.NDArray[Any]:
     """Return what :func:`expressions` would, of a column of Python objects."""
+    array: npt.NDArray[Any]
     if isinstance(attribute, Integer | Real):
-        array: npt.NDArray[Any] = values.copy() if isinstance(values, np.ndarray) else _floats(name, values)
-        if not attribute.missing:
-            array[np.isinf(array)] = np.nan
-        array = np.clip(array, float(attribute.lo), float(attribute.hi))
+        array = values.copy() if isinstance(values, np.ndarray) else _floats(name, values, strict=strict)
+        array = clipped(array, attribute, strict=strict)
     else:
-        lookup = {value: code for code, value in enumerate(values_of(attribute))}
-        unknown = UNDECLARED if apart else -1
-        try:
-            array = np.fromiter(map(lookup.get, values, repeat(unknown)), code_type(attribute), len(values))
-        except TypeError:
+        array = _codes(name, attribute, values, apart=apart, strict=strict)
+    return array if index is None else array[index]
+
+
+def clipped(array: npt.NDArray[np.float64], attribute: Integer | Real, *, strict: bool) -> npt.NDArray[np.float64]:
+    """Return numbers within the bounds of their attribute.
+
+    NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound if not ``strict``; if
+    ``strict`` it stays for a refusal, as infinite numbers do.
+    """
+    low, high = float(attribute.lo), float(attribute.hi)
+    numbers = np.clip(array, low, high)
+    if not attribute.missing:
+        numbers[~np.isfinite(array) if strict else np.isnan(array)] = math.nan if strict else low
+    return numbers
+
+
+def _codes(
+    name: str, attribute: Category | Binary, values: Sequence[Any] | npt.NDArray[Any], *, apart: bool, strict: bool
+) -> npt.NDArray[Any]:
+    """Return the code of each value; each is looked up by itself, and by what it equals alone."""
+    unknown = UNDECLARED if apart else -1
+    gap = -1 if attribute.missing else GAP if strict else unknown
+    codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
+    declared: Mapping[int | float, int] = {value: code for value, code in codes.items() if not isinstance(value, str)}
+    numbers: Mapping[Any, int] = declared_numbers(attribute)
+    kind = code_type(attribute)
+    try:
+        out = np.fromiter(map(codes.get, values, repeat(NOT_EQUAL)), kind, len(values))
+    except TypeError:
+        if strict:
             raise InvalidDataError(
                 f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
             ) from None
-        if apart or not attribute.missing:
-            gaps = [i for i in np.flatnonzero(array == unknown).tolist() if _is_gap(values[i])]
-            array[gaps] = -1 if attribute.missing else GAP
-    return array if index is None else array[index]
+        # What cannot be hashed equals no declared value.
+        hashable = [value if isinstance(value, str | int | float | np.generic) else None for value in values]
+        out = np.fromiter(map(codes.get, hashable, repeat(NOT_EQUAL)), kind, len(values))
+    for i in np.flatnonzero(out == NOT_EQUAL).tolist():
+        value = values[i]
+        if _is_gap(value):
+            out[i] = gap
+        elif isinstance(value, str):
+            if value not in codes:
+                number = number_of(value)
+                absent = -1 if attribute.missing and value in GAP_TEXTS else unknown
+                codes[value] = absent if number is None else declared.get(number, absent)
+            out[i] = codes[value]
+        elif isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction):
+            out[i] = numbers.get(value, unknown)
+        else:
+            out[i] = unknown
+    # Nothing but words where numbers are declared: the column is another one, or coded otherwise.
+    words = strict and len(values) > 0 and len(declared) == len(values_of(attribute)) and bool((out < 0).all())
+    if words and all(isinstance(value, str) and value not in GAP_TEXTS for value in values):
+        raise InvalidDataError(
+            f"column {name!r} holds text alone, and its attribute declares numbers: "
+            f"{some([str(value) for value in values_of(attribute)])}. Convert the column, or declare its values as "
+            "they are."
+        )
+    return out
 
 
 def _is_gap(value: object) -> bool:
@@ -53,22 +165,41 @@ def _is_gap(value: object) -> bool:
     return isinstance(value, float | np.floating) and not math.isfinite(value)
 
 
-def _floats(name: str, values: Sequence[Any]) -> npt.NDArray[np.float64]:
-    """Return Python objects as doubles, NaN for a gap; text is not read as a number."""
-    kinds = set(map(type, values))
-    for kind in kinds:
-        if not (issubclass(kind, int | float | np.number | np.bool_) or _is_gap_type(kind)):
+def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np.float64]:
+    """Return Python objects as doubles: NaN for a gap, and for what is no number unless that is refused."""
+    if all(map(_is_number_type, set(map(type, values)))):
+        try:
+            return np.fromiter(values, dtype=np.float64, count=len(values))
+        except OverflowError:
+            pass
+    out = np.full(len(values), math.nan)
+    texts = [i for i, value in enumerate(values) if isinstance(value, str)]
+    out[texts] = numbers_of_texts([str(values[i]) for i in texts])
+    for i, value in enumerate(values):
+        if isinstance(value, str):
+            odd = math.isnan(out[i]) and value.strip(BLANKS) not in GAP_TEXTS
+        elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):
+            out[i], odd = _double(value), False
+        else:
+            odd = not _is_gap(value)
+        if odd and strict:
+            # The value must not be quoted: it is one record's.
+            kind = "text" if isinstance(value, str) else type(value).__name__
             raise InvalidDataError(
-                f"column {name!r} must hold numbers, got {kind.__name__} among its values. "
-                "Convert it to a numeric type."
+                f"column {name!r} must hold numbers, got {kind} among its values. Convert it to a numeric type."
             )
-    if any(map(_is_gap_type, kinds)):
-        values = [math.nan if _is_gap_type(type(value)) else value for value in values]
+    return out
+
+
+def _double(value: Any) -> float:
     try:
-        return np.fromiter(values, dtype=np.float64, count=len(values))
+        return float(value)
     except OverflowError:
-        return np.array([float(min(max(v, -LARGEST), LARGEST)) if isinstance(v, int) else float(v) for v in values])
+        return float(LARGEST if value > 0 else -LARGEST)
+    except ValueError:  # a signaling NaN of decimals
+        return math.nan
 
 
-def _is_gap_type(kind: type) -> bool:
-    return kind is type(None) or kind.__name__ in ("NAType", "NaTType")
+def _is_number_type(kind: type) -> bool:
+    # NumPy's durations are whole numbers by type, and no complex number has an order.
+    return issubclass(kind, int | float | np.integer | np.floating | np.bool_) and not issubclass(kind, np.timedelta64)

@@ -140,7 +140,7 @@ class CountedRecords:
         for grid in grids:
             attribute = self.intake.domain[grid.attribute]
             if grid.cuts is not None and isinstance(attribute, Integer | Real):
-                counts = fine_counts(self.intake.frame, grid.attribute, attribute, grid.cuts)
+                counts = fine_counts(self.intake.frame, grid.attribute, attribute, grid.cuts, strict=self.intake.strict)
                 self.intake.check_number(int(counts.sum()))
                 found[grid.attribute] = counts
         return [found[grid.attribute] for grid in grids]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.conforming import Columns, conform
 from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -113,7 +114,7 @@ def take_in_classes(
     estimator: Any, X: Any, y: Any, *, domain: Domain | None, classes: Sequence[Scalar] | None
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = take_in(estimator, X, y, domain=domain, classes=classes, warn=True, apart=True)
+    intake = take_in(estimator, X, y, domain=domain, classes=classes, private=True, apart=True)
     if isinstance(intake, EngineIntake):
         counted = CountedRecords(intake=intake)
         small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
@@ -156,7 +157,8 @@ def take_in_numbers(
     Raises
     ------
     InvalidDataError
-        If the data do not fit the domain, or the target is not finite numbers.
+        If the data are empty, lack a column or have one too many; without a public domain and range, if a value is
+        missing or the target is not finite numbers. With them, a record whose target is no number is left out.
     InvalidParameterError
         If the range is none.
     """
@@ -164,13 +166,18 @@ def take_in_numbers(
     checked = None if bounds is None else _checked_bounds(bounds)
     name = _name(y)
     if isinstance(y, str):
-        X, y = reading.pop_target(X, y)
+        X, y = reading.pop_target(X, y, domain)
     reading.check_target(estimator, y)
-    names, records = reading.named(estimator, X, reset=True)
-    numbers = _numbers(y)
-    check_consistent_length(reading.first_column(records), numbers)
+    names, records = reading.named(estimator, X, reset=True, target=name)
     caveats = []
     found = checked if checked is not None else _declared_bounds(domain, name)
+    strict = domain is None or domain.inferred or found is None
+    numbers = _finite_numbers(y) if strict else _readable_numbers(y)
+    check_consistent_length(reading.first_column(records), numbers)
+    rows = ~np.isnan(numbers)
+    if not rows.any():
+        raise InvalidDataError("no record has a number as its target. Check the target.")
+    records, numbers = reading.take_rows(records, rows), numbers[rows]
     if domain is not None and name in domain and domain[name].inferred and checked is None:
         caveats.append(RANGE_FROM_DATA)
     if found is None:
@@ -182,13 +189,25 @@ def take_in_numbers(
     warn_of(caveats)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
-    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True)
+    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True, strict=strict)
     target = Target(values=np.clip(values, -1.0, 1.0), classes=None, bounds=found, name=name)
     held = HeldRecords(columns=columns, values=target.values)
     return Training(records=held, target=target, domain=domain, caveats=tuple(caveats))
 
 
-def _numbers(y: Any) -> Array:
+def _readable_numbers(y: Any) -> Array:
+    """Return each number, read by itself; NaN where there is none."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        data: Any = series.alias("target").to_frame().to_native()
+    else:
+        values = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else y
+        data = {"target": column_or_1d(values, warn=True)}
+    anything = Real(-LARGEST, LARGEST, missing=True)
+    return conform(data, Domain({"target": anything}), strict=False).numbers["target"]
+
+
+def _finite_numbers(y: Any) -> Array:
     values = column_or_1d(y, warn=True)
     if np.asarray(values).dtype.kind == "c":
         raise InvalidDataError("Complex data not supported. Pass real numbers as the target.")

@@ -18,7 +18,7 @@ from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError
-from glassine.learners.class_labels import index_of, one_type, refuse_gaps
+from glassine.learners.class_labels import index_of
 
 __all__ = ["EngineIntake", "Weighed"]
 
@@ -39,7 +39,7 @@ class EngineIntake:
         The records.
     target : str
         The column of the classes.
-    apart : bool
+    apart, strict : bool
         As for :func:`glassine.domain.conforming.conform`.
     n_records : int
         Number of records.
@@ -52,6 +52,7 @@ class EngineIntake:
     frame: Any
     target: str
     apart: bool
+    strict: bool
     n_records: int
     domain: Domain
     classes: tuple[Scalar, ...]
@@ -78,11 +79,11 @@ class EngineIntake:
         attribute = self.domain[name]
         if cuts is not None and isinstance(attribute, Integer | Real):
             ends = cell_cuts(attribute, cuts)
-            counts = fine_counts(self.frame, name, attribute, ends[:-1])
+            counts = fine_counts(self.frame, name, attribute, ends[:-1], strict=self.strict)
             self.check_number(int(counts.sum()))
             found = counts[:-1] > 0
             return ends[found], counts[:-1][found]
-        groups = group(self.frame, {name: attribute})
+        groups = group(self.frame, {name: attribute}, strict=self.strict)
         values = groups.columns.numbers[name]
         present = ~np.isnan(values)
         return values[present], groups.counts[present]
@@ -104,7 +105,7 @@ class EngineIntake:
         """Yield distinct records, the index of each one's class, and how many there are of each, a part at a time."""
         attributes = {name: self.domain[name] for name in names}
         counted = 0
-        asked: dict[str, Any] = {"keep": self.target, "apart": self.apart, "queries": queries}
+        asked: dict[str, Any] = {"keep": self.target, "apart": self.apart, "strict": self.strict, "queries": queries}
         for part in group_in_parts(self.frame, attributes, cuts=cuts, **asked):
             counted += int(part.counts.sum())
             yield part.columns, self._labels(part), part.counts
@@ -124,11 +125,9 @@ class EngineIntake:
 
     def _group(self, names: Sequence[str], cuts: Cuts | None) -> Groups:
         attributes = {name: self.domain[name] for name in names}
-        groups = group(self.frame, attributes, cuts=cuts, keep=self.target, apart=self.apart)
+        groups = group(self.frame, attributes, cuts=cuts, keep=self.target, apart=self.apart, strict=self.strict)
         self.check_number(int(groups.counts.sum()))
         return groups
 
     def _labels(self, groups: Groups) -> npt.NDArray[np.int64]:
-        labels = one_type(groups.kept)
-        refuse_gaps(labels)
-        return index_of(labels, self.classes)
+        return index_of(groups.kept, self.classes)

@@ -145,7 +145,7 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
     def _prepare(self, X: Any, y: Any) -> ExponentialPlan[PoolPlan]:
         length = check_whole(self.max_rules, "max_rules", 1, 12)
         rule_weight = check_number(self.rule_weight, "rule_weight", low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=True)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, private=True)
         plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))

@@ -161,7 +161,7 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
     def _prepare(self, X: Any, y: Any) -> ExponentialPlan[LiteralPlan]:
         depth = check_whole(self.max_depth, "max_depth", 1, 8)
         split_weight = check_number(self.split_weight, "split_weight", low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=True)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, private=True)
         plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))

@@ -205,7 +205,7 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
 
     def _prepare(self, X: Any, y: Any) -> _Prepared:
         self._plan(with_literals=False)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, warn=self.mechanism is not None)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, private=self.mechanism is not None)
         pools = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
         plan = self._plan(with_literals=bool(pools.literals.quantiled))
         published = (AS_PUBLISHED, *defects(plan, default_delta=self.delta is None)) if plan.published else ()

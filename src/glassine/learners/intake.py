@@ -16,13 +16,21 @@ from glassine.counting import CountTable
 from glassine.counting.bitsets import BitSets
 from glassine.counting.engines import is_lazy, totals
 from glassine.counting.frames import truths
-from glassine.domain import Domain, Literal
+from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.domain.conforming import Columns, conform
+from glassine.domain.conforming import Columns, conform, expressions
 from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
-from glassine.learners.class_labels import classes_of, declared_classes, index_of, one_type, refuse_gaps
+from glassine.learners.class_labels import (
+    class_codes,
+    classes_of,
+    declared_classes,
+    holds_booleans,
+    one_type,
+    refuse_gaps,
+    refuse_undeclared,
+)
 from glassine.learners.engine_intake import EngineIntake, Weighed
 from glassine.learners.reading import (
     as_frame,
@@ -34,8 +42,8 @@ from glassine.learners.reading import (
     named,
     open_table,
     pop_target,
+    take_rows,
     without_target,
-    without_weightless,
 )
 
 __all__ = [
@@ -137,10 +145,14 @@ def take_in(
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
     sample_weight: Any = None,
-    warn: bool,
+    private: bool,
     apart: bool = False,
 ) -> Intake:
     """Read the arguments of a fit.
+
+    Each record is read by itself and by what is public: see :func:`glassine.domain.conforming.conform`. For a private
+    fit with a public domain, no value leads to a refusal. A record whose target is missing or not declared is then
+    left out; how many are is nowhere kept.
 
     A lazy frame with a domain, and with the name of its target as ``y``, is left where it is: its engine counts.
 
@@ -158,8 +170,8 @@ def take_in(
         The public classes. None takes them from the domain's attribute of the target's name, or from the data.
     sample_weight : array-like of shape (n,), optional
         Whole numbers: how many records each row stands for.
-    warn : bool
-        Whether to warn of what is taken from the data.
+    private : bool
+        Whether the fit is private: it warns of what is taken from the data.
     apart : bool, default=False
         Whether categories that are not declared are told from missing ones, as by
         :func:`glassine.domain.conforming.conform`. Records that conform already, and tables, are taken as they are.
@@ -167,7 +179,8 @@ def take_in(
     Raises
     ------
     InvalidDataError
-        If the data lack a column, have one too many, or hold a class that is not declared.
+        If the data are empty, lack a column, or have one too many; of a fit that is not private, or without a
+        public domain, if a value or a class is missing or not declared.
     """
     check_domain(domain)
     target = y if isinstance(y, str) else getattr(y, "name", None)
@@ -176,25 +189,35 @@ def take_in(
         X, y, multiplicities, domain = open_table(X, y)
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
-            return _left_in_place(estimator, X, y, domain=domain, classes=classes, warn=warn, apart=apart)
-        X, y = pop_target(X, y)
+            return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, apart=apart)
+        X, y = pop_target(X, y, domain)
     check_target(estimator, y)
-    names, records = named(estimator, X, reset=True)
-    labels = one_type(column_or_1d(y, warn=True))
+    names, records = named(estimator, X, reset=True, target=target)
+    strict = not private or domain is None or domain.inferred
+    known, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_consistent_length(first_column(records), labels)
-    refuse_gaps(labels)
+    rows = np.ones(len(labels), dtype=bool)
+    if strict or CLASSES_FROM_DATA in caveats:
+        refuse_undeclared(labels, known)
+    else:
+        rows = labels >= 0
     if sample_weight is not None:
         multiplicities = multiplicities_of(sample_weight, len(labels))
-        records, labels, multiplicities = without_weightless(records, labels, multiplicities)
-    known, caveats = _known_classes(domain, target, classes, labels)
+    if multiplicities is not None:
+        rows &= multiplicities > 0
+        multiplicities = multiplicities[rows]
+    if not rows.any():
+        raise InvalidDataError(f"no record has one of the declared classes {list(known)}. Check the target.")
+    records, labels = take_rows(records, rows), labels[rows]
     whole = infer(as_frame(names, records)) if domain is None else without_target(domain, names, target)
     if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
-    if warn:
+    if private:
         warn_of(caveats)
+    columns = records if isinstance(records, Columns) else conform(records, whole, apart=apart, strict=strict)
     return HeldIntake(
-        columns=records if isinstance(records, Columns) else conform(records, whole, apart=apart),
-        labels=index_of(labels, known),
+        columns=columns,
+        labels=labels,
         multiplicities=multiplicities,
         domain=whole,
         classes=known,
@@ -209,7 +232,7 @@ def _left_in_place(
     *,
     domain: Domain,
     classes: Sequence[Scalar] | None,
-    warn: bool,
+    private: bool,
     apart: bool,
 ) -> Intake:
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
@@ -223,22 +246,27 @@ def _left_in_place(
         raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
     name_features(estimator, names)
     attributes = without_target(domain, names, target)
-    values, counts = totals(X, {name: attributes[name] for name in attributes}, target, apart=apart)
+    strict = not private or domain.inferred
+    schema = nw.from_native(X).collect_schema()
+    declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
+    if declared is not None and not strict:
+        X = _with_declared_target(X, target, declared)
+    values, counts = totals(X, {name: attributes[name] for name in attributes}, target, apart=apart, strict=strict)
     if not counts.sum():
         raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
-    values = one_type(values)
-    refuse_gaps(values)
     # scikit-learn looks at how often classes occur, but not beyond that they recur.
-    known, caveats = _known_classes(domain, target, classes, np.repeat(values, np.minimum(counts, 3)))
-    index_of(values, known)
+    recurring = np.repeat(values, np.minimum(counts, 3))
+    known, labels, caveats = _read_target(recurring, domain=domain, target=target, classes=classes, declared=declared)
+    refuse_undeclared(labels, known)
     if attributes.inferred:
         caveats.append(DOMAIN_FROM_DATA)
-    if warn:
+    if private:
         warn_of(caveats)
     return EngineIntake(
         frame=X,
         target=target,
         apart=apart,
+        strict=strict,
         n_records=int(counts.sum()),
         domain=attributes,
         classes=known,
@@ -246,16 +274,31 @@ def _left_in_place(
     )
 
 
-def _known_classes(
-    domain: Domain | None, target: object, classes: Sequence[Scalar] | None, labels: npt.NDArray[Any]
-) -> tuple[tuple[Scalar, ...], list[str]]:
-    """Return the classes, and a caveat where they come from the data."""
-    known = declared_classes(domain, target, classes, labels)
+def _with_declared_target(X: Any, target: str, classes: tuple[Scalar, ...]) -> Any:
+    """Return the records of a lazy frame whose target is one of the classes."""
+    lazy = nw.from_native(X)
+    code = expressions(lazy, {target: Category(classes, missing=True)}, strict=False)[0]
+    return lazy.filter(code >= 0).to_native()
+
+
+def _read_target(
+    y: Any,
+    *,
+    domain: Domain | None,
+    target: object,
+    classes: Sequence[Scalar] | None,
+    declared: tuple[Scalar, ...] | None = None,
+) -> tuple[tuple[Scalar, ...], npt.NDArray[np.int64], list[str]]:
+    """Return the classes, the code of each label among them, and a caveat where the classes come from the data."""
+    known = declared or declared_classes(domain, target, classes, booleans=holds_booleans(y))
     if known is None:
-        return classes_of(labels), [CLASSES_FROM_DATA]
-    named = domain is not None and isinstance(target, str) and target in domain
-    inferred = named and domain is not None and domain[str(target)].inferred and classes is None
-    return known, [CLASSES_FROM_DATA] if inferred else []
+        labels = one_type(column_or_1d(y, warn=True))
+        refuse_gaps(labels)
+        known = classes_of(labels)
+        return known, class_codes(labels, known), [CLASSES_FROM_DATA]
+    named_in_domain = domain is not None and isinstance(target, str) and target in domain
+    inferred = named_in_domain and domain is not None and domain[str(target)].inferred and classes is None
+    return known, class_codes(y, known), [CLASSES_FROM_DATA] if inferred else []
 
 
 def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
@@ -264,8 +307,9 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
 
 
 def read_records(estimator: Any, X: Any, domain: Domain, *, apart: bool = False) -> Columns:
-    """Read the argument of ``predict``: the records in the domain of the fit; ``apart`` as for :func:`take_in`."""
+    """Read the argument of ``predict``, value by value as in the fit; ``apart`` as for :func:`take_in`."""
     if isinstance(X, CountTable):
         return X.columns
     _, records = named(estimator, X, reset=False, domain=domain)
-    return conform(records, domain, apart=apart)
+    strict = estimator.model_.guarantee is None or domain.inferred
+    return conform(records, domain, apart=apart, strict=strict)

@@ -121,7 +121,9 @@ class OptimalRuleListClassifier(TransparentClassifier):
         """
         length = check_whole(self.max_rules, "max_rules", 1, 12)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, warn=False)
+        intake = take_in(
+            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
+        )
         plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
         lists = self._class(intake.domain, plan, plan.literals.from_data(intake), len(intake.classes))
         check_size(

@@ -122,7 +122,9 @@ class OptimalTreeClassifier(TransparentClassifier):
         """
         depth = check_whole(self.max_depth, "max_depth", 1, 8)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, warn=False)
+        intake = take_in(
+            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
+        )
         plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
         trees = self._class(intake.domain, plan.from_data(intake), len(intake.classes))
         check_size(

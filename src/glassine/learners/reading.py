@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -19,6 +19,7 @@ from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [
+    "as_columns",
     "as_frame",
     "check_domain",
     "check_target",
@@ -28,8 +29,8 @@ __all__ = [
     "named",
     "open_table",
     "pop_target",
+    "take_rows",
     "without_target",
-    "without_weightless",
 ]
 
 
@@ -54,13 +55,12 @@ def open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], np
     others = [name for name in table.domain if name != y]
     if y not in table.domain or not others:
         raise InvalidDataError(f"the count table lacks the target {y!r} or any other attribute. Count both.")
-    if y in table.columns.codes and (table.columns.codes[y] < 0).any():
-        raise InvalidDataError(f"the target {y!r} holds a value that is missing or not declared. Declare or drop it.")
     return table.columns.restrict(others), table.columns.values(y), table.multiplicities, table.domain
 
 
-def pop_target(X: Any, target: str) -> tuple[Any, npt.NDArray[Any]]:
-    """Separate the target from a frame."""
+def pop_target(X: Any, target: str, domain: Domain | None) -> tuple[Any, Any]:
+    """Separate the column of the target, as a Series, from records with named columns."""
+    X = as_columns(X, None if domain is None else dict.fromkeys([*domain, target]))
     try:
         frame = nw.from_native(X)
     except TypeError:
@@ -68,17 +68,47 @@ def pop_target(X: Any, target: str) -> tuple[Any, npt.NDArray[Any]]:
     eager = held(frame)
     if target not in eager.columns:
         raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
-    return eager.drop(target).to_native(), eager[target].to_numpy()
+    return eager.drop(target).to_native(), eager[target].to_native()
+
+
+def as_columns(X: Any, names: Iterable[str] | None) -> Any:
+    """Return a list of mappings or a structured array as a frame of these columns; anything else as it is.
+
+    Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
+    value there.
+
+    Raises
+    ------
+    InvalidDataError
+        If no record has one of the keys.
+    """
+    import polars as pl
+
+    if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
+        columns = {name: X[name] for name in X.dtype.names}
+        kinds = {name: pl.Object if column.dtype.kind == "O" else None for name, column in columns.items()}
+        return pl.DataFrame({name: pl.Series(column, dtype=kinds[name]) for name, column in columns.items()})
+    if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
+        return X
+    keys = dict.fromkeys(key for row in X for key in row)
+    names = keys if names is None else names
+    for name in names:
+        if name not in keys:
+            raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
+    return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
 
 
 def named(
-    estimator: BaseEstimator, X: Any, *, reset: bool, domain: Domain | None = None
+    estimator: BaseEstimator, X: Any, *, reset: bool, domain: Domain | None = None, target: object = None
 ) -> tuple[tuple[str, ...], Any]:
     """Return the names of the columns, and the records as a frame, as arrays by name, or as they were if conforming."""
     if isinstance(X, Columns):
         if reset:
             name_features(estimator, X.names)
         return X.names, X
+    declared = getattr(estimator, "domain", None)
+    public = domain if domain is not None else declared if isinstance(declared, Domain) else None
+    X = as_columns(X, None if public is None else [name for name in public if name != target])
     frame = None
     if not isinstance(X, np.ndarray | list | tuple):
         try:
@@ -88,8 +118,12 @@ def named(
         except (TypeError, nw.exceptions.NarwhalsError):
             frame = None
     if frame is None or not any(isinstance(name, str) for name in frame.columns):
-        declared = domain if domain is not None else getattr(estimator, "domain", None)
-        array = _array(estimator, X, reset=reset, texts=isinstance(declared, Domain))
+        if isinstance(declared, Domain) and hasattr(X, "set_axis"):
+            # Column by column: pandas would seek a type that all columns have in common.
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            names = tuple(domain) if domain is not None else _array_names(estimator, len(X.columns))
+            return names, X.set_axis(list(names), axis=1)
+        array = _array(estimator, X, reset=reset, declared=isinstance(declared, Domain), texts=public is not None)
         names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
         return names, {name: array[:, i] for i, name in enumerate(names)}
     frame = held(frame)
@@ -106,9 +140,13 @@ def named(
     return names, frame.to_native()
 
 
-def _array(estimator: Any, X: Any, *, reset: bool, texts: bool) -> npt.NDArray[Any]:
+def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) -> npt.NDArray[Any]:
     """Return an array of numbers, or of Python objects where a domain says what they are."""
-    given = np.asarray(X) if isinstance(X, np.ndarray | list | tuple) else X
+    sequence = isinstance(X, list | tuple)
+    if sequence and declared and all(isinstance(row, list | tuple | np.ndarray) for row in X):
+        given: Any = _objects(X)
+    else:
+        given = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X
     objects = texts and isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "OU"
     try:
         return np.asarray(
@@ -126,6 +164,20 @@ def _array(estimator: Any, X: Any, *, reset: bool, texts: bool) -> npt.NDArray[A
             raise
         # The value must not be told: it is one record's.
         raise InvalidDataError("X holds text where numbers are needed. Pass a data frame and a domain.") from None
+
+
+def _objects(rows: Sequence[Sequence[Any]]) -> npt.NDArray[np.object_]:
+    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
+    if not rows:
+        return np.empty((0, 0), dtype=object)
+    width = len(rows[0])
+    if any(len(row) != width for row in rows):
+        raise InvalidDataError("the rows of X must have one length. Fill in None where a value is missing.")
+    out = np.empty((len(rows), width), dtype=object)
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            out[i, j] = value
+    return out
 
 
 def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[str, ...]) -> tuple[Any, Any]:
@@ -221,17 +273,12 @@ def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
     return whole.astype(np.int64)
 
 
-def without_weightless(
-    records: Any, labels: npt.NDArray[Any], multiplicities: npt.NDArray[np.int64]
-) -> tuple[Any, npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Leave out the rows that stand for no record."""
-    kept = multiplicities > 0
-    if kept.all():
-        return records, labels, multiplicities
+def take_rows(records: Any, rows: npt.NDArray[np.bool_]) -> Any:
+    """Return some of the rows of records that :func:`named` returned."""
+    if rows.all():
+        return records
     if isinstance(records, Columns):
-        left: Any = records.take(kept)
-    elif isinstance(records, dict):
-        left = {name: column[kept] for name, column in records.items()}
-    else:
-        left = nw.from_native(records)[np.flatnonzero(kept).tolist()].to_native()
-    return left, labels[kept], multiplicities[kept]
+        return records.take(rows)
+    if isinstance(records, dict):
+        return {name: column[rows] for name, column in records.items()}
+    return nw.from_native(records)[np.flatnonzero(rows).tolist()].to_native()
