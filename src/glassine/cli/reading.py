@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "input_files",
+    "is_typed",
     "load",
     "load_extras",
     "load_kind",
@@ -75,7 +76,7 @@ def read_frame(
         raise UnreadableFileError(f"{path} is empty. Give a CSV file with a header, or a Parquet file.", path=path)
     declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
     try:
-        frame = pl.read_parquet(path) if head == b"PAR1" else _read_csv(path, declared, lenient=lenient)
+        frame = pl.read_parquet(path) if is_typed(path) else _read_csv(path, declared, lenient=lenient)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         # The value that cannot be read is one record's: it is not told.
@@ -92,6 +93,11 @@ def read_frame(
     return frame
 
 
+def is_typed(path: Path) -> bool:
+    """Return whether a file says the types of its columns: a Parquet file does."""
+    return _head(path) == b"PAR1"
+
+
 def _read_csv(path: Path, declared: Mapping[str, Attribute], *, lenient: bool) -> Any:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
     import polars as pl
@@ -104,7 +110,7 @@ def _read_csv(path: Path, declared: Mapping[str, Attribute], *, lenient: bool) -
     if len(rest) == len(names):
         return pl.read_csv(path, infer_schema_length=None, null_values=list(GAP_TEXTS), **how)
     own = [name for name in names if name in declared]
-    texts = pl.read_csv(path, columns=own, infer_schema=False, missing_utf8_is_empty_string=True, **how)
+    texts = pl.read_csv(path, columns=own, infer_schema=False, **how)
     frame = pl.DataFrame([_typed(texts[name], declared[name]) for name in own])
     if rest:
         others = pl.read_csv(path, columns=rest, infer_schema_length=None, null_values=list(GAP_TEXTS), **how)
@@ -122,7 +128,9 @@ def _typed(texts: Any, attribute: Attribute) -> Any:
 
     numeric = isinstance(attribute, Integer | Real)
     values = () if numeric else values_of(attribute)
-    gaps = texts.is_null() | texts.is_in([gap for gap in GAP_TEXTS if gap not in values])
+    # Polars takes an empty field for none.
+    texts = texts.fill_null("")
+    gaps = texts.is_in([gap for gap in GAP_TEXTS if gap not in values])
     texts = texts.set(gaps, None)
     if any(isinstance(value, str) for value in values):
         return texts
@@ -133,7 +141,9 @@ def _typed(texts: Any, attribute: Attribute) -> Any:
     if not numeric and (words.is_in(["true", "false"]) | gaps).all():
         return (words == "true").alias(texts.name)
     numbers = numbers_of_texts(texts)
-    if (np.isnan(numbers) == gaps.to_numpy()).all() and (numeric or all(abs(value) < EXACT for value in values)):
+    if (np.isnan(numbers) == gaps.to_numpy()).all() and (
+        numeric or all(not isinstance(v, str) and abs(v) < EXACT for v in values)
+    ):
         return pl.Series(texts.name, numbers, nan_to_null=True)
     return texts
 

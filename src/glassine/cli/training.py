@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed, nearest
-from glassine.cli.reading import read_frame
+from glassine.cli.reading import is_typed, read_frame
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.domain import Domain
+    from glassine.domain import Attribute, Domain
     from glassine.domain.attributes import Scalar
 
 __all__ = ["Training", "check_domain", "check_public", "class_names", "read_training"]
@@ -87,6 +87,8 @@ def class_names(text: str) -> tuple[str, ...]:
     names = tuple(next(csv.reader([text], skipinitialspace=True), []))
     if not names or not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidParameterError(f"--classes must list names separated by commas, got {text!r}.")
+    if len(set(names)) < len(names):
+        raise InvalidParameterError(f"--classes must list different names, got {text!r}. Drop the repeat.")
     return names
 
 
@@ -115,7 +117,7 @@ def read_training(
 
     names = None if classes is None else _typed(class_names(classes))
     public = ranged or names is not None or (domain is not None and target in domain)
-    meant = {} if names is None else {target: Category(names)}
+    meant: dict[str, Attribute] = {} if names is None else {target: Category(names)}
     if number and not public:
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
     frame = read_frame(data, domain, attributes=meant, lenient=lenient)
@@ -126,7 +128,9 @@ def read_training(
         )
     _check_target(frame[target], target, number=number, public=public)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target))
-    return Training(frame=frame.drop(left_out), classes=_as_stored(names, frame[target]), left_out=left_out)
+    if names is not None and is_typed(data):
+        names = _as_stored(names, class_names(classes or ""), frame[target])
+    return Training(frame=frame.drop(left_out), classes=names, left_out=left_out)
 
 
 def _typed(names: tuple[str, ...]) -> tuple[Scalar, ...]:
@@ -152,11 +156,11 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
         raise InvalidDataError(f"the target {name!r} holds fractions, which are no classes. Name another column.")
 
 
-def _as_stored(names: tuple[Scalar, ...] | None, column: Any) -> tuple[Scalar, ...] | None:
-    """Return classes as truth values if a typed file holds such."""
+def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], column: Any) -> tuple[Scalar, ...]:
+    """Return classes in the type of the column of a typed file."""
     import polars as pl
 
     truths = {"true": True, "false": False}
-    if names is None or column.dtype != pl.Boolean or not {str(name).lower() for name in names} <= set(truths):
-        return names
-    return tuple(truths[str(name).lower()] for name in names)
+    if column.dtype == pl.Boolean and {text.lower() for text in texts} <= set(truths):
+        return tuple(truths[text.lower()] for text in texts)
+    return texts if isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum) else names

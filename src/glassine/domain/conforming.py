@@ -166,12 +166,7 @@ def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) 
             objects = objects or not values or not all(isinstance(value, str) for value in values)
     else:
         objects = kind in (nw.Object, nw.Unknown) or (column.implementation.is_pandas_like() and not kind.is_numeric())
-    if not objects:
-        return None
-    values = column.to_list()
-    for i in np.flatnonzero(column.is_null().to_numpy()).tolist():
-        values[i] = None
-    return values, None
+    return (column.to_list(), None) if objects else None
 
 
 def _all_texts(attribute: Attribute) -> bool:

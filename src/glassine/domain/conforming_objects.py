@@ -162,7 +162,10 @@ def _is_gap(value: object) -> bool:
     # pandas' NA and NaT are recognised by name, so that pandas need not be there.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating) and not math.isfinite(value)
+    # A signaling NaN of decimals can neither be hashed nor compared.
+    return (isinstance(value, float | np.floating) and not math.isfinite(value)) or (
+        isinstance(value, Decimal) and not value.is_finite()
+    )
 
 
 def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np.float64]:

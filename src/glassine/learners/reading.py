@@ -85,9 +85,7 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
     import polars as pl
 
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
-        columns = {name: X[name] for name in X.dtype.names}
-        kinds = {name: pl.Object if column.dtype.kind == "O" else None for name, column in columns.items()}
-        return pl.DataFrame({name: pl.Series(column, dtype=kinds[name]) for name, column in columns.items()})
+        return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
     if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
         return X
     keys = dict.fromkeys(key for row in X for key in row)
@@ -96,6 +94,14 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
         if name not in keys:
             raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
     return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
+
+
+def _series(name: str, column: npt.NDArray[Any]) -> Any:
+    import polars as pl
+
+    if column.dtype.kind == "O":
+        return pl.Series(name, column.tolist(), dtype=pl.Object)
+    return pl.Series(name, column)
 
 
 def named(

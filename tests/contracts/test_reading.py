@@ -1,0 +1,326 @@
+"""A record reads as what it is, whatever stands beside it: in every container, as attribute, target and query."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dd
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from glassine import (
+    Domain,
+    GreedyRuleListClassifier,
+    PrivateEBMClassifier,
+    PrivateEBMRegressor,
+    PrivateRuleListClassifier,
+    PrivateTreeClassifier,
+)
+from glassine.cli.reading import read_frame
+from glassine.domain import Attribute, Binary, Category, Integer, Real
+from glassine.domain.conforming import conform
+from glassine.errors import InvalidDataError
+from glassine.learners.class_labels import class_codes
+from glassine.learners.intake import read_records, take_in
+from glassine.models.formats.json import to_dict
+
+BIG = 2**53
+ODD: tuple[Any, ...] = (
+    *(0, 1, 2, 3, 7, -1, BIG, BIG + 1, 2**62, 2**63, 2**64, 10**400),
+    *(0.0, -0.0, 0.5, 1.0, 2.0, float(BIG), 1e300, math.nan, math.inf, -math.inf),
+    *(
+        "x",
+        "1",
+        "1.0",
+        "01",
+        "2",
+        " 2 ",
+        "0.5",
+        "true",
+        "",
+        "?",
+        "NA",
+        "nan",
+        "inf",
+        "1e400",
+        "a\0b",
+        "é",
+        str(BIG + 1),
+    ),
+    *(str(BIG + 1), True, False, None, b"1", b"\xff", datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 12)),
+    *(np.int64(1), np.float32(0.5), np.bool_(True), np.datetime64("2020-01-01"), np.timedelta64(1, "D")),
+    *(Decimal(1), Decimal("sNaN"), 1j, pd.NA, pd.NaT, pd.Timestamp("2020-01-01")),
+)
+ATTRIBUTES: dict[str, Attribute] = {
+    "numbers": Category((1, 2, 3)),
+    "big": Category((BIG, BIG + 1, 7), missing=True),
+    "texts": Category(("x", "1", "01")),
+    "both": Category((1, "1", "x", 0.5), missing=True),
+    "truths": Category((True, False)),
+    "binary": Binary(),
+    "gap": Binary(missing=True),
+    "integer": Integer(0, 9),
+    "wide": Integer(-(2**64), 2**64, missing=True),
+    "real": Real(-1.0, 1.0, missing=True),
+}
+DOMAIN = Domain(ATTRIBUTES)
+LARGE = (2**62, 2**63, 2**64, 10**400, BIG, BIG + 1)
+Rows = list[tuple[Any, ...]]
+
+
+def as_objects(rows: Rows) -> Any:
+    out = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            out[i, j] = value
+    return out
+
+
+def as_columns(rows: Rows) -> dict[str, list[Any]]:
+    return {name: [row[j] for row in rows] for j, name in enumerate(ATTRIBUTES)}
+
+
+def as_structured(rows: Rows) -> Any:
+    return np.array([tuple(row) for row in rows], dtype=[(name, object) for name in ATTRIBUTES])
+
+
+ANYTHING: dict[str, Callable[[Rows], Any]] = {
+    "list": lambda rows: [list(row) for row in rows],
+    "tuple": lambda rows: tuple(rows),
+    "list of mappings": lambda rows: [dict(zip(ATTRIBUTES, row, strict=True)) for row in rows],
+    "object array": as_objects,
+    "structured array": as_structured,
+    "pandas objects": lambda rows: pd.DataFrame({n: pd.Series(c, dtype=object) for n, c in as_columns(rows).items()}),
+    "pandas as it infers": lambda rows: pd.DataFrame(as_columns(rows)),
+    "pandas without names": lambda rows: pd.DataFrame([list(row) for row in rows], dtype=object),
+    "polars objects": lambda rows: pl.DataFrame(
+        {n: pl.Series(n, c, dtype=pl.Object) for n, c in as_columns(rows).items()}
+    ),
+}
+"""Containers of Python values."""
+
+
+def records_read(data: Any) -> list[tuple[Any, ...]]:
+    """Return the codes and numbers of records as a private fit reads them."""
+    estimator = PrivateTreeClassifier(domain=DOMAIN)
+    n = len(data)
+    intake = take_in(estimator, data, [0] * n, domain=DOMAIN, classes=(0, 1), private=True)
+    return row_values(intake.columns)
+
+
+def row_values(columns: Any) -> list[tuple[Any, ...]]:
+    arrays = [columns.array(name).tolist() for name in columns.names]
+    return [tuple("gap" if v != v else v for v in row) for row in zip(*arrays, strict=True)]
+
+
+records = st.lists(st.tuples(*(st.sampled_from(ODD) for _ in ATTRIBUTES)), min_size=2, max_size=6)
+COMMON = [(1,) * len(ATTRIBUTES), (2,) * len(ATTRIBUTES)]
+
+
+@pytest.mark.parametrize("container", ANYTHING)
+@settings(max_examples=60, deadline=None)
+@given(rows=records, place=st.integers(0, 5))
+@example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
+@example(rows=[*COMMON, (0.5,) * len(ATTRIBUTES)], place=2)
+@example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)
+@example(rows=[*[("3",) * len(ATTRIBUTES)] * 100, *[(3,) * len(ATTRIBUTES)] * 3], place=0)
+def test_no_record_changes_how_another_is_read(container: str, rows: Rows, place: int) -> None:
+    if container == "pandas as it infers":
+        # What pandas itself rounds or converts before anything of ours sees it is out of reach.
+        rows = [tuple(v if type(v) in (str, int) and v not in LARGE else None for v in row) for row in rows]
+    make = ANYTHING[container]
+    everything = records_read(make(rows))
+    i = place % len(rows)
+    assert records_read(make(rows[:i] + rows[i + 1 :])) == everything[:i] + everything[i + 1 :]
+    # Of different containers too: a list is the definition.
+    assert everything == [row for one in rows for row in records_read([list(one)])]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=records, place=st.integers(0, 5))
+@example(rows=[*COMMON, ("x",) * len(ATTRIBUTES)], place=2)
+@example(rows=[(BIG + 1,) * len(ATTRIBUTES), (0.5,) * len(ATTRIBUTES)], place=1)
+@example(rows=[("inf",) * len(ATTRIBUTES), ("x",) * len(ATTRIBUTES)], place=1)
+def test_no_row_of_a_file_changes_how_another_is_read(tmp_path_factory: Any, rows: Rows, place: int) -> None:
+    path = tmp_path_factory.mktemp("csv") / "records.csv"
+    texts = [tuple("" if value is None else str(value).replace("\0", "") for value in row) for row in rows]
+
+    def read(some: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows([tuple(ATTRIBUTES), *some])
+        return records_read(read_frame(path, DOMAIN, lenient=True))
+
+    everything = read(texts)
+    i = place % len(texts)
+    assert read(texts[:i] + texts[i + 1 :]) == everything[:i] + everything[i + 1 :]
+    assert everything == records_read([list(row) for row in texts])
+
+
+TYPED: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "polars": lambda frame, _: frame,
+    "polars lazy": lambda frame, _: frame.lazy(),
+    "arrow": lambda frame, _: frame.to_arrow(),
+    "duckdb": lambda frame, _: duckdb.connect().from_arrow(frame.to_arrow()),
+    "pandas nullable": lambda frame, _: frame.to_pandas().convert_dtypes(),
+    "pandas category": lambda frame, _: frame.to_pandas().astype("category"),
+    "pandas arrow": lambda frame, _: frame.to_pandas(use_pyarrow_extension_array=True),
+    "dask": lambda frame, _: dd.from_pandas(frame.to_pandas(), npartitions=2),
+    "parquet": lambda frame, folder: written(frame, folder),
+}
+"""Containers whose columns have a type before they have records."""
+
+TYPES: dict[str, tuple[Any, Attribute, tuple[Any, ...]]] = {
+    "whole": (pl.Int64, Category((1, 2, BIG, BIG + 1)), (1, 2, BIG, BIG + 1, 5, -1, None)),
+    "fraction": (pl.Float64, Category((0.5, 1, 2)), (0.5, 1.0, 2.0, math.nan, math.inf, -0.0, None)),
+    "text": (pl.String, Category(("a", "1", "")), ("a", "1", "", "?", "nan", "b", None)),
+    "truth": (pl.Boolean, Binary(), (True, False, None)),
+    "number": (pl.Float64, Real(0.0, 1.0), (0.5, 7.0, math.nan, math.inf, -math.inf, None)),
+    "number with gaps": (pl.Int64, Integer(0, 5, missing=True), (1, 9, 2**62, None)),
+}
+
+
+def written(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
+    frame.write_parquet(folder / "records.parquet")
+    return pl.DataFrame(read_frame(folder / "records.parquet"))
+
+
+@pytest.mark.parametrize("container", TYPED)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_no_record_of_a_typed_column_changes_another(
+    tmp_path_factory: Any, container: str, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("typed")
+    n = data.draw(st.integers(2, 5))
+    columns = {
+        name: data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+        for name, (_, _, values) in TYPES.items()
+    }
+    frame = pl.DataFrame({name: pl.Series(name, columns[name], dtype=TYPES[name][0]) for name in TYPES})
+    domain = Domain({name: attribute for name, (_, attribute, _) in TYPES.items()})
+
+    def read(some: pl.DataFrame) -> list[tuple[Any, ...]]:
+        given = TYPED[container](some, folder)
+        return row_values(conform(given, domain, strict=False))
+
+    if container == "pandas nullable" or container == "pandas category" or container == "dask":
+        # Conversions of whole numbers with gaps round them before anything of ours sees them.
+        frame = frame.with_columns(pl.when(pl.col("whole") < 9).then("whole"), number_with=pl.lit(0)).drop(
+            "number_with"
+        )
+    if container == "dask":
+        # Dask writes truth values beside a gap as text.
+        frame = frame.with_columns(pl.col("truth").fill_null(False))
+    everything = read(frame)
+    i = data.draw(st.integers(0, n - 1))
+    rest = frame.filter(pl.int_range(pl.len()) != i)
+    assert read(rest) == everything[:i] + everything[i + 1 :]
+    assert everything == row_values(conform({name: frame[name].to_list() for name in TYPES}, domain, strict=False))
+
+
+LABELS = ("x", "1", 1, BIG, BIG + 1, 0.5)
+TARGETS: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "object array": lambda labels: as_objects([(label,) for label in labels])[:, 0],
+    "pandas objects": lambda labels: pd.Series(labels, dtype=object),
+    "polars objects": lambda labels: pl.Series("y", labels, dtype=pl.Object),
+}
+
+
+@pytest.mark.parametrize("container", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(labels=st.lists(st.sampled_from(ODD), min_size=2, max_size=6), place=st.integers(0, 5))
+@example(labels=[1, "1", "x"], place=2)
+@example(labels=[BIG, BIG + 1, 0.5], place=2)
+def test_no_label_changes_how_another_is_read(container: str, labels: list[Any], place: int) -> None:
+    make = TARGETS[container]
+    everything = class_codes(make(labels), LABELS).tolist()
+    i = place % len(labels)
+    assert class_codes(make(labels[:i] + labels[i + 1 :]), LABELS).tolist() == everything[:i] + everything[i + 1 :]
+    assert everything == [class_codes([label], LABELS)[0] for label in labels]
+
+
+ONE = Domain({"a": Category((1, 2, 3))})
+PRIVATE: dict[str, Callable[[], Any]] = {
+    "tree": lambda: PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "rule list": lambda: PrivateRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "greedy list": lambda: GreedyRuleListClassifier(
+        1, mechanism="counted-gini", epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0
+    ),
+    "additive": lambda: PrivateEBMClassifier(1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "additive regression": lambda: PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0),
+}
+
+
+@pytest.mark.parametrize("learner", PRIVATE)
+def test_a_text_among_whole_numbers_is_one_undeclared_record(learner: str) -> None:
+    X, y = [[1]] * 50 + [[2]] * 50, [0] * 50 + [1] * 50
+    with_text = PRIVATE[learner]().fit([*X, ["x"]], [*y, 0])
+    # The same model as of any other value that is not declared.
+    assert to_dict(with_text.model_) == to_dict(PRIVATE[learner]().fit([*X, [9]], [*y, 0]).model_)
+    alone = with_text.predict([[1], [2]])
+    assert alone.tolist() == with_text.predict([[1], [2], ["x"]])[:2].tolist()
+
+
+def test_texts_and_numbers_in_one_row_lose_nothing() -> None:
+    domain = Domain({"a": Category((1, 2)), "b": Category(("u", "v"))})
+    X, y = [[1, "u"], [2, "u"]] * 40, [0, 1] * 40
+    tree = PrivateTreeClassifier(1, epsilon=20.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    assert tree.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("odd", ["x", None, 0.5, math.nan, b"1", datetime.date(2020, 1, 1)])
+def test_a_record_with_an_odd_target_is_left_out(odd: Any) -> None:
+    X, y = [[1], [2], [3]] * 20, [1, "1", "x"] * 20
+    learner = PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(1, "1", "x"), random_state=0)
+    assert learner.fit([*X, [1]], [*y, odd if odd != "x" else "y"]).model_ == learner.fit(X, y).model_
+    certificate = learner.fit([*X, [1]], [*y, b"?"]).certificate_
+    assert certificate == learner.fit(X, y).certificate_
+
+
+def test_a_regression_leaves_out_records_without_a_number() -> None:
+    X, y = [[1], [2], [3]] * 40, [0.0, 0.5, 1.0] * 40
+    learner = PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0)
+    wanted = to_dict(learner.fit(X, y).model_)
+    for odd in (None, math.nan, "many", b"1", datetime.date(2020, 1, 1)):
+        assert to_dict(learner.fit([*X, [1]], [*y, odd]).model_) == wanted
+
+
+@pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])
+def test_queries_are_read_as_records_are(container: str) -> None:
+    tree = PrivateTreeClassifier(1, domain=DOMAIN, classes=(0, 1), random_state=0)
+    rows: Rows = [tuple(value for _ in ATTRIBUTES) for value in ODD]
+    tree.fit(ANYTHING[container](rows), [0] * len(rows))
+    read = row_values(read_records(tree, ANYTHING[container](rows), DOMAIN))
+    assert read == records_read(ANYTHING["list"](rows))
+
+
+def test_rows_of_different_lengths_are_refused_before_anything_is_drawn() -> None:
+    tree = PrivateTreeClassifier(1, domain=ONE, classes=(0, 1))
+    with pytest.raises(InvalidDataError, match="one length"):
+        tree.fit([[1], [1, 2]], [0, 1])
+
+
+def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
+    tree = PrivateTreeClassifier(1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
+    with pytest.raises(InvalidDataError, match="'b'"):
+        tree.fit([{"a": 1}, {"a": 0}], [0, 1])
+
+
+def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:
+    column = pa.array([1, 2, 3, None]).dictionary_encode()
+    codes = conform(pa.table({"a": column}), ONE, strict=False).codes["a"]
+    assert codes.tolist() == [0, 1, 2, -1]
