@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier, write_model
+from glassine.report.wording import HOLDER_ONLY
 from tests.cli.running import Run
 
 COMMAND = ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "level")
@@ -110,7 +111,7 @@ def test_outputs_by_their_ending(folder: Path, run: Run) -> None:
     for name in ("a.json", "a.txt", "a.html"):
         assert run(*COMMAND, "-o", name, cwd=folder).status == 0
     assert json.loads((folder / "a.json").read_text())["sensitive"] == "level"
-    assert (folder / "a.txt").read_text().startswith("Who reads the tree")
+    assert (folder / "a.txt").read_text().startswith(f"{HOLDER_ONLY}\nWho reads the tree")
     assert (folder / "a.html").read_text().lstrip().startswith("<!DOCTYPE html>")
 
 
