@@ -13,7 +13,7 @@ import pytest
 from scipy import integrate, stats
 
 from glassine import Certificate, Domain, Ledger, audit
-from glassine.errors import InvalidCertificateError, InvalidParameterError
+from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners import greedy_published
 from glassine.learners.greedy_plan import MECHANISMS, GreedyPlan
 from glassine.learners.greedy_published import (
@@ -183,6 +183,16 @@ def test_the_loop_can_spend_more_than_is_charged() -> None:
 
 
 # What the certificate says.
+
+
+def test_the_default_delta_does_not_tell_the_number_of_records_to_later_certificates() -> None:
+    said = set()
+    for n in (400, 500):
+        fitted("smooth-laplace", n=n, random_state=None, dataset=f"{n} records")
+        with pytest.warns(PrivacyLeakWarning) as told:
+            later = fitted("counted-gini", "strict", random_state=None, dataset=f"{n} records")
+        said.add((later.certificate_.caveats[0] + str(told[0].message)).replace(f"{n} records", ""))
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("mechanism", PUBLISHED)

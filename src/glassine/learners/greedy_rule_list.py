@@ -64,6 +64,9 @@ class _Prepared:
         said = ", as published: does not hold" if self.plan.published else ""
         note = f"greedy rule list of up to {self.plan.length} rules, {self.plan.mechanism}{said}"
         delta = Fraction(self.lost) if self.plan.delta is None else self.plan.delta
+        if self.plan.published and self.plan.needs_delta and self.plan.delta is None:
+            # The published default, 1 / n^2, would tell n on the certificates of later fits, which count this one.
+            delta = Fraction(0)
         return Price(epsilon=self.plan.total, delta=delta, note=note)
 
     def claim(self, growth: Growth, caveats: tuple[str, ...]) -> Guarantee:
