@@ -2,25 +2,100 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from glassine.errors import UnreadableFileError
 
-__all__ = ["parse_json", "read_bytes", "read_json", "read_text", "write_bytes", "write_json", "write_text"]
+__all__ = [
+    "MAX_BYTES",
+    "FileContent",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_once",
+    "read_text",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
+
+MAX_BYTES = 200_000_000
+"""Most bytes of a model, a domain or a policy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FileContent(os.PathLike[str]):
+    """A file that was read once, so that what is parsed and what is hashed are the same bytes.
+
+    It stands for its path: :func:`read_bytes`, :func:`read_text` and :func:`read_json` return what was read.
+
+    Attributes
+    ----------
+    path : Path
+        Where it was read.
+    data : bytes
+        What was read.
+    """
+
+    path: Path
+    data: bytes
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes, hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def read_once(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> FileContent:
+    """Read a file that is to be parsed and hashed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    most : int, default=200,000,000
+        Most bytes that are read.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be opened, or is larger.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(most + 1)
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {os.fspath(path)}: {error.strerror or error}.", path=path) from None
+    if len(data) > most:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is larger than {most:,} bytes, which is the most that is read. Give a smaller file.",
+            path=path,
+        )
+    return FileContent(path=Path(path), data=data)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return a file's bytes.
+    """Return a file's bytes, of one that was read once those that were read.
 
     Raises
     ------
     UnreadableFileError
         If the file cannot be opened.
     """
+    if isinstance(path, FileContent):
+        return path.data
     try:
         return Path(path).read_bytes()
     except OSError as error:

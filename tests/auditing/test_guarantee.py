@@ -201,6 +201,9 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     accepted = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME, policy=ACCEPTING)
     assert statuses(accepted)["smallest_leaf"] == "kept"
     assert accepted.notes == ()
+    assert accepted.holder is not None
+    assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
+    assert any("covers the model, not these findings" in note for note in findings.notes)
 
 
 def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
@@ -209,7 +212,11 @@ def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
     nodes[0] = Node(branches=(Branch(Between("age", hi=37.5), 1), Branch(Between("age", lo=37.5), 2)))
     model = DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes"), guarantee=CLAIM)
     frame = pd.DataFrame({"age": [36] * 30 + [39] * 40, "sex": [0] * 70})
-    accepted = audit(model, DOMAIN, data=frame, policy=ACCEPTING)
+    public = audit(model, DOMAIN, data=frame, policy=ACCEPTING)
+    assert public.verdict == "within policy"
+    assert "midpoints" not in statuses(public)  # no midpoint is looked for without the data
+    accepted = public.holder
+    assert accepted is not None
     assert accepted.verdict == "within policy"
     measured = {check.rule: check.measured for check in accepted.checks}
     assert (measured["thresholds_off_grid"], measured["midpoints"]) == (1, 1)
@@ -257,7 +264,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None) -> None:
     for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         jsonschema.validate(plain, schema())
-        assert plain["schema"] == "glassine.findings/4"
+        assert plain["schema"] == "glassine.findings/5"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}}, schema())

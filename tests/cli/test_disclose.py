@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Adversary, Category, Domain, Integer, MultiwayTreeClassifier, infer_sensitive, write_model
+from glassine.report.wording import HOLDER_ONLY
 from tests.cli.running import Run
 
 COMMAND = ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "level")
@@ -59,7 +60,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     from glassine.models.formats import load_model
 
     plain = json.loads(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder).out)
-    assert plain["schema"] == "glassine.disclose/1"
+    assert plain["schema"] == "glassine.disclose/2"
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())
     assert plain["n_internal"] == found.counts.internal > 0
@@ -116,7 +117,7 @@ def test_outputs_by_their_ending(folder: Path, run: Run) -> None:
     for name in ("a.json", "a.txt", "a.html"):
         assert run(*COMMAND, "-o", name, cwd=folder).status == 0
     assert json.loads((folder / "a.json").read_text())["sensitive"] == "level"
-    assert (folder / "a.txt").read_text().startswith("Who reads the tree")
+    assert (folder / "a.txt").read_text().startswith(f"{HOLDER_ONLY}\nWho reads the tree")
     assert (folder / "a.html").read_text().lstrip().startswith("<!DOCTYPE html>")
 
 

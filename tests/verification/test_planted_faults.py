@@ -221,15 +221,15 @@ def halve_the_noise_of_leaves(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "noisy_histogram", half)
 
 
-def quarter_of_sigma(noise: FineNoise, sums: Any, randomness: Any) -> Any:
-    return HONEST(replace(noise, sigma=noise.sigma / 4), sums, randomness)
+def quarter_of_sigma(noise: FineNoise, shape: Any, randomness: Any) -> Any:
+    return HONEST(replace(noise, sigma=noise.sigma / 4), shape, randomness)
 
 
-HONEST = FineNoise._added
+HONEST = FineNoise.draw
 
 
 def quarter_everywhere(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(FineNoise, "_added", quarter_of_sigma)
+    patch.setattr(FineNoise, "draw", quarter_of_sigma)
 
 
 def quarter_in_the_rounds(patch: pytest.MonkeyPatch) -> None:
@@ -237,7 +237,7 @@ def quarter_in_the_rounds(patch: pytest.MonkeyPatch) -> None:
 
     def careless(stage: Any, *arguments: Any) -> Any:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(FineNoise, "_added", quarter_of_sigma)
+            inner.setattr(FineNoise, "draw", quarter_of_sigma)
             return run(stage, *arguments)
 
     patch.setattr(_Stage, "run", careless)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +24,7 @@ from glassine.cli.options import (
     SeedOption,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, read_domain
+from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.training import check_public, read_training
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_command", "fit_command_line"]
 
-SCHEMA = "glassine.comparison/1"
+SCHEMA = "glassine.comparison/2"
 
 MODELS = (
     "tree",
@@ -147,7 +148,8 @@ def compare_command(
             max_rules=max_rules,
             time_limit=time_limit,
         )
-    known = read_domain(domain)
+    domain_file = opened(domain)
+    known = read_domain(domain_file)
     _check_kind(known, target)
     private = any(CANDIDATES[name].private for name in task.models)
     check_public(known, target, classes, private=private, infer_domain=infer_domain, infer_classes=infer_classes)
@@ -180,7 +182,7 @@ def compare_command(
             infer_classes=infer_classes,
         )
     )
-    inputs = input_files(data=data, domain=domain)
+    inputs = input_files(data=data, domain=domain_file)
     _write(found, ranked, command, inputs, output, as_json, data.name)
 
 
@@ -259,8 +261,9 @@ def _write(
         chosen = {"model": view.chosen.model, "epsilon": view.chosen.epsilon, "command": command}
     plain = {
         "schema": SCHEMA,
-        "inputs": [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs],
+        "inputs": [asdict(file) for file in inputs],
         "private": False,
+        "holder_only": True,
         "measure": recommend(found, measure).measure,
         "recommendation": {
             "headline": view.headline,

@@ -26,9 +26,10 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, load, read_domain, read_frame
+from glassine.cli.reading import input_files, load, opened, read_domain, read_frame
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
+from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["disclose_command", "stored_estimator"]
 
-SCHEMA = "glassine.disclose/1"
+SCHEMA = "glassine.disclose/2"
 
 HOW_TO_STATE = "Name the criterion with --criterion, and how categories were split with --splits."
 
@@ -126,7 +127,8 @@ def disclose_command(
         raise InvalidParameterError("--holdout is for --remedies. Add it, or leave the held-out records out.")
     if training == "sample" and remedies:
         raise InvalidParameterError("--remedies are measured on the training records. Take --training known.")
-    known = read_domain(domain)
+    model_file, domain_file = read_once(model), opened(domain)
+    known = read_domain(domain_file)
     # What is wrong with the options is told before anything is read.
     assumed = {
         "training": training,
@@ -136,7 +138,7 @@ def disclose_command(
     }
     used = internal_nodes and criterion != "none"
     reader = _adversary(leaves, criterion, used, same_attribute, min_samples_leaf, known, assumed)
-    tree = _tree(model, known, trust_pickle, one)
+    tree = _tree(model_file, known, trust_pickle, one)
     stated = read_hints(None if one is not None else stored_estimator(model, trust_pickle), known)
     reader = replace(reader, categories=tuple(name for name in reader.categories if name in tree.attributes))
     unused = ""
@@ -182,7 +184,7 @@ def disclose_command(
     shown = Suppression(0 if show_small_counts else Policy().suppress_below)
     compared = None if truth is False else persons.truth
     finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table, frame=persons.frame)
-    inputs = input_files(model=model, domain=domain, people=people, holdout=holdout)
+    inputs = input_files(model=model_file, domain=domain_file, people=people, holdout=holdout)
     _write(finding, inputs, output, as_json, model.name)
 
 
@@ -276,7 +278,7 @@ def _held_out(path: Path | None, tree: DecisionTree, sensitive: str, domain: Dom
     return held.frame, held.truth
 
 
-def _tree(path: Path, domain: Domain | None, trust_pickle: bool, one: int | None) -> DecisionTree:
+def _tree(path: FileContent, domain: Domain | None, trust_pickle: bool, one: int | None) -> DecisionTree:
     from glassine.models import DecisionTree
 
     read = load(path, domain, trust_pickle, one)
@@ -334,8 +336,8 @@ def _write(
     from glassine.files import write_json, write_text
     from glassine.report.disclosure import render_disclosure_html, render_disclosure_text
 
-    files = [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs]
-    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **asdict(finding)}
+    files = [asdict(file) for file in inputs]
+    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, "holder_only": True, **asdict(finding)}
     text = render_disclosure_text(finding)
     if output is not None and output.suffix == ".json":
         write_json(plain, output)

@@ -14,11 +14,13 @@ from glassine.cli.naming import in_options
 from glassine.cli.options import (
     AuditOption,
     ClassesOption,
+    DatasetOption,
     DomainOption,
     GrownDepthOption,
     InferClassesOption,
     InferDomainOption,
     JsonOption,
+    LedgerOption,
     OverwriteOption,
     PolicyOption,
     RecordsArgument,
@@ -188,13 +190,8 @@ def fit_command(
         bool,
         typer.Option("--infer-range", help="Take the target's range from the data: the guarantee does not hold."),
     ] = False,
-    ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
-    ] = None,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     person: Annotated[
         str | None,
         typer.Option(

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.additive import ADDITIVE, additive_learner, check_range, predicts_number
 from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.progress import Display
-from glassine.cli.reading import input_files, policy_of, read_domain
+from glassine.cli.reading import input_files, opened, policy_of, read_domain
 from glassine.cli.training import check_domain, check_public, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
-from glassine.files import write_text
+from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.privacy.ledger import Entry, Ledger
 
-__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "run"]
+__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "ledger_files", "run"]
 
 GREEDY = "greedy-rule-list"
 
@@ -186,12 +186,13 @@ def run(order: Order, display: Display) -> Outcome:
         If something is wrong with the order, its files, the data or the budget. Nothing was charged or written then,
         but for files that can no longer be written after the fit: model and certificate then go to standard output.
     """
-    domain = read_domain(order.domain)
+    files = {"domain": opened(order.domain), "policy": opened(order.policy)}
+    domain = read_domain(files["domain"])
     number = _is_number(order, domain)
     learner = _learner(order, number)
     options = _options(order, learner)
     _check_persons(order, domain)
-    inputs = [order.data, order.domain, order.policy, *_ledger_files(order.ledger)]
+    inputs = [order.data, order.domain, order.policy, *ledger_files(order.ledger)]
     order.files.check(inputs, overwrite=order.overwrite)
     if not number:
         check_public(
@@ -202,7 +203,7 @@ def run(order: Order, display: Display) -> Outcome:
             infer_domain=order.infer_domain,
             infer_classes=order.infer_classes,
         )
-    policy = None if order.policy is None else policy_of(order.policy)
+    policy = None if order.policy is None else policy_of(files["policy"])
     charge = Charge(order.ledger, order.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
@@ -233,7 +234,7 @@ def run(order: Order, display: Display) -> Outcome:
         verdict = None
         if order.files.report is not None:
             display.stage("auditing the model")
-            verdict = _report(order, estimator, None if order.private else training.frame, policy)
+            verdict = _report(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
         order=order,
         estimator=estimator,
@@ -348,7 +349,7 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     return given
 
 
-def _ledger_files(ledger: Path | None) -> list[Path]:
+def ledger_files(ledger: Path | None) -> list[Path]:
     """Return the files that a ledger consists of while it is written."""
     if ledger is None:
         return []
@@ -374,7 +375,7 @@ def _write(estimator: Any, files: Files) -> None:
         raise
 
 
-def _report(order: Order, estimator: Any, data: Any, policy: Any) -> str:
+def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
     """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
     from glassine.auditing import audit
     from glassine.policy import Policy
@@ -383,7 +384,7 @@ def _report(order: Order, estimator: Any, data: Any, policy: Any) -> str:
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
         findings = audit(estimator.model_, domain=estimator.domain_, data=data, policy=limits)
-        inputs = input_files(model=order.files.model, domain=order.domain, policy=order.policy)
+        inputs = input_files(model=read_once(order.files.model), **files)
         write_report(replace(findings, inputs=inputs), order.files.report or Path(), title=order.files.model.name)
     except GlassineError as error:
         raise GlassineError(f"{error} The model is written; only the report is missing.") from None

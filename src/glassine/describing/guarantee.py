@@ -10,7 +10,7 @@ from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.policy import Policy
 from glassine.privacy.unit import PrivacyUnit
 
-__all__ = ["describe_guarantee"]
+__all__ = ["describe_guarantee", "relied_on"]
 
 CLAIMED_BY = "the model's certificate"
 EXACT = "the model publishes counts and says of no noise in them: no guarantee covers exact counts"
@@ -44,6 +44,14 @@ def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: P
         bounds=() if caveats else _bounds(claim),
         unit=str(PrivacyUnit(claim.records_per_person)),
     )
+
+
+def relied_on(found: GuaranteeFinding | None) -> bool:
+    """Return whether a guarantee holds as stated and the policy accepts such claims, be it within its limits or not.
+
+    The model is public then, and so is what follows from it; nothing else about its records is.
+    """
+    return found is not None and found.standing in ("accepted", "too weak")
 
 
 def _standing(claim: Guarantee, policy: Policy, *, holds: bool) -> Standing:

@@ -26,12 +26,13 @@ from glassine.learners.ebm_memory import check_memory, most_released, pairs_aske
 from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
-from glassine.learners.private_learner import Price, PrivateLearner
+from glassine.learners.private_learner import PrivateLearner
 from glassine.models import AdditiveModel
 from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
 from glassine.models.shapes import ShapeFunction, explain_global
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price
 
 __all__ = ["PrivateEBMClassifier", "PrivateEBMRegressor"]
 
@@ -192,7 +193,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
-        Name of the data set in the ledger.
+        Name of the data set, in the ledger or, without one, among the fits of this process: the second fit on one
+        name warns, and its certificate and those of later ones do not hold.
     records_per_person : int, optional
         The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon and
         delta cover all records of one person. It must not be chosen by looking at the records.

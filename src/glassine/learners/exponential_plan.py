@@ -13,8 +13,8 @@ from glassine.learners.limits import check_size
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import LiteralPlan
 from glassine.learners.pools import PoolPlan
-from glassine.learners.private_learner import Price
 from glassine.learners.tree_class import TreeClass
+from glassine.privacy.spending import Price
 
 __all__ = ["ExponentialPlan", "Extent"]
 

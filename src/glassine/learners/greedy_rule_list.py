@@ -33,13 +33,14 @@ from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
 from glassine.learners.persons import Persons
 from glassine.learners.pools import PoolPlan
-from glassine.learners.private_learner import Price, PrivateLearner
+from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import list_model
 from glassine.models import Guarantee
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.group import of_groups
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["GreedyRuleListClassifier"]
@@ -66,6 +67,9 @@ class _Prepared:
         said = ", as published: does not hold" if self.plan.published else ""
         note = f"greedy rule list of up to {self.plan.length} rules, {self.plan.mechanism}{said}"
         delta = Fraction(self.lost) if self.plan.delta is None else self.plan.delta
+        if self.plan.published and self.plan.needs_delta and self.plan.delta is None:
+            # The published default, 1 / n^2, would tell n on the certificates of later fits, which count this one.
+            delta = Fraction(0)
         return Price(epsilon=self.plan.epsilon, delta=delta, note=note, unit=self.plan.unit)
 
     def claim(self, growth: Growth, caveats: tuple[str, ...]) -> Guarantee:

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
 from glassine.learners.budget import SEEDED, vouched_for
 from glassine.learners.persons import Persons, take_persons, unit_of
-from glassine.privacy.ledger import Ledger
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.receipt import Receipt
-from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.privacy.spending import Price, spend
 
-__all__ = ["UNPAID", "Prepared", "Price", "PrivateLearner"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What a fit writes into the ledger.
-
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        What its certificate claims.
-    note : str
-        What is fitted, in words; public, as the ledger is read by others.
-    unit : PrivacyUnit
-        Whose data it covers.
-    """
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    note: str
-    unit: PrivacyUnit = RECORD
+__all__ = ["UNPAID", "Prepared", "PrivateLearner"]
 
 
 class Prepared(Protocol):
@@ -63,7 +39,8 @@ class PrivateLearner(ABC, Generic[P]):
 
     The budget is charged after everything that can be refused was refused, and before anything is drawn: a refused fit
     costs nothing, and one that fails or is killed later stays charged. The source of randomness exists in :meth:`fit`
-    alone and is handed to the draw when the charge is on disk.
+    alone and is handed to the draw when the charge is on disk. A fit without a ledger is counted in its place, by the
+    name of its data set and for this process alone; the certificate of each fit after the first has a caveat.
 
     Notes
     -----
@@ -124,7 +101,10 @@ class PrivateLearner(ABC, Generic[P]):
         randomness = Randomness.of(self.random_state)
         caveats = (*prepared.caveats, *([SEEDED] if randomness.seeded else []))
         self._rehearse(prepared, caveats)
-        receipt = None if prepared.price is None else _charge(self.ledger, self.dataset, prepared.price)
+        receipt = None
+        if prepared.price is not None:
+            paid = spend(prepared.price, ledger=self.ledger, dataset=self.dataset, seeded=randomness.seeded)
+            caveats, receipt = (*caveats, *paid.caveats), paid.receipt
         released = dict(self._draw(prepared, caveats, randomness))
         if randomness.vouched:
             released["certificate_"] = vouched_for(released["certificate_"])
@@ -169,25 +149,3 @@ def _check_progress(progress: object) -> None:
     """Raise InvalidParameterError if progress cannot be called."""
     if progress is not None and not callable(progress):
         raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
-
-
-def _charge(ledger: object, dataset: object, price: Price) -> Receipt | None:
-    """Charge a fit to a ledger, and return the receipt for its certificate; None where there is no ledger.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the data set's budget does not allow it; nothing is charged then.
-    InvalidParameterError
-        If there is a ledger without a data set, or the other way round.
-    """
-    if ledger is None and dataset is None:
-        return None
-    if ledger is None or not isinstance(dataset, str) or not dataset:
-        raise InvalidParameterError(
-            f"ledger and dataset go together, got ledger={ledger!r} and dataset={dataset!r}. Name the data set."
-        )
-    book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
-    if not isinstance(book, Ledger):
-        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    return book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit).receipt

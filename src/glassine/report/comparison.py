@@ -404,13 +404,15 @@ def render_comparison_html(
         title=title,
         inputs=inputs,
         version=found.version,
+        holder_only=True,
     )
 
 
 def render_comparison_text(found: Comparison, *, measure: Measure | None = None, command: str = "") -> str:
     """Return a comparison as plain text; the command alone may be wider than 88 characters."""
     view = comparison_view(found, measure=measure, command=command)
-    lines = [f"{view.headline}.", "", *textwrap.wrap(f"{view.ranked_by} {view.why}", WIDTH)]
+    ranked = textwrap.wrap(f"{view.ranked_by} {view.why}", WIDTH)
+    lines = [wording.HOLDER_ONLY, f"{view.headline}.", "", *ranked]
     if view.command:
         lines += ["", f"  {view.command}"]
     lines += ["", "Means over the splits, ± their standard errors", *_text_table(view)]

@@ -146,6 +146,7 @@ def render_disclosure_html(
         title=title,
         described=described or _described(found),
         inputs=inputs,
+        holder_only=True,
     )
 
 
@@ -153,6 +154,7 @@ def render_disclosure_text(found: DisclosureFinding) -> str:
     """Return what a tree discloses as plain text, at most 88 characters wide."""
     view = disclosure_view(found)
     lines = [
+        wording.HOLDER_ONLY,
         *wrap(view.sentence, ""),
         "",
         "What each reader concludes; entropy left and distance to the truth in nats",
