@@ -45,9 +45,7 @@ def test_the_first_fit_is_clean_and_each_further_one_says_what_all_spent() -> No
     with pytest.warns(PrivacyLeakWarning, match=r"2 fits spend epsilon 0.2 and delta 2e-06 together, as plain sums"):
         (second,) = spend(TENTH, ledger=None, dataset=None, seeded=False).caveats
     # A repeated warning would be an error here.
-    (third,) = spend(
-        TENTH, ledger=None, dataset=None, seeded=False
-    ).caveats
+    (third,) = spend(TENTH, ledger=None, dataset=None, seeded=False).caveats
     assert second.startswith("private fit number 2 on the unnamed data set in this process without a ledger")
     assert third.endswith("all 3 spend epsilon 0.3 and delta 3e-06 together, as plain sums")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import numbers
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import blake2b
@@ -25,6 +26,9 @@ __all__ = ["WEIGHTS", "Persons", "identifier", "take_persons", "unit_of"]
 
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
+"""A whole number as Python writes it, of as many digits as it surely reads."""
 
 Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
@@ -231,17 +235,20 @@ def _listed(persons: Any) -> list[Any]:
 def identifier(value: object) -> bytes | None:
     """Return what stands for an identifier: equal bytes for one person, None where it is none.
 
-    Numbers are equal if their values are, whatever their types; texts if every character is. A number and a text never
-    are. Truth values, dates and everything else identify no one.
+    Numbers are equal if their values are, whatever their types; texts if every character is. A text that is a whole
+    number as it is usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
+    values, dates and everything else identify no one.
 
     Examples
     --------
     >>> identifier(1) == identifier(1.0), identifier(1) == identifier("1"), identifier("01") == identifier("1")
-    (True, False, False)
+    (True, True, False)
     >>> [identifier(value) for value in (None, float("nan"), "", " ", True, [1])]
     [None, None, None, None, None, None]
     """
     if isinstance(value, str):
+        if WHOLE.fullmatch(value):
+            return f"n{int(value):x}/1".encode()
         return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
     if isinstance(value, bytes):
         return b"b" + value if value else None
