@@ -176,7 +176,7 @@ def _model_parts(model: DecisionTree | RuleList, place: str) -> Iterator[tuple[s
         yield f"{place} tests {literal}", 1.0
     structure = " | ".join(f"{cell.inside} {cell.outside}" for cell in model.cells)
     yield f"{place} structure = {hashlib.sha256(structure.encode()).hexdigest()[:12]}", 1.0
-    total = 0.0
+    total = errors = 0.0
     for i, cell in enumerate(model.cells):
         where = " and ".join(map(str, cell.inside)) or "else"
         evidence = cell.evidence
@@ -186,11 +186,13 @@ def _model_parts(model: DecisionTree | RuleList, place: str) -> Iterator[tuple[s
             yield f"{place} {where} count {label}", float(count)
             yield f"{place} cell {i} count {label}", float(count)
             total += count
+        errors += sum(evidence.counts or ()) - max(evidence.counts or (0,))
         for name in ("size", "error_rate", "value"):
             value = getattr(evidence, name)
             if value is not None:
                 yield f"{place} {where} {name}", float(value)
     yield f"{place} total", total
+    yield f"{place} errors", float(errors)
 
 
 def _additive_parts(model: AdditiveModel, place: str) -> Iterator[tuple[str, float]]:

@@ -37,6 +37,12 @@ LEFT, AGAIN = 6, 160
 TRAINED = 0.3
 """Share of the runs for the bound that choose the event at least, preliminary runs of the same data sets included."""
 
+SUMS = (" errors", " total")
+"""Sums over a whole tree or rule list: they change little with one record, and much where the others change."""
+
+MOST_CHANGED = 10.0
+"""What one such sum, or a refusal, counts at most."""
+
 LEAST = 0.2
 """Share of the preliminary runs that pairs with odd records leave to all else at least."""
 
@@ -333,16 +339,19 @@ def _is_refusal(kept: Any) -> bool:
 
 
 def _changed(without: Sequence[Any], there: Sequence[Any]) -> float:
-    """Return how much the shares of the parts that are published or not differ, in all."""
-    names = {name for row in (*without, *there) for name, value in row.items() if value == 1.0}
-    total = 0.0
-    for name in names:
-        if name.startswith("whole"):
-            continue
+    """Return how much what is published differs: refusals, sums over a whole model, and parts that are there or not."""
+    refused = abs(np.mean([_is_refusal(row) for row in without]) - np.mean([_is_refusal(row) for row in there]))
+    total = MOST_CHANGED * float(refused)
+    for name in SUMS:
         before, after = ([row.get(name, 0.0) for row in rows] for rows in (without, there))
-        if set(before) | set(after) <= {0.0, 1.0}:
-            total += abs(sum(before) / len(before) - sum(after) / len(after))
-    return total
+        total += min(MOST_CHANGED, abs(float(np.mean(before) - np.mean(after))) / (float(np.std(before)) + 1e-9))
+    parts = change = 0.0
+    for name in {name for row in (*without, *there) for name, value in row.items() if value == 1.0}:
+        before, after = ([row.get(name, 0.0) for row in rows] for rows in (without, there))
+        if set(before) | set(after) <= {0.0, 1.0} and not name.startswith("whole"):
+            change += abs(sum(before) / len(before) - sum(after) / len(after))
+            parts += sum(before) / len(before) + sum(after) / len(after)
+    return total + 2 * change / max(parts, 1.0)
 
 
 def _varying(X: Any) -> list[int]:
