@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import csv
 import datetime
 import math
@@ -298,6 +299,49 @@ def test_a_regression_leaves_out_records_without_a_number() -> None:
     wanted = to_dict(learner.fit(X, y).model_)
     for odd in (None, math.nan, "many", b"1", datetime.date(2020, 1, 1)):
         assert to_dict(learner.fit([*X, [1]], [*y, odd]).model_) == wanted
+
+
+TEXTS_OF_NUMBERS: dict[str, Attribute] = {
+    "zeros": Category(("01", "02")),
+    "truths": Category(("true", "false"), missing=True),
+    "decimals": Category(("1.0", "2.0")),
+    "some": Category(("1", "2", "x")),
+    "numbers": Category((0, 1, 2), missing=True),
+    "words": Category(("a", "b"), missing=True),
+}
+
+
+@pytest.mark.parametrize("cell", ["1", "01", "1.0", "True", "inf", "-inf", "1e999", "9" * 400, "nan", "NaN", "", "a"])
+@pytest.mark.parametrize("beside", ["2", "0.5", "x", "inf", "True", ""])
+def test_a_cell_that_pandas_infers_a_type_for_reads_as_itself(cell: str, beside: str, tmp_path: Path) -> None:
+    domain = Domain(TEXTS_OF_NUMBERS)
+
+    def read(cells: list[str], through: Callable[[Path], Any]) -> list[tuple[Any, ...]]:
+        path = tmp_path / "records.csv"
+        rows = [",".join([value] * len(domain)) for value in cells]
+        path.write_text("\n".join([",".join(domain), *rows]) + "\n")
+        return row_values(conform(through(path), domain, apart=True, strict=False))
+
+    for through in (lambda path: pd.read_csv(path), lambda path: read_frame(path, domain, lenient=True)):
+        (alone,) = read([cell] if cell else [cell, cell], through)[:1]
+        assert read([cell, cell, beside], through)[0] == alone
+
+
+def test_labels_and_rows_of_any_sequence_are_read_one_by_one() -> None:
+    assert class_codes([[0], [0], 1], (0, 1)).tolist() == class_codes([[0], [0], [1]], (0, 1)).tolist() == [0, 0, 1]
+    assert class_codes([np.array([0]), 1], (0, 1)).tolist() == [0, 1]
+    domain = Domain({"a": Category(("1", "2")), "b": Integer(0, 9)})
+    rows = [collections.deque([1.0, 5.0]), collections.deque([1.0, 7.0])]
+    alone = conform(rows, domain, strict=False).codes["a"].tolist()
+    assert conform([*rows, collections.deque(["x", 3.0])], domain, strict=False).codes["a"].tolist()[:2] == alone
+    masked = np.ma.MaskedArray([[1, 5], [2, 6]], mask=[[0, 1], [0, 0]])
+    assert conform(masked, domain, strict=False).numbers["b"].tolist() == [0.0, 6.0]
+
+
+def test_what_cannot_be_hashed_changes_no_other_value() -> None:
+    domain = Domain({"a": Category((0, 1))})
+    first = conform([[1 + 0j], [0]], domain, strict=False).codes["a"].tolist()[0]
+    assert conform([[1 + 0j], [[3]]], domain, strict=False).codes["a"].tolist()[0] == first
 
 
 @pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])

@@ -25,6 +25,9 @@ COVERED = {
     "Found array with 0 sample(s)": "no record to one",
     "no record has one of the declared classes": "at least one has a declared target",
     "no record has a number as its target": "at least one has a declared target",
+    "no record has an identifier and": "at least one has a declared target",
+    "X and y must have one length": "records, targets and persons are as many",
+    "persons must hold one identifier for each record": "records, targets and persons are as many",
     "the rows of X must have one length": "all rows have one length",
     "no record has a value for": "every declared column is there",
     "must hold numbers, got the type": "in a type that can hold its values",
@@ -55,6 +58,11 @@ NAMES_AND_SHAPES = (
     "columns without names, but the domain has",
     "is not an attribute of the domain",
     "a frame of a distributed engine is not collected",
+    "a CountTable does not say whose",
+    "is the target, and cannot hold the persons too",
+    "persons names the column",
+    "persons must have shape",
+    "persons must be a list, an array, a series",
     "is a number in the domain",
     "is not a number in the domain",
 )
@@ -157,9 +165,12 @@ def test_what_depends_on_the_records_is_refused_before_the_charge(learner: str, 
 
 @pytest.mark.parametrize("learner", SIMPLEST)
 def test_one_odd_record_among_others_is_no_reason_to_refuse(learner: str) -> None:
-    estimator = SIMPLEST[learner]()
-    labels = target(estimator).tolist()
-    for odd in (None, float("nan"), float("inf"), "x", b"x", datetime.date(2020, 1, 1), [1], 10**400):
+    labels = target(SIMPLEST[learner]()).tolist()
+    for place, odd in enumerate(ODD):
+        estimator = SIMPLEST[learner](dataset=f"with odd value {place}")
         fitted = estimator.fit([*rows_of(PEOPLE), [odd] * 3], [*labels, odd])
         assert fitted.certificate_.holds
         assert np.shape(fitted.predict([[odd] * 3])) == (1,)
+
+
+ODD = (None, float("nan"), float("inf"), "x", b"x", datetime.date(2020, 1, 1), [1], 10**400)

@@ -79,11 +79,13 @@ def read_frame(
         frame = pl.read_parquet(path) if is_typed(path) else _read_csv(path, declared, lenient=lenient)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        # The value that cannot be read is one record's: it is not told.
-        first = re.sub(r"parse `.*` as dtype", "parse a value as dtype", first)
+        # The value that cannot be read is one record's, and so are the places that are told of it.
+        first = "its rows or quotes are malformed" if lenient else re.sub(r"`[^`]*(`|$)", "a value", first)
         raise UnreadableFileError(
             f"{path} is not a CSV or Parquet file that can be read: {first}.", path=path
         ) from None
+    if any("\r" in name for name in frame.columns):
+        raise UnreadableFileError(f"{path} ends its lines with CR alone. Write LF or CRLF.", path=path)
     twice = [name for name in frame.columns if "_duplicated_" in name]
     if twice:
         name = twice[0].rsplit("_duplicated_", 1)[0]

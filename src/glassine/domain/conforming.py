@@ -19,6 +19,7 @@ from glassine.errors import InvalidDataError
 __all__ = [
     "GAP",
     "Columns",
+    "are_rows",
     "as_columns",
     "checked_columns",
     "collect",
@@ -52,8 +53,9 @@ def conform(
     - A category that is not declared, and a value of a :class:`Binary` that is neither 0 nor 1, become the missing
       value, whether or not the attribute allows missing values. Values are declared if Python finds them equal:
       1, 1.0 and True are one value.
-    - A number and a text that writes it ("1", "1.0", "true") are one value, unless the attribute declares that very
-      text. A library or a file may give either, depending on the other records.
+    - A number and the texts that write it ("1", "1.0", "01", "true") are one value, unless the attribute declares that
+      very text. A library or a file may give either, depending on the other records. Two declared texts of one number
+      ("1" and "01") are told apart in columns of text alone.
     - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
       declare. An infinite number is then clipped.
     - If not ``strict``, nothing is refused because of a value. What no number can be read from is missing. A missing
@@ -122,7 +124,7 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
     """Return data as a frame that expressions can read, and the columns that they cannot read as they should."""
     wanted = tuple(attributes)
     data = as_columns(data, wanted)
-    if isinstance(data, list | tuple) and all(isinstance(row, list | tuple | np.ndarray) for row in data):
+    if are_rows(data):
         data = rows_as_objects(data)
     if isinstance(data, np.ndarray):
         if data.ndim != 2 or data.shape[1] != len(wanted):
@@ -166,6 +168,8 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
     """
     import polars as pl
 
+    if isinstance(X, np.ma.MaskedArray):
+        return X.astype(object).filled(None)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
     if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
@@ -186,15 +190,29 @@ def _series(name: str, column: npt.NDArray[Any]) -> Any:
     return pl.Series(name, column)
 
 
-def rows_as_objects(rows: Sequence[Sequence[Any]]) -> npt.NDArray[np.object_]:
-    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
-    if not rows:
-        return np.empty((0, 0), dtype=object)
-    width = len(rows[0])
-    if any(len(row) != width for row in rows):
+def are_rows(X: Any) -> bool:
+    """Return whether records are a list of rows, of whatever type they are."""
+    return isinstance(X, list | tuple) and any(_is_row(row) for row in X)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping)
+
+
+def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common.
+
+    Raises
+    ------
+    InvalidDataError
+        If the rows do not have one length, or are no rows.
+    """
+    cells = [list(row) if _is_row(row) else [] for row in rows]
+    width = len(cells[0])
+    if any(len(row) != width for row in cells):
         raise InvalidDataError("the rows of X must have one length. Fill in None where a value is missing.")
-    out = np.empty((len(rows), width), dtype=object)
-    for i, row in enumerate(rows):
+    out = np.empty((len(cells), width), dtype=object)
+    for i, row in enumerate(cells):
         for j, value in enumerate(row):
             out[i, j] = value
     return out
@@ -221,8 +239,9 @@ def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) 
     if kind in (nw.Categorical, nw.Enum) and hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
         return [*native.cat.categories.tolist(), None], native.cat.codes.to_numpy()
     if kind in (nw.String, nw.Categorical, nw.Enum):
-        # pandas' objects are taken for text if the first hundred are. Dictionaries may hold anything.
-        objects = str(getattr(native, "dtype", None)) == "object" or not _all_texts(attribute)
+        # pandas' objects are taken for text if the first hundred are, and whether a column of pandas is of texts or of
+        # numbers follows from its records. Dictionaries may hold anything.
+        objects = column.implementation.is_pandas_like() or not _plain_words(attribute)
         if kind != nw.String:
             values = column.unique().drop_nulls().to_list()
             objects = objects or not values or not all(isinstance(value, str) for value in values)
@@ -231,8 +250,11 @@ def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) 
     return (column.to_list(), None) if objects else None
 
 
-def _all_texts(attribute: Attribute) -> bool:
-    return isinstance(attribute, Category) and all(isinstance(value, str) for value in attribute.values)
+def _plain_words(attribute: Attribute) -> bool:
+    """Return whether an attribute declares texts alone, none of which writes a number."""
+    if not isinstance(attribute, Category) or declared_numbers(attribute):
+        return False
+    return all(isinstance(value, str) for value in attribute.values)
 
 
 def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
@@ -357,7 +379,8 @@ def _coded(
         column = whole_or_false.cast(nw.String if kind in WIDE else nw.Int64)
     else:
         column = column.cast(nw.Float64)
-        usable = column.is_finite()
+        # Infinity is undeclared, unless gaps are to be refused with it.
+        usable = column.is_finite() if gap == GAP else ~column.is_nan()
         # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
         column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
     size = _TYPES[code_type(attribute)]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
-from glassine.domain.columns import code_type
+from glassine.domain.columns import GAP, code_type
 from glassine.domain.conforming_objects import clipped, declared_numbers
 
 __all__: list[str] = []
@@ -88,7 +88,9 @@ def conformed(
     if not found.all():
         codes[~found] = unknown
         if array.dtype.kind == "f":
-            codes[~np.isfinite(array)] = gap
+            codes[np.isnan(array)] = gap
+            if gap == GAP:
+                codes[np.isinf(array)] = GAP
     return codes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -120,7 +121,6 @@ def _codes(
     unknown = UNDECLARED if apart else -1
     gap = -1 if attribute.missing else GAP if strict else unknown
     codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
-    declared: Mapping[int | float, int] = {value: code for value, code in codes.items() if not isinstance(value, str)}
     numbers: Mapping[Any, int] = declared_numbers(attribute)
     kind = code_type(attribute)
     try:
@@ -130,9 +130,7 @@ def _codes(
             raise InvalidDataError(
                 f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
             ) from None
-        # What cannot be hashed equals no declared value.
-        hashable = [value if isinstance(value, str | int | float | np.generic) else None for value in values]
-        out = np.fromiter(map(codes.get, hashable, repeat(NOT_EQUAL)), kind, len(values))
+        out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
     for i in np.flatnonzero(out == NOT_EQUAL).tolist():
         value = values[i]
         if _is_gap(value):
@@ -141,14 +139,17 @@ def _codes(
             if value not in codes:
                 number = number_of(value)
                 absent = -1 if attribute.missing and value in GAP_TEXTS else unknown
-                codes[value] = absent if number is None else declared.get(number, absent)
+                codes[value] = absent if number is None else numbers.get(number, absent)
             out[i] = codes[value]
         elif isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction):
-            out[i] = numbers.get(value, unknown)
+            # Infinity is no gap: as a text it is a value like any other that is not declared.
+            infinite = GAP if strict and not attribute.missing and _is_infinite(value) else unknown
+            out[i] = numbers.get(value, infinite)
         else:
             out[i] = unknown
     # Nothing but words where numbers are declared: the column is another one, or coded otherwise.
-    words = strict and len(values) > 0 and len(declared) == len(values_of(attribute)) and bool((out < 0).all())
+    texts = any(isinstance(value, str) for value in values_of(attribute))
+    words = strict and len(values) > 0 and not texts and bool((out < 0).all())
     if words and all(isinstance(value, str) and value not in GAP_TEXTS for value in values):
         raise InvalidDataError(
             f"column {name!r} holds text alone, and its attribute declares numbers: "
@@ -162,19 +163,29 @@ def _is_gap(value: object) -> bool:
     # pandas' NA and NaT are recognised by name, so that pandas need not be there.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    # A signaling NaN of decimals can neither be hashed nor compared.
-    return (isinstance(value, float | np.floating) and not math.isfinite(value)) or (
-        isinstance(value, Decimal) and not value.is_finite()
-    )
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _is_infinite(value: object) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isinf(value))
+
+
+def _looked_up(codes: Mapping[Any, int], value: object) -> int:
+    """Return the code of a value; what cannot be hashed equals no declared value."""
+    try:
+        return codes.get(value, NOT_EQUAL)
+    except TypeError:
+        return NOT_EQUAL
 
 
 def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np.float64]:
     """Return Python objects as doubles: NaN for a gap, and for what is no number unless that is refused."""
     if all(map(_is_number_type, set(map(type, values)))):
-        try:
+        # What is beyond every double is infinite, and no warning says so.
+        with contextlib.suppress(OverflowError), np.errstate(all="ignore"):
             return np.fromiter(values, dtype=np.float64, count=len(values))
-        except OverflowError:
-            pass
     out = np.full(len(values), math.nan)
     texts = [i for i, value in enumerate(values) if isinstance(value, str)]
     out[texts] = numbers_of_texts([str(values[i]) for i in texts])
@@ -196,7 +207,8 @@ def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np
 
 def _double(value: Any) -> float:
     try:
-        return float(value)
+        with np.errstate(all="ignore"):
+            return float(value)
     except OverflowError:
         return float(LARGEST if value > 0 else -LARGEST)
     except ValueError:  # a signaling NaN of decimals

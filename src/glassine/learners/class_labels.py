@@ -18,8 +18,10 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [
+    "check_lengths",
     "class_codes",
     "classes_of",
+    "column_of",
     "declared_classes",
     "holds_booleans",
     "index_of",
@@ -57,10 +59,31 @@ def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     if isinstance(series, nw.Series):
         data: Any = series.alias(_TARGET).to_frame().to_native()
     else:
-        values = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else y
-        data = {_TARGET: column_or_1d(values, warn=True)}
+        data = {_TARGET: column_of(y)}
     domain = Domain({_TARGET: Category(classes, missing=True)})
     return conform(data, domain, apart=True, strict=False).codes[_TARGET].astype(np.int64)
+
+
+def column_of(y: Any) -> npt.NDArray[Any]:
+    """Return a target as an array of shape (n,), in which the values of a list stay what they are.
+
+    A label in a sequence of its own, as in ``[[0], [1]]``, is taken out by itself.
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        y = y.astype(object).filled(None)
+    if not isinstance(y, list | tuple):
+        return np.asarray(column_or_1d(y, warn=True))
+    out = np.empty(len(y), dtype=object)
+    for i, value in enumerate(y):
+        alone = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) == 1
+        out[i] = value[0] if alone else value
+    return out
+
+
+def check_lengths(n_records: int, n_targets: int) -> None:
+    """Raise InvalidDataError if there is not one target for each record; how many there are is not told."""
+    if n_records != n_targets:
+        raise InvalidDataError("X and y must have one length, and differ. Pass one target for each record.")
 
 
 def refuse_gaps(labels: npt.NDArray[Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
@@ -19,6 +19,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import reading
 from glassine.learners.budget import check_number
 from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
+from glassine.learners.class_labels import check_lengths, column_of
 from glassine.learners.ebm_records import AdditiveRecords, CountedRecords, HeldRecords
 from glassine.learners.engine_intake import EngineIntake
 from glassine.learners.intake import take_in
@@ -203,7 +204,7 @@ def take_in_numbers(
     found = checked if checked is not None else _declared_bounds(domain, name)
     strict = domain is None or domain.inferred or found is None
     numbers = _finite_numbers(y) if strict else _readable_numbers(y)
-    check_consistent_length(reading.first_column(records), numbers)
+    check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
     if not rows.any():
         raise InvalidDataError("no record has a number as its target. Check the target.")
@@ -243,8 +244,7 @@ def _readable_numbers(y: Any) -> Array:
     if isinstance(series, nw.Series):
         data: Any = series.alias("target").to_frame().to_native()
     else:
-        values = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else y
-        data = {"target": column_or_1d(values, warn=True)}
+        data = {"target": column_of(y)}
     anything = Real(-LARGEST, LARGEST, missing=True)
     return conform(data, Domain({"target": anything}), strict=False).numbers["target"]
 

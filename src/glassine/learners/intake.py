@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.counting import CountTable
 from glassine.counting.bitsets import BitSets
@@ -23,6 +23,7 @@ from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
 from glassine.learners.class_labels import (
+    check_lengths,
     class_codes,
     classes_of,
     declared_classes,
@@ -214,7 +215,7 @@ def take_in(
     names, records = named(estimator, X, reset=True, target=target)
     strict = not private or domain is None or domain.inferred
     known, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
-    check_consistent_length(first_column(records), labels)
+    check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
     if strict or CLASSES_FROM_DATA in caveats:
         refuse_undeclared(labels, known)

@@ -77,8 +77,7 @@ class Persons:
         """
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
-                f"persons must hold one identifier for each record, got {len(self.identifiers)} for {len(rows)} "
-                "records. Pass as many."
+                "persons must hold one identifier for each record, and holds more or fewer. Pass as many."
             )
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 

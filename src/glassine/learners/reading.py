@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from glassine.counting import CountTable
 from glassine.counting.engines import held
 from glassine.domain import Domain
-from glassine.domain.conforming import Columns, as_columns, rows_as_objects
+from glassine.domain.conforming import Columns, are_rows, as_columns, rows_as_objects
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [
@@ -115,7 +115,7 @@ def named(
 def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) -> npt.NDArray[Any]:
     """Return an array of numbers, or of Python objects where a domain says what they are."""
     sequence = isinstance(X, list | tuple)
-    if sequence and declared and all(isinstance(row, list | tuple | np.ndarray) for row in X):
+    if declared and are_rows(X):
         given: Any = rows_as_objects(X)
     else:
         given = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X

@@ -17,7 +17,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.domain.grid import public_grid
 from glassine.learners import gibbs
-from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
+from glassine.learners.budget import ONE_FIT, RECORDS, TIMING, Budget, selection_event
 from glassine.learners.gibbs import Weighting, powers_bytes
 from glassine.learners.limits import check_size
 from glassine.learners.literals import declared
@@ -37,7 +37,17 @@ PROOF = "surrogates/private_trees.md"
 
 LABELS_ONLY = "change the true label of one record; all other attributes are public"
 
-FIXED = "the black box answers each record by itself, and is the same function whatever the records are"
+FIXED = (
+    "the black box answers each record by itself, whatever type the column of a value has, and is the same function "
+    "whatever the records are"
+)
+
+REFUSALS = (
+    "no release is refused because of the records: there is at least one, every value and every label can be read and "
+    "is declared, none is missing that may not be, the black box answers every record, and memory suffices; a refusal "
+    "reveals that one of these fails, so the step from no record to one is not covered"
+)
+"""What explainers assume: they refuse more than learners, which read what is odd and go on."""
 
 
 def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> TreeClass:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
-from glassine.domain.conforming import Columns, conform, rows_as_objects
+from glassine.domain.conforming import Columns, are_rows, conform, rows_as_objects
 from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError
 
@@ -99,6 +99,8 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
         # The black box sees the attributes alone, here as with single queries.
         native = frame.select(names).to_native()
         return Layout(names=names, backend=frame.implementation.name.lower()), native, native
+    if domain is not None and are_rows(X):
+        X = _typed(rows_as_objects(X), domain)
     array = _array(X if frame is None else frame.to_numpy())
     if domain is not None and array.shape[1] != len(domain):
         raise InvalidDataError(
@@ -106,9 +108,17 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
             "Pass a data frame to name the columns."
         )
     names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
-    # A list is read value by value: an array of it would seek a type that all values have in common.
-    cells = rows_as_objects(X) if isinstance(X, list | tuple) and domain is not None else array
-    return Layout(names=names), array, {name: cells[:, i] for i, name in enumerate(names)}
+    return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
+
+
+def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
+    """Return rows as doubles where the domain has numbers alone, so that no record changes the type of the others."""
+    words = any(isinstance(value, str) for name in domain for value in _listed(domain[name]))
+    if words or cells.shape[1] != len(domain):
+        return cells
+    anything = Domain({name: Real(-LARGEST, LARGEST, missing=True) for name in domain})
+    read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, strict=False)
+    return np.column_stack([read.numbers[name] for name in domain.names])
 
 
 def _array(X: Any) -> npt.NDArray[Any]:
@@ -213,7 +223,7 @@ def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
         odd = 0 if domain[name].missing else int((codes < 0).sum())
         if odd:
             raise InvalidDataError(
-                f"{odd} records hold a value of {name!r} that the domain does not declare. Declare it or recode them."
+                f"the records hold a value of {name!r} that the domain does not declare. Declare it or recode it."
             )
     if refuse_outside:
         for name, numbers in columns.numbers.items():
@@ -222,7 +232,7 @@ def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
             odd = int(((numbers != raw) & ~np.isnan(raw)).sum())
             if odd:
                 raise InvalidDataError(
-                    f"{odd} records lie outside the domain in {name!r}. Clip or drop them, or widen the bounds."
+                    f"records lie outside the domain in {name!r}. Clip or drop them, or widen the bounds."
                 )
     return columns
 
