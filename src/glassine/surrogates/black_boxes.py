@@ -225,13 +225,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
         If it holds something else, or the package that reads it is not installed.
     """
     name = os.fspath(path)
-    try:
-        size = os.stat(path).st_size
-    except (OSError, ValueError) as error:
-        raise UnreadableFileError(f"cannot read {name}: {getattr(error, 'strerror', error)}.", path=path) from None
-    if size > MAX_BYTES:
-        raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
-    data = read_bytes(path)
+    data = read_bytes(path, most=MAX_BYTES)
     if not data:
         raise UnreadableFileError(f"{name} is empty. Give an ONNX or a skops file.", path=path)
     if data.startswith(b"PK"):
