@@ -151,7 +151,9 @@ FILES = {
     "json-lists": Hostile("JSON `[[], [], ...]`", lambda: json_of(b"[],")),
     "json-numbers": Hostile("JSON `[1.5, 1.5, ...]`", lambda: json_of(b"1.5,")),
     "json-texts": Hostile('JSON `["a", "b", ...]`', lambda: json_of(b'"ab",')),
-    "json-wide": Hostile("JSON text, one wide character", lambda: b'"' + b"a" * 190_000_000 + "\N{GRINNING FACE}".encode() + b'"'),
+    "json-wide": Hostile(
+        "JSON text, one wide character", lambda: b'"' + b"a" * 190_000_000 + "\N{GRINNING FACE}".encode() + b'"'
+    ),
     "pmml-attributes": Hostile("PMML, 3 million attributes", pmml),
     "pmml-elements": Hostile("PMML, 5 million elements", pmml_elements),
     "wide-text": Hostile("rule list, a name of 190 MB with one wide character", wide_text),

@@ -75,7 +75,9 @@ def text_kind(text: str, path: str | os.PathLike[str]) -> tuple[str, Any]:
     if start.startswith(("{", "[")):
         return json_kind(parse_json(text, path=path))
     if start.count("\n") + start.count("\r") > MAX_LINES:
-        raise UnreadableFileError(f"{os.fspath(path)} has more than {MAX_LINES:,} lines. Give a smaller model.", path=path)
+        raise UnreadableFileError(
+            f"{os.fspath(path)} has more than {MAX_LINES:,} lines. Give a smaller model.", path=path
+        )
     lines = (line[0].strip() for line in LINE.finditer(start))
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if re.match(r"\|-+ ", first):
