@@ -261,7 +261,7 @@ def _archive(data: bytes, rng: random.Random) -> bytes:
 
 
 def grown(data: bytes, rng: random.Random, size: int) -> bytes:
-    """Return a good file with one piece of it repeated up to a size: a line, an entry, a part between two marks, or any."""
+    """Return a good file with one piece of it repeated up to a size: a line, an entry, or any part."""
     mark = rng.choice((b"\n", b",", b" ", b"<", b"]", b"[", b'"', b""))
     places = [found.start() for found in re.finditer(re.escape(mark), data)] if mark else []
     if len(places) < 2:

@@ -6,7 +6,7 @@ that raises another error, takes more than two seconds, or ends the process is t
 there was one. With the package atheris installed, ``--atheris`` chooses the faults by the readers' coverage
 instead, takes the options of libFuzzer, such as ``-runs=100000``, and stops at the first fault.
 
-With ``--grow SIZE`` pieces of good files are repeated up to that many bytes instead, and the costliest answers are told,
+With ``--grow SIZE`` pieces of good files are repeated up to that many bytes instead; the costliest answers are told
 with their memory and time for each byte: an answer may take a gigabyte of memory and 20 seconds of a processor.
 """
 

@@ -1,6 +1,6 @@
 """Small files that ask for much: the memory and the time of an answer to each, ``python benchmarks/hostile_files.py``.
 
-``--only PART`` names some of the files. Each is read and audited by the command ``glassine audit`` in a process of its own
+``--only PART`` names some of the files. Each is read and audited by ``glassine audit`` in a process of its own
 with four gigabytes of address space and a minute of processor time. To measure an earlier state of the code,
 name its sources in ``PYTHONPATH``.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import struct
 import subprocess
@@ -88,14 +87,10 @@ def quotes(n: int = 200_000) -> bytes:
 
 def lightgbm(words: int = 200_000) -> bytes:
     """Return a LightGBM model with a list of categories in which every bit is set."""
-    lines = (
-        "tree version=v4 num_class=1 num_tree_per_iteration=1 label_index=0 max_feature_idx=0 "
-        "objective=regression feature_names=a feature_infos=-1".split(" ")
-    )
-    tree = (
-        "Tree=0 num_leaves=2 num_cat=1 split_feature=0 split_gain=1 threshold=0 decision_type=1 left_child=-1 "
-        "right_child=-2".split(" ")
-    )
+    lines = ["tree", "version=v4", "num_class=1", "num_tree_per_iteration=1", "label_index=0", "max_feature_idx=0"]
+    lines += ["objective=regression", "feature_names=a", "feature_infos=-1"]
+    tree = ["Tree=0", "num_leaves=2", "num_cat=1", "split_feature=0", "split_gain=1", "threshold=0", "decision_type=1"]
+    tree += ["left_child=-1", "right_child=-2"]
     tree += ["leaf_value=1 2", "leaf_count=5 5", "internal_value=0", "internal_count=10"]
     tree += [f"cat_boundaries=0 {words}", "cat_threshold=" + " ".join(["4294967295"] * words), "is_linear=0"]
     return ("\n".join(lines) + "\n\n" + "\n".join(tree) + "\n\nend of trees\n\n").encode()

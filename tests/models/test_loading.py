@@ -176,7 +176,7 @@ def test_bad_files(data: bytes, message: str, tmp_path: Path) -> None:
         assert "a file" in str(caught.value)
 
 
-def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_are_no_files(tmp_path: Path) -> None:
     paths: list[tuple[str | Path, str]] = [
         (tmp_path, "cannot read"),
         (tmp_path / "none", "No such file"),
@@ -185,9 +185,10 @@ def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for path, message in paths:
         with pytest.raises(UnreadableFileError, match=message):
             load_model(path)
-    monkeypatch.setattr(loading, "MAX_BYTES", 10)
-    with pytest.raises(UnreadableFileError, match="at most 10"):
-        load_model(stored(tmp_path, PAPER.encode()))
+    with (large := tmp_path / "large").open("wb") as stream:
+        stream.truncate(200_000_001)
+    with pytest.raises(UnreadableFileError, match="larger than 200,000,000"):
+        load_model(large)
 
 
 class Trap:
