@@ -181,9 +181,9 @@ class Cost:
 def cost(path: Path, *, memory: int = MOST_MEMORY, seconds: int = MOST_SECONDS) -> Cost:
     """Return what the command ``audit`` takes to answer to a file."""
     # One thread, as the stacks and arenas of several count as address space.
-    alone = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")}
+    alone = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
     with tempfile.TemporaryFile() as errors, tempfile.NamedTemporaryFile() as peak:
-        child = subprocess.Popen(
+        child = subprocess.Popen(  # noqa: S603 - our own interpreter and files
             [sys.executable, "-c", CHILD, str(memory), str(seconds), str(path), peak.name],
             stdout=subprocess.DEVNULL,
             stderr=errors,

@@ -59,7 +59,8 @@ class RuleList:
     Raises
     ------
     InvalidModelError
-        If there is no default rule, there are more than 5,000, a rule names an unknown attribute, or evidence does not fit the classes.
+        If there is no default rule, there are more than 5,000 rules, one names an unknown attribute, or evidence does
+        not fit the classes.
     """
 
     rules: tuple[Rule, ...]

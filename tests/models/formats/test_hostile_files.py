@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -60,10 +61,8 @@ def test_a_pipe_is_read_to_the_bound_only(tmp_path: Path) -> None:
     os.mkfifo(pipe)
 
     def write() -> None:
-        try:
+        with contextlib.suppress(BrokenPipeError):
             pipe.write_bytes(b"x" * 200_000)
-        except BrokenPipeError:
-            pass
 
     writer = threading.Thread(target=write)
     writer.start()

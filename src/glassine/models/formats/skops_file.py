@@ -80,8 +80,8 @@ class _Schema:
 def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPACKED) -> bytes:
     """Return an archive whose members are not packed, so that none is larger than it claims.
 
-    The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader of archives unpacks
-    all of a member at once, whatever its size is said to be.
+    The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
+    a member at once, whatever its size is said to be.
 
     Parameters
     ----------
