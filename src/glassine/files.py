@@ -35,7 +35,7 @@ MAX_VALUES = 250_000_000
 """Most bytes of memory that the values of a JSON file may take, beside the file and its text: together below 1 GB."""
 MARKS = {"{": 200, "[": 80, ",": 40, ":": 30, '"': 15}
 """What each mark of a JSON text costs, in bytes: an object of one key, a list of one entry, a number and its place,
-what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16 and 29 for them, and its parser some more."""
+what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16 and 29; its parser takes some more."""
 PIECE = 1 << 16
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
