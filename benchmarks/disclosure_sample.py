@@ -49,13 +49,13 @@ def main() -> None:
         kept = np.setdiff1d(np.arange(len(truth)), outside)
         print(f"fraction {fraction:.3f}: {len(rows)} records, {len(tree.model_.cells)} leaves")  # noqa: T201
         started = time.perf_counter()
-        known = infer_sensitive(tree.model_, frame[rows])
+        known = infer_sensitive(tree, frame[rows])
         seconds = time.perf_counter() - started
         print("  " + line("known", known, truth[rows].tolist(), seconds))  # noqa: T201 - a benchmark prints
         for smallest in (None, 1):
             started = time.perf_counter()
             adversary = Adversary(training="sample", min_samples_leaf=smallest)
-            found = infer_sensitive(tree.model_, frame[kept], adversary=adversary)
+            found = infer_sensitive(tree, frame[kept], adversary=adversary)
             seconds = time.perf_counter() - started
             name = "all" if smallest is None else "all, min_samples_leaf=1"
             print("  " + line(name, found, truth[kept].tolist(), seconds), flush=True)  # noqa: T201

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from glassine.privacy.spending import fresh_count
+
 ROOT = Path(__file__).resolve().parents[1]
 
 hypothesis.settings.register_profile("glassine", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("glassine")
+
+
+@pytest.fixture(autouse=True)
+def count_of_fits() -> Iterator[None]:
+    """Count the private fits of each test by themselves, as those of a process of their own."""
+    with fresh_count():
+        yield
 
 
 @pytest.fixture(scope="session")

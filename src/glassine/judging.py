@@ -90,10 +90,11 @@ def check_guarantee(policy: Policy, found: GuaranteeFinding | None) -> list[Chec
 
 def answered_checks(policy: Policy, found: GuaranteeFinding, values: ValueLeakage) -> list[Check]:
     """Judge every rule on the model by an accepted guarantee: its counts, thresholds and regions are one release."""
-    covered = "Answered by the guarantee, which bounds what the model tells about any one person"
+    covered = f"Answered by the guarantee, which bounds what the model tells about any one {found.subject}"
     bits = found.bits_per_record or 0.0
     told = next((bound.value for bound in found.bounds if bound.name == "membership advantage"), 1.0)
-    moved = f"At most, by the guarantee: a reader's odds about one record move by a factor of at most 2^{bits:.3g}."
+    odds = f"a reader's odds about one {found.subject}"
+    moved = f"At most, by the guarantee: {odds} move by a factor of at most 2^{bits:.3g}."
     answers: list[tuple[str, float | None, float | None, str]] = [
         ("smallest_leaf", policy.smallest_leaf, None, f"{covered}, however few a part captured."),
         ("purest_leaf", policy.purest_leaf, None, f"{covered}, in parts of one outcome, too."),
@@ -254,12 +255,14 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
         meaning = "Every threshold is a public cut point."
         if values.n_off_grid:
             one = values.n_off_grid == 1
-            known = "is no public cut point, so it was" if one else "are no public cut points, so they were"
-            meaning = f"{values.n_off_grid} of {_thresholds(values.n_thresholds)} {known} taken from training values."
-        status: Status = _status(values.n_off_grid > limit)
+            points = "is not a public cut point" if one else "are not public cut points"
+            meaning = f"{values.n_off_grid} of {_thresholds(values.n_thresholds)} {points}"
+            taken = f"so {'it was' if one else 'they were'} taken from training values"
+            meaning += f": the domain of {_some(inferred)} was inferred from data." if inferred else f", {taken}."
+        # What a public domain with the same bounds has as a cut point may be one, and breaks nothing.
+        status: Status = _status(values.n_off_grid - values.n_inferred > limit)
         if inferred and status == "kept":
             status = "unknown"
-            meaning = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         checks.append(Check(rule=rule, limit=limit, measured=values.n_off_grid, status=status, meaning=meaning))
     limit, hits = policy.midpoints, values.n_midpoints
     if limit is not None and hits is not None:
@@ -299,7 +302,7 @@ def check_membership(policy: Policy, membership: Outcome[MembershipFinding], *, 
     if not bounds:
         meaning = "No membership attack could be made."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
-    measured = max(advantage for _, advantage, _ in bounds)
+    measured = None if found.best is None else found.best.advantage
     low, high = max(low for low, _, _ in bounds), max(high for _, _, high in bounds)
     # A difference that is there without the model explains at most so much of an advantage.
     explained = abs(2 * (found.shift_auc or 0.5) - 1) if found.shifted else 0.0

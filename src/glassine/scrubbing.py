@@ -16,8 +16,9 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
-from glassine.models import AdditiveModel, DecisionTree, Evidence, Node, RuleList, predict
-from glassine.models.moving import moved_rules, moved_tree, renumbered
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList, predict
+from glassine.models.merging import merge_leaves
+from glassine.models.moving import moved_rules, moved_tree
 from glassine.models.scoring import predict as additive_predict
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
@@ -81,7 +82,8 @@ def scrub(
     base : int, default=10
         What coarsened counts are multiples of.
     smallest_leaf : int, default=0
-        Splits of a tree with a leaf of fewer records are undone, the deepest first. Needs published counts or data.
+        Splits of a tree with a leaf of fewer records are undone, the deepest first. A leaf without any stays, unless
+        published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
     data : data frame, optional
         The training records. Moved thresholds move records too; with the data, leaves are counted again after it.
 
@@ -120,11 +122,11 @@ def scrub(
     n_before = len(model.cells)
     if isinstance(model, DecisionTree):
         if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
-            model = _merge(model, smallest_leaf, _published_sizes(model))
+            model = merge_leaves(model, _published_sizes(model), smallest_leaf, exact=model.counts_are_exact)
         tree = moved_tree(model, moves, domain)
         n_dropped = len(model.cells) - len(tree.cells)
         if smallest_leaf and data is not None:
-            tree = _merge(tree, smallest_leaf, _counted_sizes(tree, data))
+            tree = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
         moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
@@ -285,56 +287,3 @@ def _claimed(model: DecisionTree | RuleList, counts: Counts, reads_data: bool) -
 
 def _to_multiple(count: int, base: int) -> int:
     return (count + base // 2) // base * base
-
-
-def _merge(tree: DecisionTree, smallest: int, sizes: Mapping[int, int]) -> DecisionTree:
-    """Return the tree with every split undone that has a leaf of fewer records, the deepest first.
-
-    ``sizes`` holds the number of records of each leaf by the index of its node.
-    """
-    order, stack = [], [0]
-    while stack:
-        index = stack.pop()
-        order.append(index)
-        stack += [branch.child for branch in tree.nodes[index].branches]
-    nodes, held = dict(enumerate(tree.nodes)), dict(sizes)
-    for index in reversed(order):
-        children = [branch.child for branch in nodes[index].branches]
-        if not children:
-            continue
-        held[index] = sum(held[child] for child in children)
-        if any(not nodes[child].branches and held[child] < smallest for child in children):
-            leaves = _leaves(nodes, index)
-            nodes[index] = Node(evidence=_join([(nodes[i].evidence, held[i]) for i in leaves], nodes[index].evidence))
-    return replace(tree, nodes=renumbered(nodes, 0))
-
-
-def _leaves(nodes: Mapping[int, Node], root: int) -> list[int]:
-    out, stack = [], [root]
-    while stack:
-        index = stack.pop()
-        if not nodes[index].branches:
-            out.append(index)
-        stack += [branch.child for branch in nodes[index].branches]
-    return out
-
-
-def _join(parts: list[tuple[Evidence, int]], own: Evidence) -> Evidence:
-    """Return the evidence of merged leaves and their sizes: what the split published, completed by their sums."""
-    known = [(evidence.counts, evidence.size) for evidence, _ in parts]
-    counts: tuple[int, ...] | None = None
-    if all(c is not None for c, _ in known):
-        counts = tuple(map(sum, zip(*(c or () for c, _ in known), strict=True)))
-    total = sum(size or 0 for _, size in known) if all(size is not None for _, size in known) else None
-    weight = sum(size for _, size in parts)
-    value = own.value
-    if value is None and weight and all(evidence.value is not None for evidence, _ in parts):
-        value = math.fsum(size * (evidence.value or 0.0) for evidence, size in parts) / weight
-    if counts is not None:
-        return Evidence(counts=counts, label=counts.index(max(counts)))
-    votes: dict[int, int] = {}
-    for evidence, size in parts:
-        if evidence.label is not None:
-            votes[evidence.label] = votes.get(evidence.label, 0) + size
-    label = max(sorted(votes), key=votes.__getitem__) if votes else own.label
-    return Evidence(total=total, label=label, value=value)

@@ -113,13 +113,23 @@ def test_a_cut_of_whole_numbers_is_public_whichever_side_is_closed(closed: str, 
     assert other.attributes[0].n_off_grid == 1
 
 
+@pytest.mark.parametrize(("closed", "cut"), [("left", 40.0), ("left", 39.5), ("right", 39.5), ("right", 39.0)])
+def test_a_cut_between_adjacent_whole_numbers_is_no_midpoint(closed: str, cut: float) -> None:
+    model = model_of(flat(NumericBins("age", (cut,), closed)))
+    public = Domain({"age": Integer(0, 1000, thresholds=(500.0,))})
+    for domain in (Domain.infer(pd.DataFrame({"age": list(range(30, 50))})), public):
+        found = leak_bins(model, domain, {"age": np.array([38, 39, 40, 41])})
+        assert found.attributes[0].n_midpoints == 0
+    apart = leak_bins(model, public, {"age": np.array([2 * cut - 60, 60])})
+    assert apart.attributes[0].n_midpoints == 1
+
+
 def test_public_cuts_are_no_midpoints_unless_the_domain_was_inferred() -> None:
-    data = {"age": np.array([39, 40])}
+    data = {"age": np.array([37, 42])}
     model = model_of(flat(NumericBins("age", (39.5,))))
     public = leak_bins(model, Domain({"age": Integer(0, 100, thresholds=(39.5,))}), data)
     assert public.attributes[0].n_midpoints == 0
-    frame = pd.DataFrame({"age": list(range(30, 50))})
-    guessed = leak_bins(model, Domain.infer(frame), {"age": np.array([39, 40])})
+    guessed = leak_bins(model, Domain.infer(pd.DataFrame({"age": list(range(30, 50))})), data)
     assert guessed.attributes[0].n_midpoints == 1
 
 

@@ -55,13 +55,52 @@ def test_every_threshold_of_cart_is_the_midpoint_of_two_training_values() -> Non
     frame = pd.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300).round(2)})
     labels = ((frame["x"] + frame["y"] + 0.5 * rng.normal(size=300)) > 0).to_numpy().astype(int)
     tree = cart(frame, labels, max_depth=6)
-    domain = Domain({"x": Real(-9.0, 9.0), "y": Real(-9.0, 9.0, 0.01)})
+    domain = Domain({"x": Real(-9.0, 9.0), "y": Real(-9.0, 9.0, 0.001)})
     leakage = leak_values(tree, domain, columns(frame))
     assert leakage.n_thresholds == len(thresholds_of(tree)) > 20
     assert leakage.n_midpoints == leakage.n_thresholds
     assert leakage.n_off_grid == leakage.n_thresholds
     assert isinstance(leakage.n_records_at_midpoints, int)
     assert leakage.n_records_at_midpoints >= 20
+
+
+def _n_midpoints(tree: DecisionTree, frame: pd.DataFrame, step: float) -> int:
+    """Count naively: walk every node's records, and leave out cuts between neighbors on a grid of this step."""
+    found, stack = set(), [(0, frame)]
+    while stack:
+        node, rows = stack.pop()
+        for branch in tree.nodes[node].branches:
+            literal = branch.literal
+            assert isinstance(literal, Between)
+            stack.append((branch.child, rows[literal.holds(rows[literal.attribute].to_numpy())]))
+            values = rows[literal.attribute]
+            for bound in {literal.lo, literal.hi} - {-math.inf, math.inf}:
+                low, high = values[values <= bound].max(), values[values > bound].min()
+                if round((high - low) / step) > 1:
+                    found.add((literal.attribute, bound))
+    return len(found)
+
+
+@pytest.mark.parametrize("n", [60, 300])
+@pytest.mark.parametrize(("step", "inferred"), [(1, False), (1, True), (0.5, False)])
+def test_a_cut_between_adjacent_values_of_the_domain_is_no_midpoint(n: int, step: float, inferred: bool) -> None:
+    rng = np.random.default_rng(n)
+    frame = pd.DataFrame({"x": rng.integers(0, 120, n) * step})
+    tree = cart(frame, (frame["x"] / step + 30 * rng.normal(size=n) > 60).to_numpy(), max_depth=6)
+    top = 119 * step
+    attribute = (
+        Integer(0, 119, thresholds=(0,), inferred=inferred) if step == 1 else Real(0, top, step, thresholds=(0,))
+    )
+    leakage = leak_values(tree, Domain({"x": attribute}), columns(frame))
+    assert leakage.n_midpoints == _n_midpoints(tree, frame, step) < leakage.n_thresholds
+    assert leakage.n_midpoints > 0 or n > 60
+
+
+def test_an_inferred_resolution_excuses_no_midpoint() -> None:
+    frame = pd.DataFrame({"x": [0.1] * 5 + [0.2] * 5 + [0.4] * 5})
+    tree = cart(frame, (frame["x"] > 0.15).to_numpy())
+    assert leak_values(tree, Domain.infer(frame), columns(frame)).n_midpoints == 1
+    assert leak_values(tree, Domain({"x": Real(0.0, 1.0, 0.1)}), columns(frame)).n_midpoints == 0
 
 
 def test_other_data_show_no_midpoints() -> None:

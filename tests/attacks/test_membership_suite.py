@@ -60,7 +60,10 @@ def test_every_attack_on_breast_cancer_records() -> None:
     assert isinstance(found.vulnerability, Measured)
     assert found.vulnerability.value.over == "leaves"
     assert found.strongest is not None
-    assert found.strongest.advantage.low == max(result.advantage.low for result in found.results)
+    assert found.strongest.advantage is not None
+    assert found.midpoint.value.advantage is not None
+    made = [*(result.advantage.value for result in found.results), found.midpoint.value.advantage.value]
+    assert found.strongest.advantage.value == max(made)
     assert steps == [(i + 1, 22) for i in range(22)]
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["gap"]["value"]["roc_log_log"][-1] == [1.0, 1.0]
@@ -81,11 +84,12 @@ def test_a_rule_list_without_a_learner() -> None:
     assert again.to_dict() == found.to_dict()
 
 
-def test_a_regression_has_no_attack() -> None:
+def test_of_a_regression_only_the_thresholds_are_attacked() -> None:
     X = np.arange(40.0)[:, None]
     found = attack_membership(DecisionTreeRegressor().fit(X[:20], X[:20, 0]), X[:20], X[:20, 0], X[20:], X[20:, 0])
     assert found.results == ()
-    assert found.strongest is None
+    assert isinstance(found.midpoint, Measured)
+    assert found.strongest is found.midpoint.value
     assert isinstance(found.gap, NotApplicable)
     assert isinstance(found.vulnerability, NotApplicable)
     assert "none detected" in repr(found)

@@ -41,6 +41,7 @@ from glassine.errors import (
 )
 from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Node, Rule
+from glassine.report import render_html, render_text
 from glassine.suppression import Suppression
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Category(("f", "m"))})
@@ -160,7 +161,7 @@ def test_counting_that_is_too_hard_is_a_failure() -> None:
 
 def test_data_sharpen_the_findings() -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.integers(0, 100, 400), "sex": rng.choice(["f", "m"], 400)})
+    frame = pd.DataFrame({"age": 2 * rng.integers(0, 50, 400), "sex": rng.choice(["f", "m"], 400)})
     from sklearn.tree import DecisionTreeClassifier
 
     fitted = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10, random_state=0)
@@ -205,6 +206,40 @@ def test_an_inferred_domain_is_a_lower_bound() -> None:
     assert strict.verdict == "outside policy"
     untested = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary(inferred=True)})
     assert audit(tree_of((30, 20), (20, 40)), untested).verdict == "within policy"
+
+
+def test_no_threshold_is_public_in_an_inferred_domain() -> None:
+    domain = Domain({"age": Integer(0, 99, thresholds=(40.0,), inferred=True), "sex": Binary()})
+    for data in (None, pd.DataFrame({"age": [40] * 50 + [41] * 60, "sex": [0, 1] * 55})):
+        findings = audit(tree_of((30, 20), (20, 40)), domain, data=data)
+        assert isinstance(findings.values, Measured)
+        assert (findings.values.value.n_off_grid, findings.values.value.n_inferred) == (1, 1)
+        check = next(check for check in findings.checks if check.rule == "thresholds_off_grid")
+        assert (check.status, check.measured) == ("unknown", 1)
+        assert check.meaning == (
+            "1 of 1 threshold is not a public cut point: the domain of age was inferred from data."
+        )
+        for text in (render_text(findings), render_html(findings)):
+            assert "public cut point" in text
+            assert not re.search("all are public cut|it is a public cut|Every threshold is a public cut", text)
+            assert "Anybody could name them" not in text
+    # A threshold that not even the inferred domain has is not public in any domain with its bounds.
+    other = Domain({"age": Integer(0, 99, thresholds=(50.0,), inferred=True), "sex": Binary()})
+    assert statuses(audit(tree_of((30, 20), (20, 40)), other))["thresholds_off_grid"] == "broken"
+
+
+def test_the_only_cut_between_adjacent_whole_numbers_is_no_midpoint() -> None:
+    """1.5 lies between 1 and 2 whoever trains, whatever the others have."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pd.DataFrame({"visits": [1] * 60 + [2] * 60 + [3] * 30})
+    fitted = DecisionTreeClassifier(max_depth=1).fit(frame, [0] * 40 + [1] * 20 + [1] * 70 + [0] * 20)
+    for domain in (Domain.infer(frame), Domain({"visits": Integer(0, 200)})):
+        findings = audit(fitted, domain, data=frame)
+        assert isinstance(findings.values, Measured)
+        assert findings.values.value.n_midpoints == 0
+        assert statuses(findings)["midpoints"] == "kept"
+        assert "none are the midpoint of two training values" in " ".join(render_text(findings).split())
 
 
 def test_data_without_a_domain_infer_one_and_say_so() -> None:

@@ -24,6 +24,8 @@ from glassine import (
     render_text,
     scrub,
 )
+from glassine.attacks.joint.composition import compose
+from glassine.attacks.joint.published import LeftOut
 from glassine.domain import Between
 from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Guarantee, Node
@@ -199,15 +201,22 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     accepted = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME, policy=ACCEPTING)
     assert statuses(accepted)["smallest_leaf"] == "kept"
     assert accepted.notes == ()
+    assert accepted.holder is not None
+    assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
+    assert any("covers the model, not these findings" in note for note in findings.notes)
 
 
 def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
-    """Half-integer cuts of integers are midpoints of neighboring values, whoever chose them."""
+    """Half way between 36 and 39 two other cuts would have done: whoever chose this one, it is a midpoint."""
     nodes = list(tree(CLAIM).nodes)
     nodes[0] = Node(branches=(Branch(Between("age", hi=37.5), 1), Branch(Between("age", lo=37.5), 2)))
     model = DecisionTree(tuple(nodes), ("age", "sex"), ("no", "yes"), guarantee=CLAIM)
-    frame = pd.DataFrame({"age": [37] * 30 + [38] * 40, "sex": [0] * 70})
-    accepted = audit(model, DOMAIN, data=frame, policy=ACCEPTING)
+    frame = pd.DataFrame({"age": [36] * 30 + [39] * 40, "sex": [0] * 70})
+    public = audit(model, DOMAIN, data=frame, policy=ACCEPTING)
+    assert public.verdict == "within policy"
+    assert "midpoints" not in statuses(public)  # no midpoint is looked for without the data
+    accepted = public.holder
+    assert accepted is not None
     assert accepted.verdict == "within policy"
     measured = {check.rule: check.measured for check in accepted.checks}
     assert (measured["thresholds_off_grid"], measured["midpoints"]) == (1, 1)
@@ -255,7 +264,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None) -> None:
     for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         jsonschema.validate(plain, schema())
-        assert plain["schema"] == "glassine.findings/4"
+        assert plain["schema"] == "glassine.findings/5"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}}, schema())
@@ -280,3 +289,34 @@ def test_reports_say_what_is_claimed() -> None:
         findings = audit(tree(CLAIM), DOMAIN, policy=policy)
         assert f"[{word}]" in render_text(findings)
         assert "claims differential privacy with epsilon 1, delta 0, add-or-remove-one" in render_html(findings)
+
+
+PERSONS = replace(CLAIM, neighboring="add-or-remove-one-person", records_per_person=3)
+
+
+def test_reports_speak_of_records_unless_the_unit_is_a_person() -> None:
+    for claim, subject, unit in ((CLAIM, "record", "record"), (PERSONS, "person", "person, at most 3 records each")):
+        findings = audit(tree(claim), DOMAIN, policy=ACCEPTING)
+        found = findings.guarantee
+        assert found is not None
+        assert (found.unit, found.subject) == (unit, subject)
+        jsonschema.validate(json.loads(json.dumps(findings.to_dict())), schema())
+        assert found.bounds[-1].name == f"bits about one {subject}"
+        assert f"Told about one {subject}" in render_html(findings)
+        assert all(f"any one {subject}" in check.meaning for check in findings.checks if "covered" in check.meaning)
+        other = "person" if subject == "record" else "record"
+        said = " ".join(bound.name + bound.statement + bound.method for bound in found.bounds)
+        assert f"one {other}" not in said
+        assert "people" not in said
+        page = render_html(findings)
+        assert f"because one {subject} was included" in page
+        assert f"unit: {unit}" in page
+
+
+def test_guarantees_of_persons_and_of_records_add_up_to_replacing() -> None:
+    both = [LeftOut(name=name, reason="private", guarantee=claim) for name, claim in (("a", CLAIM), ("b", PERSONS))]
+    mixed, same = compose(both), compose([both[1], both[1]])
+    assert mixed is not None
+    assert same is not None
+    assert (mixed.neighboring, mixed.epsilon) == ("replace-one", 4.0)
+    assert (same.neighboring, same.epsilon) == ("add-or-remove-one-person", 2.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,13 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Guarantee, Policy, Real, as_model, audit
+from glassine import Domain, Guarantee, Integer, Policy, Real, as_model, audit
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.errors import InvalidDataError, InvalidPolicyError
 from glassine.findings import schema
 from glassine.judging import check_membership
+from glassine.report import render_attack_html, render_attack_text
+from glassine.report.membership import membership_view
 from tests.report.builders import GAP, MEMBERSHIP
 
 DOMAIN = Domain({"a": Real(-10, 10), "b": Real(-10, 10)})
@@ -111,6 +114,44 @@ def test_confidence_bounds_judge(low: float, high: float, shifted: bool | None, 
     assert check.status == status
 
 
+@pytest.mark.parametrize(("depth", "seed"), [(4, 0), (6, 0), (6, 2), (6, 4)])
+def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: int) -> None:
+    """On few members the attack of the largest advantage is not that of the largest lower bound."""
+    members, others = frames()
+    rng = np.random.default_rng(seed)
+    some = members[rng.permutation(len(members))[:60].tolist()]
+    tree = grown(some, max_depth=depth)
+    found = audit(tree, DOMAIN, data=some, target="y", holdout=others[:60], policy=Policy(largest_advantage=0.3))
+    plain = found.to_dict()
+    rows = {row["attack"]: row["advantage"] for row in plain["membership"]["attacks"] if row["advantage"] is not None}
+    assert len(rows) >= 3
+    (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
+    assert check.measured == rows[plain["membership"]["strongest"]] == max(rows.values())
+    assert isinstance(found.membership, Measured)
+    finding = found.membership.value
+    figure = f"{max(rows.values()):.3f}"
+    assert membership_view(finding).figures[0].value == figure
+    page = render_attack_html(finding, title="Attacks")
+    assert re.findall(r"Advantage of the strongest attack</dt><dd><b><bdi>([-0-9.]+)<", page) == [figure]
+    said = re.findall(r"accuses ([-0-9.]+) percentage points", render_attack_text(finding))
+    assert [float(points) for points in said] == [round(100 * float(figure), 1)] * len(said)
+
+
+def test_where_every_holdout_record_equals_a_member_the_midpoint_attack_says_so() -> None:
+    """Members and holdout are given; what is missing is a record that could be accused wrongly."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
+    frame = pl.DataFrame({"a": a, "b": b, "y": np.where(a + b > 2, "yes", "no")})
+    domain = Domain({"a": Integer(0, 2), "b": Integer(0, 2)})
+    found = audit(grown(frame[:100]), domain, data=frame[:100], target="y", holdout=frame[100:])
+    assert isinstance(found.membership, Measured)
+    (row,) = [attack for attack in found.membership.value.attacks if attack.attack == "midpoint attack"]
+    assert row.status == "not applicable"
+    assert row.reason is not None
+    assert "every record of the holdout equals a training record" in row.reason
+    assert "not given" not in row.reason
+
+
 def test_the_strongest_attack_decides() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak, GAP))
@@ -145,7 +186,12 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
     honest = audit(model, DOMAIN, data=members, policy=policy)
     assert honest.guarantee is not None
     assert honest.guarantee.standing == "accepted"
-    found = audit(model, DOMAIN, data=members, target="y", holdout=others, policy=policy)
+    public = audit(model, DOMAIN, data=members, target="y", holdout=others, policy=policy)
+    # What the data say against it is for their holder: the public verdict follows from the model alone.
+    assert public.to_dict() == audit(model, DOMAIN, policy=policy, target="y").to_dict()
+    found = public.holder
+    assert found is not None
+    assert found.holder_only
     assert found.guarantee is not None
     assert found.guarantee.standing == "does not hold"
     assert "contradicted by the data" in found.guarantee.caveats[-1]

@@ -12,6 +12,7 @@ import pytest
 
 from glassine import Domain, Ledger
 from glassine.cli import main
+from glassine.privacy.spending import fresh_count
 from tests.cli.running import Done, Run, attributes, people
 
 
@@ -27,7 +28,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["glassine", *arguments])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        # Each command is a process of its own, as far as fits without a ledger are counted.
+        with fresh_count(), pytest.raises(SystemExit) as ended:
             main()
         printed = capsys.readouterr()
         return Done(status=int(ended.value.code or 0), out=printed.out, err=printed.err)

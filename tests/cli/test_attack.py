@@ -39,7 +39,7 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
 
 def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
     plain = json.loads(run(*COMMAND, "--json", cwd=folder).out)
-    assert plain["schema"] == "glassine.attack/1"
+    assert plain["schema"] == "glassine.attack/2"
     attacks = {attack["attack"]: attack for attack in plain["attacks"]}
     assert attacks["gap attack"]["detected"] is True
     assert attacks["online likelihood-ratio attack"]["status"] == "not applicable"

@@ -116,7 +116,7 @@ def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     assert (found["status"], found["optimum"], found["quasi_identifiers"]) == ("measured", "global", ["age", "dose"])
     assert [reader["reader"] for reader in found["readers"]][1:] == ["the leaves", "the leaves and the internal nodes"]
     assert "What it tells of <bdi>ill</bdi>" in (folder / "r.html").read_text()
-    # Whether splits were selected by Gini was assumed, not told.
+    # The file does not state how splits were selected.
     assert run(*told, "--policy", "certain.toml", cwd=folder).status == 2
     (folder / "certain.toml").write_text("most_certain = 0\n")
     assert run(*told, "--criterion", "gini", "--policy", "certain.toml", cwd=folder).status == 1

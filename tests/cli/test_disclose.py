@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Category, Domain, Integer, MultiwayTreeClassifier, write_model
+from glassine import Adversary, Category, Domain, Integer, MultiwayTreeClassifier, infer_sensitive, write_model
+from glassine.report.wording import HOLDER_ONLY
 from tests.cli.running import Run
 
 COMMAND = ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "level")
@@ -38,8 +44,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
-    done = run(*COMMAND, "-o", "page.html", cwd=folder)
+    done = run(*COMMAND, "--criterion", "gini", "-o", "page.html", cwd=folder)
     assert done.status == 0, done.err
+    assert "Assumed, because the model does not state how its splits were selected" in " ".join(done.out.split())
     assert "nats a person about level" in " ".join(done.out.split())
     assert "The leaves and the internal nodes" in done.out
     assert "the global optimum" in done.out
@@ -50,13 +57,13 @@ def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
 
 
 def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> None:
-    from glassine import infer_sensitive
     from glassine.models.formats import load_model
 
-    plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
-    assert plain["schema"] == "glassine.disclose/1"
+    plain = json.loads(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder).out)
+    assert plain["schema"] == "glassine.disclose/2"
     frame = records()
-    found = infer_sensitive(load_model(folder / "tree.json"), frame, "level")
+    found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())
+    assert plain["n_internal"] == found.counts.internal > 0
     assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy, abs=1e-9)
     assert plain["truth"]["mean"] == pytest.approx(found.d_overall(frame["level"].to_numpy()), abs=1e-9)
     least, best = plain["readers"][0]["entropy"], plain["readers"][-1]["entropy"]
@@ -68,7 +75,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
 
 def test_without_the_sensitive_column_there_is_no_truth(folder: Path, run: Run) -> None:
     records().drop("level").write_csv(folder / "people.csv")
-    done = run(*COMMAND, cwd=folder)
+    done = run(*COMMAND, "--target", "level", cwd=folder)
     assert done.status == 0, done.err
     assert "D_overall" not in done.out
     done = run(*COMMAND, "--truth", cwd=folder)
@@ -110,7 +117,7 @@ def test_outputs_by_their_ending(folder: Path, run: Run) -> None:
     for name in ("a.json", "a.txt", "a.html"):
         assert run(*COMMAND, "-o", name, cwd=folder).status == 0
     assert json.loads((folder / "a.json").read_text())["sensitive"] == "level"
-    assert (folder / "a.txt").read_text().startswith("Who reads the tree")
+    assert (folder / "a.txt").read_text().startswith(f"{HOLDER_ONLY}\nWho reads the tree")
     assert (folder / "a.html").read_text().lstrip().startswith("<!DOCTYPE html>")
 
 
@@ -160,7 +167,7 @@ def test_bad_people_are_one_line(folder: Path, run: Run) -> None:
         (frame.head(100), "published with"),
         (frame.drop("age", "town"), ""),
         (swapped, "other class counts"),
-        (frame.with_columns(level=pl.lit("middle")), "not one of the tree's"),
+        (frame.with_columns(level=pl.lit("middle")), "no class of it"),
     ):
         bad.write_csv(folder / "people.csv")
         done = run(*COMMAND, cwd=folder)
@@ -190,12 +197,14 @@ def test_a_contradiction_names_node_and_candidate(tmp_path: Path, run: Run) -> N
     )
     write_model(DecisionTree(nodes, ("a", "b"), classes=(0, 1)), tmp_path / "tree.json")
     frame.write_csv(tmp_path / "people.csv")
-    done = run(*COMMAND, cwd=tmp_path)
-    assert done.status == 2
-    assert "node 0 against" in done.err
-    assert "b" in done.err
-    assert len(done.err.strip().splitlines()) == 1
-    assert run(*COMMAND, "--no-internal-nodes", cwd=tmp_path).status == 0
+    options = ("--criterion", "gini", "--splits", "multiway")
+    for truth in ("--truth", "--no-truth"):
+        done = run(*COMMAND, *options, truth, cwd=tmp_path)
+        assert done.status == 2
+        assert "node 0 against a split by b" in done.err
+        assert len(done.err.strip().splitlines()) == 1
+    for fewer in (["--no-internal-nodes"], ["--criterion", "gini"], []):
+        assert run(*COMMAND, *fewer, cwd=tmp_path).status == 0
 
 
 def test_rule_lists_are_refused(folder: Path, run: Run) -> None:
@@ -320,6 +329,67 @@ def test_splits_that_were_not_selected_say_nothing(folder: Path, run: Run) -> No
 
 def test_a_misspelt_sensitive_column_is_remarked_on(folder: Path, run: Run) -> None:
     done = run(*COMMAND[:-1], "levl", cwd=folder)
-    assert done.status == 0
-    assert done.err == "glassine: people.csv has no column 'levl' to compare with. Did you mean 'level'?\n"
-    assert run(*COMMAND[:-1], "salary", cwd=folder).err == ""
+    assert done.status == 2
+    assert done.err.endswith("Did you mean 'level'?\n")
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_tree_that_is_not_known_to_predict_the_sensitive_column_is_refused(folder: Path, run: Run) -> None:
+    frame = records()
+    other = np.random.default_rng(1).choice(["low", "high"], len(frame))
+    frame.with_columns(mood=pl.Series(other)).write_csv(folder / "people.csv")
+    asked = (*COMMAND[:-1], "mood")
+    for options in ((), ("--leaves", "labels"), ("--no-truth",), ("--no-internal-nodes",)):
+        done = run(*asked, *options, cwd=folder)
+        assert done.status == 2, options
+        assert "other class counts" in done.err
+    done = run(*asked, "--target", "level", cwd=folder)
+    assert done.status == 2
+    assert "the tree predicts level, not mood" in done.err
+    frame.drop("level").write_csv(folder / "people.csv")
+    done = run(*COMMAND, cwd=folder)
+    assert done.status == 2
+    assert "say --target level" in done.err
+    domain = Domain({"age": Integer(18, 60), "town": Category(("a", "b", "c")), "level": Category(("high", "low"))})
+    domain.to_json(folder / "wider.json")
+    for options in (("--target", "level"), ("--domain", "wider.json")):
+        assert run(*COMMAND, *options, cwd=folder).status == 0, options
+
+
+@pytest.mark.parametrize("suffix", ["pkl", "skops"])
+def test_a_pipeline_in_a_file_states_its_candidates(tmp_path: Path, run: Run, suffix: str) -> None:
+    frame = records(400)
+    encoder = make_column_transformer((OneHotEncoder(drop="first"), ["town"]), remainder="passthrough")
+    tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=8, random_state=0)
+    fitted = make_pipeline(encoder, tree).fit(frame.drop("level").to_pandas(), frame["level"].to_numpy())
+    path = tmp_path / f"tree.{suffix}"
+    if suffix == "pkl":
+        path.write_bytes(pickle.dumps(fitted))
+    else:
+        pytest.importorskip("skops.io").dump(fitted, path)
+    frame.write_csv(tmp_path / "people.csv")
+    command = ("disclose", path.name, *COMMAND[2:], "--trust-pickle", "--json", "--show-small-counts")
+    done = run(*command, cwd=tmp_path)
+    assert done.status == 0, done.err
+    plain = json.loads(done.out)
+    found = infer_sensitive(fitted, frame.drop("level"), truth=frame["level"].to_numpy())
+    assert plain["knowledge"] == "leaf counts and internal nodes (entropy)"
+    assert plain["n_internal"] == found.counts.internal > 0
+    assert plain["unused"] == ""
+    assert plain["readers"][-1]["entropy"] == pytest.approx(found.entropy, abs=1e-9)
+    Domain({"age": Integer(18, 60), "town": Category(("a", "b", "c"))}).to_json(tmp_path / "domain.json")
+    options = ("--data", "people.csv", "--domain", "domain.json", "--sensitive", "level", "--trust-pickle", "--json")
+    audited = run("audit", path.name, *options, cwd=tmp_path)
+    assert json.loads(audited.out)["disclosure"]["n_internal"] == plain["n_internal"]
+
+
+def test_without_a_criterion_the_leaves_alone_are_read_and_the_reason_is_said(folder: Path, run: Run) -> None:
+    plain = json.loads(run(*COMMAND, "--json", cwd=folder).out)
+    assert "does not state how its splits were selected" in plain["unused"]
+    assert "--criterion" in plain["unused"]
+    assert plain["n_internal"] == 0
+    alone = json.loads(run(*COMMAND, "--no-internal-nodes", "--json", cwd=folder).out)
+    assert alone["readers"] == plain["readers"]
+    assert alone["unused"] == ""
+    done = run(*COMMAND, cwd=folder)
+    assert "not used" in done.out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,31 @@ def test_one_of_a_thing_is_singular(tmp_path: Path, run: Run) -> None:
     assert done.out == "1 attribute, 0 groups, 2 possible records.\nsmoker: 1 record breaks the domain.\n"
     Domain({"age": Integer(3, 3)}).to_json(tmp_path / "lone.json")
     assert "1 possible record." in run("domain", "check", "lone.json", cwd=tmp_path).out
+
+
+@pytest.mark.slow
+def test_a_draft_takes_time_in_proportion_to_the_columns(tmp_path: Path, run: Run) -> None:
+    """A generous bound: about 2 s for 16,000 columns, where one look-up for each takes minutes."""
+    names = [f"c{i}" for i in range(16_000)]
+    rows = [",".join(str((i * k) % 97) for i in range(len(names))) for k in range(1, 6)]
+    (tmp_path / "wide.csv").write_text("\n".join([",".join(names), *rows]) + "\n")
+    start = time.process_time()
+    done = run("domain", "infer", "wide.csv", "-o", "domain.json", cwd=tmp_path)
+    assert time.process_time() - start < 20
+    assert done.status == 0
+    assert Domain.from_json(tmp_path / "domain.json").names == tuple(names)
+
+
+@pytest.mark.slow
+def test_an_audit_counts_the_attributes_that_the_model_tests(tmp_path: Path, run: Run) -> None:
+    """A generous bound: about 3 s for 100,000 attributes, where each part times all of them takes more than 50."""
+    Domain({f"c{i}": Integer(0, 99) for i in range(100_000)}).to_json(tmp_path / "domain.json")
+    rules = [f"if [c{i} <= {9 * i}.5] then [1] ([{20 + i} ; {30 + i}] examples)" for i in range(10)]
+    (tmp_path / "rules.txt").write_text("\nelse ".join([*rules, "[0] ([20 ; 20] examples)"]) + "\n")
+    start = time.process_time()
+    done = run("audit", "rules.txt", "--domain", "domain.json", "--json", cwd=tmp_path)
+    assert time.process_time() - start < 20
+    found = json.loads(done.out)
+    assert found["domain"]["n_attributes"] == 100_000
+    # The first rule leaves one value of 100; the others are free.
+    assert found["parts"][0]["bits_learned"] == pytest.approx(math.log2(100), abs=1e-3)

@@ -44,6 +44,7 @@ DIFFERENT = {
     "--seed": "reproducible attacks lose nothing, a reproducible fit its guarantee",
     "--show-small-counts": "attack prints row numbers then",
     "--target": "a black box is no model that predicts the column: it may be left out of the records",
+    "--splits": "divisions of the records when models are compared, tests of a tree when one is attacked",
     "--time-limit": "seconds of a solver, or an estimate before a fit",
     "--sensitive": "an attribute of the domain to look at, or the one that a tree predicts",
 }
@@ -55,6 +56,7 @@ UNLIKE = {
     "--max-rules": "compared lists are shorter, so that all learners take about as long",
     "--output": "the demonstration makes a folder",
     "--seed": "a fit and a release draw anew each time, or their guarantee would not hold",
+    "--splits": "a number of divisions, or a way in which a tree splits",
     "--time-limit": "many fits are compared",
 }
 """Options of one name whose defaults differ, and why."""
@@ -131,6 +133,7 @@ def test_an_option_of_one_name_has_one_kind_of_value() -> None:
     allowed = {
         "--output": {"FILE", "FOLDER"},
         "--epsilon": {"NUMBER", "A,B"},
+        "--splits": {"N", "None"},
         "--monotone": {"NAME:DIRECTION", "TERM[:FIRST..LAST]:DIRECTION"},
     }
     assert {name: found for name, found in kinds.items() if len(found) > 1} == allowed

@@ -19,6 +19,7 @@ def row(
     bits: float | None = 2.0,
     vulnerability: float | None = 0.51,
     auroc: float | None = 0.7,
+    log_loss: float | None = 0.6,
 ) -> Row:
     """Return a learner with a given accuracy on each split; a NaN is kept as it is."""
     return Row.of(
@@ -28,7 +29,9 @@ def row(
                 epsilon=epsilon,
                 split=number,
                 status="measured",
-                figures=Figures(accuracy=accuracy, bits=bits, vulnerability=vulnerability, auroc=auroc),
+                figures=Figures(
+                    accuracy=accuracy, bits=bits, vulnerability=vulnerability, auroc=auroc, log_loss=log_loss
+                ),
             )
             for number, accuracy in enumerate(accuracies)
         ]
@@ -40,13 +43,14 @@ def refused(model: str, epsilon: float | None, reason: str = "it needs two class
     return Row.of([Result(model=model, epsilon=epsilon, split=0, status="not applicable", reason=reason)])
 
 
-def comparison(*rows: Row, n_splits: int = 3) -> Comparison:
+def comparison(*rows: Row, n_splits: int = 3, largest_class: float = 0.6) -> Comparison:
     """Return a comparison of made-up rows."""
     return Comparison(
         target="ill",
         classes=("no", "yes"),
         n_records=1000,
         n_attributes=4,
+        largest_class=largest_class,
         n_splits=n_splits,
         test_share=0.3,
         seed=0,

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from glassine.comparing import Mean, Row, recommend
-from glassine.comparing.recommending import beats
+from glassine.comparing import Comparison, Mean, Row, Task, compare, recommend
+from glassine.comparing.recommending import beats, dominates
 from glassine.errors import InvalidParameterError
-from tests.comparing.builders import comparison, refused, row
+from tests.comparing.builders import comparison, domain, records, refused, row
 
 CONSTANT = row("constant", None, (0.6, 0.6, 0.6), bits=0.0, vulnerability=0.5, auroc=0.5)
 
 
-def chosen(*rows: Row, measure: Any = "accuracy") -> tuple[str, float | None] | None:
+def chosen(*rows: Row, measure: Any = None) -> tuple[str, float | None] | None:
     found = recommend(comparison(*rows), measure).chosen
     return None if found is None else (found.model, found.epsilon)
 
@@ -110,5 +115,124 @@ def test_the_measure_may_be_auroc() -> None:
 
 
 def test_another_measure_is_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="accuracy or auroc, got 'f1'"):
+    with pytest.raises(InvalidParameterError, match="accuracy, auroc or log_loss, got 'f1'"):
         recommend(comparison(CONSTANT), cast("Any", "f1"))
+
+
+def _naive(found: Comparison) -> tuple[str, float | None] | None:
+    """Recompute the recommendation, figure by figure, from the rule as it is written."""
+    lopsided = found.largest_class >= 0.8
+    private = [row for row in found.rows if row.epsilon is not None and row.accuracy is not None]
+    name = "accuracy"
+    if lopsided:
+        name = "auroc" if any(row.auroc for row in private) else "log_loss"
+    sign = -1 if name == "log_loss" else 1
+    base = next((getattr(row, name) for row in found.rows if row.model == "constant"), None)
+    ranked = {id(row): np.array(getattr(row, name).values) * sign for row in private if getattr(row, name) is not None}
+    if not ranked:
+        return None
+
+    def error(values: Any) -> float:
+        return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
+
+    top = max(ranked.values(), key=lambda values: values.mean())
+    kept = []
+    for one in private:
+        values = ranked.get(id(one))
+        if values is None or values.mean() < top.mean() - error(top) - 1e-12:
+            continue
+        apart = values if base is None else values - sign * np.array(base.values)
+        if base is None or apart.mean() > max(error(apart), 1e-12):
+            kept.append(one)
+
+    def costs(row: Row) -> list[float]:
+        parts = (row.accuracy, row.auroc, row.log_loss, row.bits, row.vulnerability)
+        signs = (-1, -1, 1, 1, 1)
+        return [
+            row.epsilon or 0.0,
+            *(math.inf if p is None else s * p.value for p, s in zip(parts, signs, strict=True)),
+        ]
+
+    kept = [
+        row
+        for row in kept
+        if not any(costs(o) != costs(row) and (np.array(costs(o)) <= np.array(costs(row))).all() for o in kept)
+    ]
+    if not kept:
+        return None
+    kept = [row for row in kept if row.epsilon == min(other.epsilon or 0.0 for other in kept)]
+    second = "accuracy" if lopsided else "auroc"
+    known = [np.array(m.values) for row in kept if (m := getattr(row, second)) is not None]
+    if known:
+        best = max(known, key=lambda values: values.mean())
+        floor = best.mean() - error(best) - 1e-12
+        kept = [row for row in kept if (m := getattr(row, second)) is not None and m.value >= floor]
+    order = {id(row): place for place, row in enumerate(found.rows)}
+    final = min(kept, key=lambda row: (*costs(row)[4:], -float(ranked[id(row)].mean()), order[id(row)]))
+    return final.model, final.epsilon
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_the_recommendation_is_recomputed_and_never_dominated(data: st.DataObject) -> None:
+    """Coarse figures make ties and dominated models frequent."""
+    figure = st.integers(55, 95).map(lambda percent: percent / 100)
+    # Few different accuracies tie models; no two differ by exactly a standard error, which rounding would decide.
+    noise = data.draw(st.randoms(use_true_random=False))
+    splits = st.sampled_from([[noise.uniform(0.55, 0.95) for _ in range(3)] for _ in range(4)])
+    defined = data.draw(st.booleans())
+
+    def drawn(model: str, epsilon: float | None) -> Row:
+        return row(
+            model,
+            epsilon,
+            data.draw(splits),
+            bits=data.draw(st.none() | st.integers(1, 3).map(float)),
+            vulnerability=data.draw(st.sampled_from([0.5, 0.51, 0.52])),
+            auroc=data.draw(figure) if defined else None,
+            log_loss=data.draw(figure),
+        )
+
+    names = [(model, epsilon) for model in ("tree", "rule-list", "additive") for epsilon in (0.1, 1.0)]
+    rows = [drawn(*name) for name in data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))]
+    constant = row("constant", None, data.draw(splits), auroc=0.5 if defined else None, log_loss=0.9)
+    found = comparison(*rows, constant, largest_class=data.draw(st.sampled_from([0.5, 0.79, 0.8, 0.95])))
+    advice = recommend(found)
+    assert (None if advice.chosen is None else (advice.chosen.model, advice.chosen.epsilon)) == _naive(found)
+    if advice.chosen is not None:
+        assert not any(dominates(other, advice.chosen) for other in advice.useful)
+
+
+def test_at_equal_accuracy_and_epsilon_the_better_auroc_is_recommended() -> None:
+    """A rule list that ranks hardly anybody right is not worth its few bits."""
+    rules = row("rule-list", 1.0, (0.76, 0.77, 0.78), auroc=0.593, bits=0.4)
+    for other in (
+        row("tree", 1.0, (0.76, 0.77, 0.78), auroc=0.771, bits=3.0),
+        row("additive", 1.0, (0.76, 0.77, 0.78), auroc=0.771, bits=None),
+    ):
+        assert chosen(rules, other, CONSTANT) == (other.model, 1.0)
+        # At a smaller epsilon it is the more private one, and not dominated.
+        cheap = replace(rules, epsilon=0.1)
+        assert chosen(cheap, other, CONSTANT) == ("rule-list", 0.1)
+        # Where the largest class has most records, accuracy does not rank.
+        assert recommend(comparison(cheap, other, CONSTANT, largest_class=0.8)).chosen is other
+
+
+def test_the_measure_follows_from_the_largest_class_of_the_records_that_are_compared() -> None:
+    found = {share: recommend(comparison(CONSTANT, largest_class=share)).measure for share in (0.5, 0.7999, 0.8, 1.0)}
+    assert found == {0.5: "accuracy", 0.7999: "accuracy", 0.8: "auroc", 1.0: "auroc"}
+    assert recommend(comparison(CONSTANT, largest_class=0.9), "accuracy").measure == "accuracy"
+    frame = records(400)
+    made = compare(frame, "ill", domain=domain(), task=Task(models=("constant",), n_splits=1))
+    assert made.largest_class == max(Counter(frame["ill"].to_list()).values()) / 400
+
+
+def test_a_dominated_model_is_not_recommended() -> None:
+    worse = row("tree", 0.1, (0.80, 0.80, 0.80), auroc=0.70, log_loss=0.50, bits=2.0, vulnerability=0.51)
+    better = row("additive", 0.1, (0.80, 0.80, 0.80), auroc=0.71, log_loss=0.49, bits=2.0, vulnerability=0.51)
+    assert dominates(better, worse)
+    assert not dominates(worse, better)
+    assert not dominates(worse, worse)
+    assert chosen(worse, better, CONSTANT) == ("additive", 0.1)
+    found = recommend(comparison(worse, better, CONSTANT))
+    assert (len(found.useful), found.undominated) == (2, (better,))

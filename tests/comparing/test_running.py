@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,12 @@ def test_a_folder_keeps_results_and_only_the_missing_are_fitted(
     assert len(fitted) == 4
     steps: list[tuple[int, int]] = []
     result = found(folder=tmp_path, progress=lambda done, total: steps.append((done, total)))
-    assert len(fitted) == 4 + 6 - 3
+    # One result is measured again, to see that the records are the same.
+    assert fitted[4] == ("cart", None, 0)
+    assert len(fitted) == 4 + 1 + 6 - 3
     assert steps[-1] == (6, 6)
     assert found(folder=tmp_path) == result == found()
-    assert len(fitted) == 4 + 6 - 3 + 6
+    assert len(fitted) == 4 + 1 + 6 - 3 + 1 + 6
     more = found(folder=tmp_path, task=Task(epsilons=(0.5, 1.0), models=QUICK, n_splits=3))
     assert len(more.rows) == 4
 
@@ -101,12 +104,10 @@ def test_a_folder_keeps_results_and_only_the_missing_are_fitted(
 @pytest.mark.parametrize(
     ("changed", "name"),
     [
-        ({"frame": records(401)}, "data"),
-        ({"frame": records().with_columns(smoker=1 - pl.col("smoker"))}, "data"),
-        ({"frame": records()[::-1]}, "data"),
+        ({"frame": records(401)}, "records"),
         ({"task": Task(epsilons=(1.0,), models=("constant",), n_splits=2, seed=1)}, "options"),
         ({"task": Task(epsilons=(1.0,), models=("constant",), n_splits=2, max_depth=2)}, "options"),
-        ({"domain": Domain({"age": Integer(18, 91), "ill": Category(("no", "yes"))})}, "data, domain"),
+        ({"domain": Domain({"age": Integer(18, 91), "ill": Category(("no", "yes"))})}, "domain"),
         ({"domain": Domain({**{n: domain()[n] for n in domain()}, "ill": Category(("no", "yes", "x"))})}, "classes"),
     ],
 )
@@ -115,6 +116,38 @@ def test_results_of_other_data_or_options_are_refused(tmp_path: Path, changed: d
     found(folder=tmp_path, task=task)
     with pytest.raises(UnreadableFileError, match=f"another comparison: {name} differ"):
         found(**{"folder": tmp_path, "task": task, **changed})
+
+
+CHANGED = {
+    "another order": records()[::-1],
+    "another column": records().with_columns(age=pl.col("age").shuffle(seed=1)),
+    "one other label": records().with_columns(
+        ill=pl.when(pl.int_range(pl.len()) == 7)
+        .then(pl.when(pl.col("ill") == "yes").then(pl.lit("no")).otherwise(pl.lit("yes")))
+        .otherwise(pl.col("ill"))
+    ),
+}
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_results_of_other_records_are_refused_by_what_comes_out(tmp_path: Path, changed: str) -> None:
+    task = Task(epsilons=(1.0,), models=("tree", "logistic"), n_splits=1)
+    before = found(folder=tmp_path, task=task)
+    with pytest.raises(
+        UnreadableFileError, match="results of other records: logistic on split 1 comes out differently"
+    ):
+        found(CHANGED[changed], folder=tmp_path, task=task)
+    assert found(folder=tmp_path, task=task) == before
+
+
+def test_a_folder_holds_no_digest_of_the_records(tmp_path: Path) -> None:
+    """Two data sets of one size give the same identity: what tells them apart is in the results alone."""
+    task = Task(epsilons=(1.0,), models=("constant",), n_splits=1)
+    found(folder=tmp_path / "a", task=task)
+    found(records().with_columns(smoker=1 - pl.col("smoker")), folder=tmp_path / "b", task=task)
+    written = [(tmp_path / name / "comparison.json").read_bytes() for name in "ab"]
+    assert written[0] == written[1]
+    assert not re.search(rb"[0-9a-f]{32}", written[0])
 
 
 def test_several_classes_are_measured_too() -> None:

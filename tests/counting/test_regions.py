@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,9 +38,9 @@ def test_measures_and_marginals_equal_enumeration(data: st.DataObject, domain_aw
         assert counter.measure(region) == len(inside)
         for factor in range(len(space.factors)):
             marginal = counter.marginal(region, factor)
-            assert sum(marginal) == len(inside)
-            others = Fraction(space.total) / space.totals[factor]
-            assert all(0 <= m <= w * others for m, w in zip(marginal, space.factors[factor].weights, strict=True))
+            assert sum(marginal) == counter.share(region) == Fraction(len(inside), len(everything))
+            weights, total = space.factors[factor].weights, space.totals[factor]
+            assert all(0 <= m <= Fraction(w) / total for m, w in zip(marginal, weights, strict=True))
 
 
 @settings(max_examples=60)
@@ -57,10 +58,51 @@ def test_marginal_of_a_single_attribute_equals_enumeration(data: st.DataObject) 
     held_atoms = np.array([atom for atom, weight in enumerate(weights) if weight])
     drawn = space.factors[0].draw(held_atoms, np.random.default_rng(0))[name].tolist()
     for value, atom in zip(drawn, held_atoms, strict=True):
-        weight, measure = weights[atom], marginal[atom]
+        weight, measure = weights[atom], marginal[atom] * space.total
         key = None if value is None or value != value else value
         matches = [count for other, count in held.items() if other == key or _close(other, key)]
-        assert sum(matches) == Fraction(measure) / Fraction(weight)
+        assert sum(matches) == measure / weight
+
+
+class _Counted(int):
+    """A whole number that counts the multiplications it takes part in."""
+
+    n_products = 0
+
+    def __mul__(self, other: Any) -> Any:
+        type(self).n_products += 1
+        return _Counted(int(self) * other) if isinstance(other, int) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+def test_the_share_of_a_region_does_not_multiply_attributes_that_the_model_does_not_test() -> None:
+    """What is counted of a few tested attributes costs the same, however many others the domain has."""
+    products, shares = [], []
+    for n_others in (10, 3000):
+        domain = Domain({"a": Integer(0, 9), "b": Binary(), **{f"c{i}": Integer(0, 6) for i in range(n_others)}})
+        rules = RuleList.from_text("if [a <= 3] and [b] then [1]\nelse if [a > 6] then [1]\nelse [0]", domain)
+        space = Space(domain, rules.literals, domain_aware=True)
+        space.totals = [_Counted(total) for total in space.totals]
+        counter = RegionCounter(space)
+        _Counted.n_products = 0
+        shares.append([counter.share(region) for region in regions_of(rules, space)])
+        marginals = [counter.marginal(region, 0) for region in regions_of(rules, space)]
+        assert [sum(marginal) for marginal in marginals] == shares[-1]
+        products.append(_Counted.n_products)
+        assert [counter.measure(r) for r in regions_of(rules, space)] == [s * space.total for s in shares[-1]]
+    assert shares[0] == shares[1] == [Fraction(4, 20), Fraction(6, 20), Fraction(10, 20)]
+    assert products[0] == products[1] > 0
+
+
+def test_the_measure_of_a_box_may_constrain_attributes_that_no_literal_names() -> None:
+    domain = Domain({"a": Integer(0, 9), "b": Integer(0, 4, missing=True), "c": Integer(0, 6)})
+    space = Space(domain, [Between("a", hi=3)], domain_aware=True)
+    counter = RegionCounter(space)
+    inside = Region({**space.box([Between("a", hi=3)]), 1: 0b10})
+    assert (counter.measure(inside), counter.share(inside)) == (4 * 1 * 7, Fraction(4, 60))
+    outside = Region({}, (inside.inside,))
+    assert (counter.measure(outside), counter.share(outside)) == (60 * 7 - 28, Fraction(56, 60))
 
 
 def _close(a: object, b: object) -> bool:

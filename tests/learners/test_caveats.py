@@ -66,4 +66,4 @@ def test_it_does_for_a_lazy_frame_too() -> None:
 
 def test_every_caveat_has_a_remedy_and_none_warns_of_nothing() -> None:
     assert set(REMEDIES) == {CLASSES_FROM_DATA, DOMAIN_FROM_DATA, RANGE_FROM_DATA}
-    assert caught(lambda: warn_of(())) == []
+    assert caught(lambda: warn_of((), DOMAIN)) == []

@@ -51,6 +51,7 @@ def test_the_estimate_is_not_below_what_a_fit_takes(algorithm: str, bins: int) -
     needed = table_bytes(public_grids(domain, cuts), target, algorithm)
     learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts, algorithm=algorithm)
     learner.fit(X[:300, :2], Y[:300])
+    learner.set_params(dataset="of the second fit")
     tracemalloc.start()
     learner.fit(X[:300, :2], Y[:300])
     peak = tracemalloc.get_traced_memory()[1]

@@ -13,7 +13,7 @@ import pytest
 from scipy import integrate, stats
 
 from glassine import Certificate, Domain, Ledger, audit
-from glassine.errors import InvalidCertificateError, InvalidParameterError
+from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners import greedy_published
 from glassine.learners.greedy_plan import MECHANISMS, GreedyPlan
 from glassine.learners.greedy_published import (
@@ -185,6 +185,16 @@ def test_the_loop_can_spend_more_than_is_charged() -> None:
 # What the certificate says.
 
 
+def test_the_default_delta_does_not_tell_the_number_of_records_to_later_certificates() -> None:
+    said = set()
+    for n in (400, 500):
+        fitted("smooth-laplace", n=n, random_state=None, dataset=f"{n} records")
+        with pytest.warns(PrivacyLeakWarning) as told:
+            later = fitted("counted-gini", "strict", random_state=None, dataset=f"{n} records")
+        said.add((later.certificate_.caveats[0] + str(told[0].message)).replace(f"{n} records", ""))
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize("mechanism", PUBLISHED)
 def test_the_certificate_lists_the_defects_and_audits_do_not_accept_it(mechanism: str) -> None:
     learner = fitted(mechanism, random_state=None)
@@ -197,7 +207,8 @@ def test_the_certificate_lists_the_defects_and_audits_do_not_accept_it(mechanism
     assert certificate.delta == pytest.approx(1 / 500**2 if mechanism in WITH_DELTA else 0.0)
     assert accounting.epsilon(certificate.events, certificate.delta) == pytest.approx(2.0)
     findings = audit(learner.model_, domain=DOMAIN, policy=Policy(accept_guarantee=True))
-    strict = fitted(mechanism, "strict", random_state=None, delta=1e-6 if mechanism in WITH_DELTA else None)
+    delta = 1e-6 if mechanism in WITH_DELTA else None
+    strict = fitted(mechanism, "strict", random_state=None, delta=delta, dataset="of the strict form")
     accepted = audit(strict.model_, domain=DOMAIN, policy=Policy(accept_guarantee=True))
     assert AS_PUBLISHED in str(findings.to_dict())
     assert AS_PUBLISHED not in str(accepted.to_dict())

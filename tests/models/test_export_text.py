@@ -15,6 +15,7 @@ from glassine.models.formats import tree_from_export_text, tree_from_sklearn
 from tests.models.fuzzing import damaged, read_or_refused
 from tests.models.test_scikit import NAMES, make_data
 
+FULL = Domain({name: Real(-9, 9) for name in NAMES})
 ODD = ["age (years)", "a <= b", "|--- x", "class: z"]
 
 
@@ -33,7 +34,7 @@ def same_shape(read: DecisionTree, true: DecisionTree) -> None:
 def test_a_text_with_all_decimals_is_the_tree(classes: int, spacing: int) -> None:
     frame, target = make_data(classes=classes)
     fitted = DecisionTreeClassifier(max_depth=7, random_state=0).fit(frame, target)
-    true = tree_from_sklearn(fitted)
+    true = tree_from_sklearn(fitted, FULL)
     read = tree_from_export_text(export(fitted, show_weights=True, spacing=spacing))
     same_shape(read, true)
     assert read.literals == true.literals

@@ -59,6 +59,15 @@ def nested(depth: int) -> list[Any]:
         ({"epsilon": 1, "neighboring": None}, "neighboring relation must be one of"),
         ({"epsilon": 1, "caveats": "seeded"}, "caveats must be a list of texts"),
         ({"epsilon": 1, "caveats": ("",)}, "caveats must be a list of texts"),
+        ({"epsilon": 1, "records_per_person": 2}, "contradicts its neighboring relation"),
+        ({"epsilon": 1, "neighboring": "add-or-remove-one-person"}, "contradicts its neighboring relation"),
+        *(
+            (
+                {"epsilon": 1, "neighboring": "add-or-remove-one-person", "records_per_person": most},
+                "records_per_person must be a whole number in",
+            )
+            for most in (0, -1, True, 1.0, "2", 10**6 + 1)
+        ),
     ],
 )
 def test_impossible_guarantees_are_refused(given: dict[str, Any], message: str) -> None:
@@ -84,6 +93,17 @@ def test_json_keeps_it(tmp_path: Path) -> None:
     bare = replace(NOISY, guarantee=None)
     assert "guarantee" not in to_dict(bare)
     assert from_dict({**to_dict(bare), "guarantee": None}) == bare
+
+
+def test_json_keeps_the_records_of_a_person_and_says_nothing_of_them_for_records() -> None:
+    claim = Guarantee(epsilon=1.0, neighboring="add-or-remove-one-person", records_per_person=3)
+    model = replace(NOISY, guarantee=claim)
+    assert from_dict(to_dict(model)) == model
+    assert to_dict(model)["guarantee"]["records_per_person"] == 3
+    assert "records_per_person" not in to_dict(NOISY)["guarantee"]
+    # What follows is what follows for one record, of a person.
+    assert claim.replacing == (2.0, 0.0)
+    assert claim.success(0.01) == Guarantee(epsilon=1.0).success(0.01)
 
 
 @pytest.mark.parametrize("lacking", ["epsilon", "neighboring"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from glassine.domain import Between, Binary, Domain, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models import DecisionTree
-from glassine.models.formats import as_model, tree_from_sklearn
+from glassine.models.formats import as_model, load_model, to_sklearn, to_text, tree_from_sklearn, write_model
 
 NAMES = ("age", "dose", "weight", "steps")
 
@@ -149,19 +150,49 @@ def test_a_split_on_being_missing() -> None:
     assert_same_leaves(model, fitted, frame)
 
 
-def test_without_gaps_no_branch_speaks_of_them() -> None:
-    frame, target = make_data()
-    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target)
+def test_where_a_domain_has_no_gaps_no_branch_speaks_of_them() -> None:
+    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(*make_data())
     full = Domain({name: Real(-9, 9) for name in NAMES})
-    assert not any(literal.missing for literal in tree_from_sklearn(fitted).literals)
     assert not any(literal.missing for literal in tree_from_sklearn(fitted, full).literals)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+@pytest.mark.parametrize("gaps", [0.0, 0.02, 0.1])
+def test_the_stored_direction_is_kept_whether_or_not_values_were_missing_in_training(depth: int, gaps: float) -> None:
+    for seed in range(10):
+        fitted = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(*make_data(gaps=gaps, seed=seed))
+        model = tree_from_sklearn(fitted)
+        assert all(
+            sum(branch.literal.missing for branch in node.branches) == 1 for node in model.nodes if node.branches
+        )
+        queries = make_data(gaps=0.3, seed=seed + 100)[0]
+        assert_same_leaves(model, fitted, queries)
+        whole = Domain({name: Real(-9, 9, missing=True) for name in NAMES})
+        assert tree_from_sklearn(fitted, whole) == model
+        written = to_sklearn(model, whole)
+        assert np.array_equal(written.predict(queries), fitted.predict(queries))
+        assert [cell.inside for cell in as_model(written, whole).cells] == [cell.inside for cell in model.cells]
+
+
+def test_the_direction_survives_json_and_text(tmp_path: Path) -> None:
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*make_data(gaps=0.1))
+    model = tree_from_sklearn(fitted)
+    queries = make_data(gaps=0.3, seed=7)[0]
+    write_model(model, tmp_path / "tree.json")
+    (tmp_path / "tree.txt").write_text(to_text(model))
+    for name in ("tree.json", "tree.txt"):
+        back = load_model(tmp_path / name)
+        assert isinstance(back, DecisionTree)
+        assert [cell.inside for cell in back.cells] == [cell.inside for cell in model.cells]
+        assert np.array_equal(back.apply(columns_of(queries)), model.apply(columns_of(queries)))
 
 
 def test_a_binary_attribute_is_named_by_its_value() -> None:
     fitted = DecisionTreeClassifier().fit(pd.DataFrame({"Age>=30": [0, 0, 1]}), [0, 0, 1])
     model = tree_from_sklearn(fitted, Domain.binary(["Age>=30"]))
     assert model.literals == (OneOf("Age>=30", (1,), negated=True), OneOf("Age>=30", (1,)))
-    assert tree_from_sklearn(fitted).literals == (Between("Age>=30", hi=0.5), Between("Age>=30", lo=0.5))
+    below = Between("Age>=30", hi=0.5, missing=True)
+    assert tree_from_sklearn(fitted).literals == (below, Between("Age>=30", lo=0.5))
 
 
 def test_extra_trees_and_searches_are_read() -> None:

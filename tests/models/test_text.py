@@ -19,7 +19,7 @@ DOMAIN = Domain({name: Real(-9, 9) for name in NAMES})
 
 def test_a_numeric_tree_reads_back(tmp_path: Path) -> None:
     frame, target = make_data(n=200)
-    model = as_model(DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target))
+    model = as_model(DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, target), DOMAIN)
     assert isinstance(model, DecisionTree)
     path = tmp_path / "tree.txt"
     path.write_text(to_text(model))
@@ -32,7 +32,7 @@ def test_the_text_has_the_form_of_export_text() -> None:
     frame, target = make_data(n=200)
     fitted = DecisionTreeClassifier(max_depth=3, random_state=0).fit(frame, target)
     theirs = export_text(fitted, feature_names=list(NAMES), decimals=20).splitlines()
-    ours = to_text(as_model(fitted)).splitlines()
+    ours = to_text(as_model(fitted, DOMAIN)).splitlines()
     assert len(ours) == len(theirs)
     for own, other in zip(ours, theirs, strict=True):
         assert own.split("|---")[0] == other.split("|---")[0]

@@ -13,7 +13,8 @@ from glassine import __version__
 from glassine.errors import InvalidCertificateError, InvalidMechanismError, UnknownEventError
 from glassine.privacy import accounting
 from glassine.privacy.accounting import GaussianNoise, LaplaceNoise, Parallel, Selection
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import ONE_PERSON, Certificate
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 TREE = Selection(name="the tree", inverse_temperature=0.9, sensitivity=1, monotone=True, share=0.9)
 COUNTS = LaplaceNoise(name="<counts>", l1_sensitivity=1, scale=10, share=0.1)
@@ -221,3 +222,41 @@ def test_deep_nesting_is_refused_with_its_reason() -> None:
         certificate(public={"n": deep})
     with pytest.raises(InvalidCertificateError, match="got a list"):
         certificate(epsilon=deep)
+
+
+PERSON = {"unit": PrivacyUnit.person(3), "neighboring": ONE_PERSON}
+
+
+def test_the_unit_is_a_field_in_json_and_text() -> None:
+    for changes, unit in (({}, "record"), (PERSON, "person, at most 3 records each")):
+        made = certificate(**changes)
+        assert made.to_dict()["unit"] == unit
+        assert Certificate.from_json(made.to_json()) == made
+        assert f"Privacy unit: {unit}. Neighboring relation: {made.neighboring}." in made.text()
+        assert f"unit: {unit}" in made._repr_html_()
+
+
+def test_a_certificate_of_an_earlier_version_is_for_records() -> None:
+    values = certificate().to_dict()
+    del values["unit"]
+    assert Certificate.from_dict(values).unit == RECORD
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"unit": PrivacyUnit.person(3)},
+        {"neighboring": ONE_PERSON},
+        {"unit": "person, at most 3 records each", "neighboring": ONE_PERSON},
+        {"unit": None},
+    ],
+)
+def test_a_unit_that_contradicts_the_relation_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidCertificateError, match="unit"):
+        certificate(**changes)
+
+
+def test_a_unit_that_is_none_is_refused_in_json() -> None:
+    for unit in ("records", "person", 3, None):
+        with pytest.raises(InvalidCertificateError, match="a privacy unit is"):
+            Certificate.from_dict({**certificate().to_dict(), "unit": unit})

@@ -269,6 +269,9 @@ def test_certificates_that_a_ledger_did_not_pay_for_are_faults(
     # The same certificate twice is one release; one that claims less than was charged was paid for.
     assert ledger.verify([first, first]).holds
     assert ledger.verify([dataclasses.replace(first, epsilon=0.2)]).holds
+    unit, neighboring = PrivacyUnit.person(2), "add-or-remove-one-person"
+    (other,) = ledger.verify([dataclasses.replace(first, unit=unit, neighboring=neighboring)]).payments
+    assert (other.status, "privacy unit" in other.reason) == ("fault", True)
     without = ledger.verify([dataclasses.replace(first, receipt=None)])
     assert not without.holds
     assert without.payments[0].status == "unknown"

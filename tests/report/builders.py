@@ -146,6 +146,7 @@ MEMBERSHIP = MembershipFinding(
         AttackFinding(attack="online likelihood-ratio attack", status="not applicable", reason="no learner."),
     ),
     strongest="gap attack",
+    roc_attack="gap attack",
     roc=((0.01, 0.02), (0.1, 0.2), (1.0, 1.0)),
     shifted=False,
     shift="A classifier cannot tell them apart.",

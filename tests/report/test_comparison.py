@@ -55,16 +55,56 @@ def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
 
 def test_what_decides_a_tie_is_said() -> None:
     same = (0.8, 0.8, 0.8)
-    few, many = row("rule-list", 0.1, same, bits=1.0), row("tree", 0.1, same)
-    seen = row("greedy-rule-list", 0.1, same, vulnerability=0.509)
+    many = row("tree", 0.1, same, bits=2.0, vulnerability=0.505)
+    few = row("rule-list", 0.1, same, bits=1.0)
+    ranked = row("greedy-rule-list", 0.1, same, auroc=0.8, bits=3.0, vulnerability=0.52)
+    seen = row("tree", 0.1, (0.79, 0.8, 0.81), vulnerability=0.509)
+    better = row("rule-list", 0.1, (0.791, 0.8, 0.812))
     dear = row("tree", 1.0, same, bits=0.5)
     for rows, end in (
         ((many, dear), "Of these it has the smallest epsilon."),
         ((many, few, dear), "smallest epsilon, and of those with that epsilon the fewest bits learned."),
-        ((many, seen), "smallest epsilon, and of those with that epsilon the lowest vulnerability."),
-        ((many, row("additive", 0.1, (0.8, 0.8, 0.8))), "smallest epsilon, and stands first in the table."),
+        (
+            (many, few, ranked, dear),
+            "smallest epsilon, and of those with that epsilon an AUROC within the standard error of the best.",
+        ),
+        ((better, seen), "smallest epsilon, and of those with that epsilon the lowest vulnerability."),
+        ((few, row("tree", 0.1, same, bits=1.0)), "smallest epsilon, and stands first in the table."),
     ):
         assert comparison_view(comparison(*rows, CONSTANT)).why.endswith(end)
+
+
+def test_what_ranks_the_models_is_said_on_every_face() -> None:
+    rows = (row("tree", 0.1, (0.9, 0.9, 0.9), auroc=0.9), row("constant", None, (0.9, 0.9, 0.9), auroc=0.5))
+    for share, told in (
+        (0.799, "Ranked by accuracy: the largest class has 80% of the records"),
+        (0.8, "Ranked by AUROC: the largest class has 80% of the records"),
+        (0.93, "Ranked by AUROC: the largest class has 93% of the records, so that to predict it for all is as"),
+    ):
+        found = comparison(*rows, largest_class=share)
+        assert comparison_view(found).ranked_by.startswith(told)
+        for text in (render_comparison_text(found), render_comparison_html(found, title="x")):
+            assert told[:40] in " ".join(text.split())
+    asked = comparison_view(comparison(*rows, largest_class=0.93), measure="accuracy")
+    assert asked.ranked_by == (
+        "Ranked by accuracy, as asked. But the largest class has 93% of the records: AUROC says more."
+    )
+    assert asked.headline == "No private model is worth fitting"
+    assert comparison_view(comparison(*rows, largest_class=0.93)).headline == "Fit the private tree at epsilon 0.1"
+
+
+def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
+    rows = (
+        row("tree", 0.1, (0.9, 0.9, 0.9), auroc=None, log_loss=0.3),
+        row("additive", 0.1, (0.9, 0.9, 0.9), auroc=None, log_loss=0.2, bits=None),
+        row("constant", None, (0.9, 0.9, 0.9), auroc=None, log_loss=0.4),
+    )
+    view = comparison_view(comparison(*rows, largest_class=0.9))
+    assert view.headline == "Fit the private additive model at epsilon 0.1"
+    assert view.ranked_by.endswith("AUROC is not defined on every split.")
+    assert "Its mean log-loss on held-out records is 0.2000 ± 0.0000, the lowest of the private models." in view.why
+    assert "One private model has 0.2000 or less, the best plus its standard error" in view.why
+    assert [fact.value for fact in view.facts] == ["0.2000 ± 0.0000", "0.4000 ± 0.0000"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ def test_it_is_worded_as_a_claim() -> None:
     row = summarize(private_findings()).guarantee
     assert row is not None
     assert row.sentence == (
-        "The model's certificate claims differential privacy with epsilon 1, delta 1e-06, add-or-remove-one."
+        "The model's certificate claims differential privacy with epsilon 1, delta 1e-06, add-or-remove-one; "
+        "unit: record."
     )
     assert "cannot verify" in row.standing
     assert "if the claim is true" in Page(render_html(private_findings())).text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
 from glassine.attacks.outcome import Measured
+from glassine.judging import check_membership
+from glassine.policy import Policy
 from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
 from glassine.report.membership import membership_view
 from glassine.report.roc import draw_roc
@@ -20,6 +23,30 @@ def test_the_sentence_names_the_strongest_attack() -> None:
     )
     assert [row.state for row in view.rows] == ["found members", "not measured"]
     assert view.rows[0].advantage == "0.088 (0.031 to 0.152)"
+
+
+def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> None:
+    """The strongest attack is the one of the largest advantage, whatever the others' lower bounds are."""
+    sure = replace(GAP, advantage=0.004, advantage_low=0.003, advantage_high=0.005)
+    wide = replace(
+        GAP, attack="midpoint attack", advantage=0.01, advantage_low=0.0, advantage_high=0.02, detected=False
+    )
+    finding = replace(MEMBERSHIP, attacks=(sure, wide), strongest="midpoint attack", accused=None)
+    (check,) = check_membership(Policy(largest_advantage=0.5), Measured(finding))
+    view = membership_view(finding)
+    assert check.measured == 0.01
+    assert view.figures[0].value == "0.010"
+    assert view.figures[0].meaning == "midpoint attack; 0 is guessing"
+    assert view.sentence == (
+        "A reader can tell members from others: the midpoint attack accuses 1.0 percentage points more of the members "
+        "than of other people. That may be chance; what the gap attack finds is not."
+    )
+    for text in (render_attack_text(finding), render_attack_html(finding, title="Attacks")):
+        assert "0.004 (" in text
+        assert not re.search(r"strongest attack\W+0\.004", text)
+    # The curve is that of an attack that has one, under its own name.
+    assert view.curve_of == "gap attack"
+    assert "The gap attack, where false alarms" in render_attack_html(finding, title="Attacks")
 
 
 def test_a_shifted_holdout_takes_the_finding_back() -> None:
@@ -37,7 +64,7 @@ def test_an_attack_that_finds_nothing_is_not_called_safe() -> None:
 def test_without_any_attack_nothing_is_claimed() -> None:
     view = membership_view(replace(MEMBERSHIP, attacks=(), strongest=None, roc=()))
     assert view.sentence == "No attack that calls each record a member or not could be made."
-    assert draw_roc(view.curve, view.strongest) == ""
+    assert draw_roc(view.curve, view.curve_of) == ""
 
 
 def test_wrongly_accused_are_told_beside_the_accused() -> None:

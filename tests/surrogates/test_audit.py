@@ -318,7 +318,7 @@ def test_small_counts_are_hidden() -> None:
     assert leaves.n_alone == "<10"
     assert leaves.rows_alone == ()
     assert {check.rule: check.measured for check in found.checks}["smallest_group"] == "<10"
-    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.surrogate-findings/1"
+    assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.surrogate-findings/2"
     assert value(tiny.audit(show_small_counts=True).groups).smallest == 3
 
 

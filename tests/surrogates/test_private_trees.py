@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -28,6 +29,7 @@ from tests.surrogates.scenes import PEOPLE, lender, people
 TINY = Domain({"a": Integer(0, 3), "b": Binary()})
 CLASSES = ("n", "y")
 N_CELLS = 3
+NUMBER = itertools.count()
 TREES = tree_class_of(TINY, CLASSES, 1)
 METRIC = public_metric(TINY, "gower")
 POINTS = np.concatenate([METRIC.embed_one(TINY, record) for record in public_points(TINY, N_CELLS)])
@@ -159,6 +161,8 @@ def explainer_of(**parameters: Any) -> SurrogateExplainer:
         "epsilon": 1.0,
         "partition": "public",
         "n_cells": 20,
+        # Each fit of a test is on a data set of its own.
+        "dataset": f"number {next(NUMBER)}" if parameters.get("epsilon", 1.0) is not None else None,
         **parameters,
     }
     return SurrogateExplainer(lender, **given)

@@ -54,6 +54,11 @@ def test_every_private_learner_is_among_them() -> None:
         "PrivateRuleListClassifier",
         GreedyRuleListClassifier.__name__,
     }
+    by_default = {type(subject.learner).__name__ for subject in benchmark.defaults()}
+    assert by_default == {type(s.learner).__name__ for s in LEARNERS.values()} | {
+        "PrivateEBMClassifier",
+        "PrivateEBMRegressor",
+    }
     for mechanism in (*benchmark.MECHANISMS, "counted-gini"):
         assert f"{mechanism}, strict" in names
 

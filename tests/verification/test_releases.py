@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -24,13 +25,14 @@ from glassine.privacy import accounting
 from glassine.privacy.quantiles import quantile_distribution
 from glassine.privacy.selection import exponential_log_weights, permute_and_flip, report_noisy_max
 from glassine.verification import verify_exhaustively
+from glassine.verification.containers import CONTAINERS, Records
 from tests.privacy.branching import explore
 from tests.verification.exploring import laplace_log_shares, law_of_fit
 
 FLOATS = 1e-9
 """Slack of logarithms that are sums of many others."""
 
-Row: TypeAlias = tuple[tuple[int, ...], int]
+Row: TypeAlias = tuple[tuple[Any, ...], Any]
 Mechanism: TypeAlias = Callable[[tuple[Any, ...]], dict[Any, float]]
 
 
@@ -41,13 +43,22 @@ def outcome(fitted: Any) -> Hashable:
 
 
 def fits(
-    make: Callable[[], Any], certificates: set[str] | None = None
+    make: Callable[[], Any],
+    certificates: set[str] | None = None,
+    *,
+    background: tuple[Row, ...] = (),
+    container: str = "lists",
+    read: Callable[[Any, Any], tuple[Any, Any]] = lambda X, y: (X, y),
 ) -> Callable[[tuple[Row, ...]], dict[Any, float]]:
-    """Return the law of a whole fit as a mechanism; collects the certificates."""
+    """Return the law of a whole fit as a mechanism, through the estimator's own reading of Python values.
+
+    Collects the certificates. The ``background`` is in every data set, in front; ``read`` is planted before the fit.
+    """
 
     def mechanism(dataset: tuple[Row, ...]) -> dict[Any, float]:
-        X = np.array([row for row, _ in dataset])
-        y = np.array([label for _, label in dataset])
+        rows, labels = zip(*background, *dataset, strict=True)
+        names = tuple(f"x{j}" for j in range(len(rows[0]))) if make().domain is None else tuple(make().domain)
+        X, y = read(*CONTAINERS[container](Records(names=names, rows=rows, labels=labels)))
 
         def noted(fitted: Any) -> Hashable:
             if certificates is not None:
@@ -127,6 +138,76 @@ def test_a_whole_fit_keeps_epsilon(name: str) -> None:
     assert result.tightness > tightness
     # The certificate is released as it is: it is the same whatever the records are.
     assert len(certificates) == 1
+
+
+# Everything that one record may hold in the place of 0 or 1, and of its label.
+ODD: list[Row] = [
+    *rows((0, 1)),
+    *(((value,), 1) for value in ("x", "1", "", 0.5, 2**53 + 1, 2**64, math.nan, math.inf, None, b"x")),
+    ((datetime.date(2000, 1, 1),), 1),
+    *(((1,), label) for label in ("x", "1", 0.5, 2**64, None)),
+]
+FEW_ODD: list[Row] = [*rows((0, 1)), (("x",), 1), ((0.5,), 1), ((None,), 1), ((1,), "x"), ((1,), None)]
+SOME = ((0,), 0), ((1,), 1)
+
+
+def law_with_odd_values(
+    learner: Callable[..., Callable[[], Any]], container: str, universe: Sequence[Row], **more: Any
+) -> Any:
+    make = learner(domain=BINARY, epsilon=3.0, leaf_counts_share=0.5)
+    certificates: set[str] = set()
+    mechanism = fits(make, certificates, background=SOME, container=container, **more)
+    result = verify_exhaustively(mechanism, universe, max_records=1, epsilon=3.0, slack=FLOATS)
+    assert len(certificates) == 1
+    return result
+
+
+@pytest.mark.parametrize(
+    ("learner", "container"),
+    [
+        pytest.param(tree, "lists", marks=pytest.mark.slow),
+        pytest.param(tree, "mappings", marks=pytest.mark.slow),
+        pytest.param(tree, "pandas", marks=pytest.mark.slow),
+        pytest.param(tree, "polars", marks=pytest.mark.slow),
+        pytest.param(tree, "object array", marks=pytest.mark.slow),
+        pytest.param(rule_list, "lists", marks=pytest.mark.slow),
+    ],
+)
+def test_a_whole_fit_keeps_epsilon_with_every_odd_value(
+    learner: Callable[..., Callable[[], Any]], container: str
+) -> None:
+    result = law_with_odd_values(learner, container, ODD)
+    assert result.holds, str(result)
+    assert result.tightness > 0.5
+
+
+def test_a_whole_fit_keeps_epsilon_with_a_few_odd_values() -> None:
+    result = law_with_odd_values(tree, "lists", FEW_ODD)
+    assert result.holds, str(result)
+    assert result.tightness > 0.5
+
+
+def in_one_array(X: Any, y: Any) -> tuple[Any, Any]:
+    """Read all values at once, as an array of one type: texts are none of the declared numbers."""
+    try:
+        values = np.asarray([value for (value,) in X]).tolist()
+    except (ValueError, OverflowError):
+        values = [value for (value,) in X]
+    return [[value if not isinstance(value, str | bytes) else None] for value in values], y
+
+
+def labels_in_one_array(X: Any, y: Any) -> tuple[Any, Any]:
+    """Read all labels at once: texts are none of the declared numbers, and their records are left out."""
+    labels = np.asarray(y).tolist()
+    kept = [i for i, label in enumerate(labels) if not isinstance(label, str)] or [0]
+    return [X[i] for i in kept], [y[0] if len(kept) < len(y) else y[i] for i in kept]
+
+
+@pytest.mark.parametrize("read", [in_one_array, labels_in_one_array])
+def test_a_reading_of_all_records_at_once_is_found(read: Callable[[Any, Any], tuple[Any, Any]]) -> None:
+    result = law_with_odd_values(tree, "lists", FEW_ODD, read=read)
+    assert not result.holds, str(result)
+    assert result.worst > 3.2
 
 
 @pytest.mark.parametrize(("learner", "module"), [(tree, exponential_tree), (rule_list, exponential_rule_list)])

@@ -22,12 +22,13 @@ from glassine.additive_audit.showing import show_shape
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
-from glassine.describing import LONGEST, describe_domain, describe_guarantee
+from glassine.describing import LONGEST, describe_domain, describe_guarantee, relied_on
 from glassine.domain import Domain
 from glassine.domain.inference import eager, violations
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidPolicyError
 from glassine.findings import (
     NO_HOLDOUT,
+    OF_THE_MODEL,
     AdditiveFinding,
     BinsFinding,
     Check,
@@ -55,6 +56,7 @@ NO_CELLS = (
     "count; what the bins tell stands under the terms."
 )
 NO_REGIONS = "it is measured on regions of possible records, and an additive model has none."
+BESIDE = "The guarantee covers the model, not these findings: they were measured on the data."
 NO_TREE = "disclosure of the sensitive attribute is measured for decision trees; this is an additive model."
 NO_ATTACK = "membership attacks are made on trees and rule lists; none is made on an additive model."
 
@@ -138,16 +140,25 @@ def audit_additive(
     report = progress or (lambda stage: None)
     report("reading bins")
     frame = None if data is None else _records(data)
+    _check_sensitive(sensitive, read, domain, frame)
     run = _Run(
         model=read,
         domain=domain,
         policy=limits,
         shown=Suppression(0 if show_small_counts else limits.suppress_below),
-        found=leak_bins(read, domain, frame),
+        found=leak_bins(read, domain, None),
         extras=extras,
     )
+    private = relied_on(describe_guarantee(read, limits))
+    public = _findings(run, [], membership=NotApplicable(OF_THE_MODEL) if private else NO_HOLDOUT, sensitive=sensitive)
+    if frame is None and holdout is None:
+        return public
+    run = replace(run, found=leak_bins(read, domain, frame))
+    attacked: Outcome[MembershipFinding] = NO_HOLDOUT if holdout is None else NotApplicable(NO_ATTACK)
     outside = _outside(run, frame)
-    return _findings(run, outside, holdout=holdout is not None, data=frame, sensitive=sensitive, notes=outside)
+    notes = [*outside, *_beside_guarantee(run, private=private)]
+    measured = _findings(run, notes, membership=attacked, sensitive=sensitive, strangers=bool(outside))
+    return replace(public, holder=replace(measured, holder_only=True)) if private else measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,21 +196,38 @@ def _outside(run: _Run, data: Any) -> list[str]:
     return [f"{name}: {n} {lie[name]} outside the domain." for name, n in shown.items()]
 
 
+def _beside_guarantee(run: _Run, *, private: bool) -> list[str]:
+    """Return that a claimed guarantee does not cover what was measured on records, and the smallest bin in them."""
+    if run.model.guarantee is None or not run.model.guarantee.holds:
+        return []
+    sizes = [entry.smallest for entry in run.found.terms if entry.smallest is not None]
+    if not private or not sizes:
+        return [BESIDE]
+    return [BESIDE, f"The smallest bin that holds any record of the data holds {run.shown.count(min(sizes))}."]
+
+
+def _check_sensitive(name: str | None, model: AdditiveModel, domain: Domain | None, data: Any) -> None:
+    """Raise if a sensitive attribute is unknown to the model, the domain and the data."""
+    columns = () if data is None else eager(data).columns
+    if name is not None and name not in (*(domain or ()), *columns, *model.attributes):
+        raise InvalidDataError(
+            f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
+        )
+
+
 def _findings(
     run: _Run,
-    outside: list[str],
-    *,
-    holdout: bool,
-    data: Any,
-    sensitive: str | None,
     notes: list[str],
+    *,
+    membership: Outcome[MembershipFinding],
+    sensitive: str | None,
+    strangers: bool = False,
 ) -> Findings:
     model, policy, found = run.model, run.policy, run.found
     guarantee = describe_guarantee(model, policy)
     accepted = guarantee is not None and guarantee.standing == "accepted"
     values = _values(run)
-    strangers = bool(outside or found.differing)
-    membership: Outcome[MembershipFinding] = NotApplicable(NO_ATTACK) if holdout else NO_HOLDOUT
+    strangers = strangers or bool(found.differing)
     if guarantee is not None and accepted:
         rest = answered_checks(policy, guarantee, values)
     else:
@@ -221,7 +249,7 @@ def _findings(
         sensitive=sensitive,
         parts=(),
         tree=(),
-        notes=_notes(run, notes, data, sensitive),
+        notes=_notes(run, notes, sensitive),
         advice=advise_additive(checks, policy, run.domain is not None, guarantee),
         version=__version__,
         guarantee=guarantee,
@@ -281,7 +309,7 @@ def _summary(run: _Run) -> ModelSummary:
     )
 
 
-def _notes(run: _Run, notes: list[str], data: Any, sensitive: str | None) -> tuple[str, ...]:
+def _notes(run: _Run, notes: list[str], sensitive: str | None) -> tuple[str, ...]:
     out = list(notes)
     found = run.found
     if any(entry.origin == "counted" for entry in found.terms):
@@ -298,13 +326,6 @@ def _notes(run: _Run, notes: list[str], data: Any, sensitive: str | None) -> tup
             f"The log of {len(run.model.edits)} edits is a part of the model: it holds the scores from before them."
         )
     if sensitive is not None:
-        columns = () if data is None else eager(data).columns
-        known = (*(run.domain or ()), *columns, *run.model.attributes)
-        if sensitive not in known:
-            raise InvalidDataError(
-                f"the sensitive attribute {sensitive!r} is neither in the domain nor a column of the data. "
-                "Check its name."
-            )
         terms = [term.name for term in run.model.terms if sensitive in term.attributes]
         told = f"read by {', '.join(terms)}" if terms else "no term reads it"
         out.append(f"{sensitive}: {told}.")

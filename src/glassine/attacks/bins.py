@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute
 from glassine.domain.conforming import Columns
-from glassine.domain.grid import on_grid
+from glassine.domain.grid import are_adjacent, on_grid
 from glassine.errors import InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.scoring import bin_indices, read_records
@@ -81,8 +82,8 @@ class AttributeBins:
     n_off_grid : int or None
         Those that are no public cut point; needs a domain.
     n_midpoints : int or None
-        Those, public cut points aside, that are bit for bit half way between two neighbouring training values, or one
-        of them; needs the data.
+        Those, public cut points aside, that are bit for bit half way between two neighboring training values, or one
+        of them, where the domain has values between the two; needs the data.
     n_bounds : int
         Ends of the range of values that the model publishes: 0 or 2.
     n_private_bounds : int or None
@@ -299,7 +300,7 @@ def _numbers(
         attribute=name,
         n_cuts=out.n_cuts,
         n_off_grid=out.n_off_grid,
-        n_midpoints=sum(_is_midpoint(cut, different) for cut, _ in candidates),
+        n_midpoints=sum(_is_midpoint(cut, closed, different, attribute) for cut, closed in candidates),
         n_bounds=out.n_bounds,
         n_private_bounds=private,
         exact_bounds=tuple(told),
@@ -370,15 +371,17 @@ def _matches(rebuilt: Sequence[float], different: npt.NDArray[np.float64]) -> in
     return int((np.abs(candidates - np.array(rebuilt)).min(axis=0) <= slack).sum())
 
 
-def _is_midpoint(cut: float, different: npt.NDArray[np.float64]) -> bool:
-    """Return whether a cut is half way between its neighbours among the training values, or one of them.
+def _is_midpoint(cut: float, closed: str, different: npt.NDArray[np.float64], attribute: Attribute | None) -> bool:
+    """Return whether a cut is half way between its neighbors among the training values, or one of them.
 
-    The three ways to compute the middle differ in the last bit.
+    Between adjacent values of the domain there is only one cut, and its place says nothing. The three ways to compute
+    the middle differ in the last bit.
     """
-    at = int(np.searchsorted(different, cut))
-    if at < len(different) and different[at] == cut:
-        return True
-    if not 0 < at < len(different):
+    at = int(np.searchsorted(different, cut, side="left" if closed == "left" else "right"))
+    inside = 0 < at < len(different)
+    low, high = (float(different[at - 1]), float(different[at])) if inside else (math.nan, math.nan)
+    if inside and attribute is not None and are_adjacent(attribute, low, high):
         return False
-    low, high = float(different[at - 1]), float(different[at])
+    if cut in different:
+        return True
     return cut in (low / 2 + high / 2, (low + high) / 2, low + (high - low) / 2)

@@ -22,7 +22,7 @@ from glassine.attacks.count_bounds import bound_counts, exact_counts
 from glassine.attacks.intervals import Interval
 from glassine.attacks.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
 from glassine.attacks.subgroups import subgroups
-from glassine.attacks.worlds import Worlds, log2_ratio
+from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain, Real
 from glassine.domain.inference import columns as read_columns
@@ -182,7 +182,7 @@ class ProbabilisticDataset:
         learned[np.isinf(learned)] = 0.0  # an empty region, which holds no record
         bits = bounds.mean(learned)
         dist = dist_g = None
-        if self._continuum() is None and (size := int(possible.space.total)) > 1:
+        if self._continuum is None and (size := int(possible.space.total)) > 1:
             dist_g, dist = (_share(bounds.mean(left)) for left in (1 - learned / math.log2(size), self._left()))
         ranges = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
         return ReconstructionEstimate(
@@ -280,8 +280,7 @@ class ProbabilisticDataset:
 
         These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty.
         """
-        possible = self._worlds_of(domain_aware)
-        return tuple(log2_ratio(possible.space.total, measure) for measure in possible.measures)
+        return self._worlds_of(domain_aware).bits_learned
 
     def bits_per_record(self, *, domain_aware: bool = False) -> float:
         """Return the mean number of bits that a reader learns about a training record.
@@ -325,16 +324,16 @@ class ProbabilisticDataset:
 
     def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
         """Return what the model tells about each leaf or rule, in order; sizes only where counts are exact."""
-        finite = self._continuum() is None
+        finite = self._continuum is None
         possible = self._worlds_of(domain_aware)
         return [
             CellLeakage(
                 cell=cell,
                 size=cell.evidence.size if self._inexact() is None else None,
                 worlds=int(measure) if finite else None,
-                bits_learned=log2_ratio(possible.space.total, measure),
+                bits_learned=bits,
             )
-            for cell, measure in zip(self.model.cells, possible.measures, strict=True)
+            for cell, measure, bits in zip(self.model.cells, possible.measures, possible.bits_learned, strict=True)
         ]
 
     def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
@@ -379,7 +378,7 @@ class ProbabilisticDataset:
             If a column is absent.
         """
         data = read_columns(frame)
-        bits = self.record_bits(frame, domain_aware=domain_aware)
+        bits = np.array(self.bits_learned(domain_aware=domain_aware))[self.model.apply(data)]
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data:
@@ -545,7 +544,9 @@ class ProbabilisticDataset:
         if reason is not None:
             raise UndefinedMeasureError(reason)
 
+    @cached_property
     def _continuum(self) -> str | None:
+        """An attribute whose values are a continuum, if there is one."""
         for name in self.domain:
             attribute = self.domain[name]
             if isinstance(attribute, Real) and attribute.resolution is None:
@@ -553,7 +554,7 @@ class ProbabilisticDataset:
         return None
 
     def _require_finite(self) -> None:
-        name = self._continuum()
+        name = self._continuum
         if name is not None:
             raise UndefinedMeasureError(
                 f"{name!r} is a continuum, so possible records cannot be counted. Declare its resolution, "

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from glassine.attacks.outcome import Count
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
-from glassine.domain.grid import on_grid
+from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
 from glassine.models import DecisionTree, RuleList
 
@@ -32,10 +32,13 @@ class ValueLeakage:
     n_thresholds : int
         Distinct thresholds on numbers.
     n_off_grid : int or None
-        Those that are no public cut point of the domain; needs a domain.
+        Those that are not public cut points: of an attribute whose domain was inferred from data, all. Needs a domain.
+    n_inferred : int
+        Those of them that an inferred domain has as cut points: a public domain with its bounds would have them too.
     n_midpoints : int or None
         Those, public cut points aside, that are bit for bit the midpoint of two training values in their part of the
-        model; needs the data.
+        model; needs the data. Between adjacent values of the domain, such as 1 and 2 of whole numbers, there is only
+        one cut, and its place says nothing.
     n_records_at_midpoints : Count or None
         Training records whose value is one of the two and is held by no other record there; needs the data.
     exact_bounds : tuple of str or None
@@ -53,6 +56,7 @@ class ValueLeakage:
     exact_bounds: tuple[str, ...] | None
     lone_categories: tuple[str, ...] | None
     n_lone_targets: Count
+    n_inferred: int = 0
 
 
 def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) -> list[tuple[str, float]]:
@@ -91,7 +95,10 @@ def _is_midpoint(below: float, above: float, threshold: float) -> bool:
 
 
 def _midpoints(
-    model: DecisionTree | RuleList, data: Mapping[str, npt.NDArray[Any]], numbers: set[tuple[str, float]]
+    model: DecisionTree | RuleList,
+    domain: Domain | None,
+    data: Mapping[str, npt.NDArray[Any]],
+    numbers: set[tuple[str, float]],
 ) -> tuple[int, int]:
     """Count the thresholds that are midpoints, and the records that alone hold a value next to one."""
     hits: set[tuple[str, float]] = set()
@@ -107,7 +114,9 @@ def _midpoints(
                 below, above = column[column <= bound], column[column > bound]
                 if not len(below) or not len(above):
                     continue
-                left, right = below.max(), above.min()
+                left, right = float(below.max()), float(above.min())
+                if domain is not None and are_adjacent(domain[literal.attribute], left, right):
+                    continue
                 if _is_midpoint(left, right, bound):
                     hits.add((literal.attribute, bound))
                     for value in (left, right):
@@ -194,13 +203,15 @@ def leak_values(
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
-    # The grid of an inferred attribute follows from the data, so its cut points are no excuse.
-    secret = off_grid | {(a, t) for a, t in numbers if domain is not None and domain[a].inferred}
-    midpoints, exposed = _midpoints(model, data, secret) if data is not None else (None, None)
+    # The grid of an inferred attribute follows from the data, so its cut points are not public.
+    guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
+    secret = off_grid | guessed
+    midpoints, exposed = _midpoints(model, domain, data, secret) if data is not None else (None, None)
     lone = [cell for cell in model.cells if cell.evidence.size == 1 and cell.evidence.value is not None]
     return ValueLeakage(
         n_thresholds=len(numbers),
-        n_off_grid=None if domain is None else len(off_grid),
+        n_off_grid=None if domain is None else len(secret),
+        n_inferred=len(guessed),
         n_midpoints=midpoints,
         n_records_at_midpoints=exposed,
         exact_bounds=None if domain is None or data is None else _exact_bounds(domain, data),

@@ -35,6 +35,11 @@ class Worlds:
         """Number of possible records of each part, or their volume."""
         return [self.counter.measure(region) for region in self.regions]
 
+    @cached_property
+    def bits_learned(self) -> tuple[float, ...]:
+        """log2 of the domain over each part: what a reader learns about a record there; infinite where it is empty."""
+        return tuple(log2_ratio(1, self.counter.share(region)) for region in self.regions)
+
     def touched(self, region: Region) -> list[int]:
         """Return the factors on which a region may differ from the whole space."""
         return sorted({factor for box in (region.inside, *region.outside) for factor in box})

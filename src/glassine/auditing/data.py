@@ -16,7 +16,7 @@ from glassine.errors import InvalidDataError, PrivacyLeakWarning
 from glassine.models import DecisionTree, RuleList
 from glassine.suppression import Suppression
 
-__all__ = ["compare_with_data", "inferred_domain", "on_shared"]
+__all__ = ["check_sensitive", "compare_with_data", "inferred_domain", "on_shared"]
 
 
 def inferred_domain(
@@ -36,8 +36,16 @@ def inferred_domain(
     }
     text = "No domain was given: it was inferred from the data, which understates what a reader learns."
     notes.append(text)
-    warnings.warn(text, PrivacyLeakWarning, stacklevel=3)
+    warnings.warn(text, PrivacyLeakWarning, stacklevel=4)
     return Domain.infer(pl.DataFrame(frame, strict=False))
+
+
+def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.NDArray[Any]] | None) -> None:
+    """Raise InvalidDataError if a sensitive attribute is neither in the domain nor a column of the data."""
+    if (domain is None or name not in domain) and (columns is None or name not in columns):
+        raise InvalidDataError(
+            f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
+        )
 
 
 def compare_with_data(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 
 DRAWN = "the tree claims differential privacy, so that its splits were drawn, not the best."
 NOT_THE_BEST = "its learner did not always take the best split."
-ASSUMED = "by which criterion splits were selected was assumed, not told (`--criterion`)."
+UNSTATED = ": name the criterion (`--criterion`) to measure what a reader learns from the choice of splits."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,9 @@ class Question:
     quasi : sequence of str or None
         What the reader knows of everybody; all attributes of the tree by default.
     criterion : str or None
-        By which measure splits were selected; ``none`` if they were not the best.
+        By which measure splits were selected, where the model does not state it; ``none`` if they were not the best.
+    splits : {"auto", "multiway", "binary"}
+        How categories were split, where the model does not state it.
     domain : Domain or None
         Tells codes of categories from numbers.
     """
@@ -73,6 +75,7 @@ class Question:
     target: str | None
     quasi: Sequence[str] | None
     criterion: str | None
+    splits: Literal["auto", "multiway", "binary"]
     domain: Domain | None
 
     def __post_init__(self) -> None:
@@ -140,20 +143,20 @@ def expose(
     if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
         outcome = NotApplicable(reason) if reason else NO_SENSITIVE
         return Exposure(finding=outcome, certain=NotApplicable(getattr(outcome, "reason", "")))
-    truth = _truth(question.model, columns[question.sensitive])
-    if truth is None:
-        reason = f"{question.sensitive} is not what the tree predicts: its column holds values that are no class of it."
-        return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
     # numba and scipy.sparse take a second to import
+    from glassine.attacks.disclosure.predicted import not_predicted
     from glassine.describing.sensitive import describe_sensitive
 
+    truth = _truth(question.model, columns[question.sensitive])
+    reason = not_predicted(
+        question.model, question.sensitive, target=question.target, domain=question.domain, columns=columns, truth=truth
+    )
+    if reason:
+        return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
     progress("inferring the sensitive attribute")
-    found, unused, doubt = _estimate(question, question.model, eager(frame).select(known).to_native())
+    found, unused, doubt = _estimate(question, question.model, eager(frame).select(known).to_native(), truth)
     if not isinstance(found, Measured):
         return Exposure(finding=found, certain=found)
-    if not _agree(found.value, truth):
-        reason = "the data are not the training records: their classes are not those that the leaves count."
-        return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
     finding = describe_sensitive(
         found.value, question.sensitive, shown, quasi_identifiers=known, unused=unused, truth=truth
     )
@@ -203,35 +206,20 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
     return ""
 
 
-def _truth(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """Return everybody's class in the type of the tree's classes; None if some value is no class."""
-    classes = model.classes or ()
-    if is_missing(values).any():
-        return None
-    given = values.tolist()
-    if all(isinstance(name, str) for name in classes):
-        given = [str(value) for value in given]
-    if not set(given) <= set(classes):
-        return None
+def _truth(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return everybody's class in the type of the tree's classes; None where it is missing."""
+    given = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
+    if all(isinstance(name, str) for name in model.classes or ()):
+        given = [None if value is None else str(value) for value in given]
     out = np.empty(len(given), dtype=object)
     out[:] = given
     return out
 
 
-def _agree(found: Disclosure, truth: npt.NDArray[Any]) -> bool:
-    """Return whether the people of each leaf have the classes that the leaf counts."""
-    counts = found.leaves.counts
-    if counts is None:
-        return True
-    table = np.zeros_like(counts)
-    np.add.at(table, found.people.leaf, found.true_probabilities(truth) * found.people.sizes[:, None])
-    return bool(np.allclose(table, counts))
-
-
 def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
-    from glassine.attacks.disclosure.hints import read_hints
+    from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
 
     held = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
     leaves: Any = "labels_only"
@@ -239,22 +227,26 @@ def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tup
         leaves = "leaf_counts"
     elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in held):
         leaves = "error_rates"
-    hints = read_hints(question.artefact)
-    told: Any = question.criterion or hints.criterion
-    criterion: Any = "gini" if told is None else told
-    unused = DRAWN if tree.guarantee is not None else NOT_THE_BEST if criterion == "none" or not hints.best else ""
     codes = tuple(name for name in tree.attributes if name in known and _is_category(question.domain, name))
-    if unused or criterion not in CRITERIA:
-        return Adversary(leaves, internal_nodes=False, categories=codes), unused or NOT_THE_BEST, ""
-    reader = Adversary(leaves, criterion=criterion, candidates=hints.candidates, categories=codes)
-    return reader, "", ASSUMED if told is None else ""
+    stated = read_hints(question.artefact, question.domain)
+    criterion: Any = question.criterion
+    if tree.guarantee is not None or criterion == "none":
+        return Adversary(leaves, internal_nodes=False, categories=codes), DRAWN if tree.guarantee else NOT_THE_BEST, ""
+    if stated.criterion is not None:
+        return Adversary(leaves, criterion=criterion or stated.criterion, categories=codes, stated=stated), "", ""
+    if criterion is None:
+        unused = NOT_STATED[:-1] + UNSTATED
+        return Adversary(leaves, internal_nodes=False, categories=codes), unused, unused
+    return Adversary(leaves, criterion=criterion, splits=question.splits, categories=codes), "", ""
 
 
 def _is_category(domain: Domain | None, name: str) -> bool:
     return domain is not None and name in domain and isinstance(domain[name], Category)
 
 
-def _estimate(question: Question, tree: DecisionTree, frame: Any) -> tuple[Outcome[Disclosure], str, str]:
+def _estimate(
+    question: Question, tree: DecisionTree, frame: Any, truth: npt.NDArray[Any]
+) -> tuple[Outcome[Disclosure], str, str]:
     """Return the estimate, why the internal nodes were not used, and why a reader may learn more."""
     from dataclasses import replace
 
@@ -272,12 +264,17 @@ def _estimate(question: Question, tree: DecisionTree, frame: Any) -> tuple[Outco
         if reader.internal_nodes and (unused := _too_many(tree, frame, reader)):
             doubt = unused
         if not unused:
-            return Measured(infer_sensitive(tree, frame, adversary=reader)), "", doubt
+            found = infer_sensitive(tree, frame, adversary=reader, truth=truth)
+            # What the estimator itself says of random or weighted splits leaves nothing doubtful.
+            doubt = found.unused if reader.stated is None or not reader.stated.reason else ""
+            return Measured(found), found.unused, doubt
         return measure_disclosure(tree, frame, adversary=alone), unused, doubt
     except (ContradictionError, SearchError) as error:
         node = error.clashes[0].node if error.clashes else 0
         named = reader.criterion.replace("_", " ")
-        unused = f"no table of people was found in which every split was the best by {named} (see node {node})."
+        unused = f"the records contradict that every split was the best by {named} (see node {node})."
+        if isinstance(error, SearchError):
+            unused = f"no table of people was found in which every split was the best by {named} (see node {node})."
         return measure_disclosure(tree, frame, adversary=alone), unused, unused
     except (UndefinedMeasureError, InvalidDataError, InvalidModelError) as error:
         return NotApplicable(str(error)[:LONGEST]), "", ""

@@ -15,7 +15,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction import reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
 from glassine.auditing.counted import COUNTED, CountedData, compare_counts
-from glassine.auditing.data import compare_with_data, on_shared
+from glassine.auditing.data import check_sensitive, compare_with_data, on_shared
 from glassine.auditing.disclosure import Exposure, Question, expose
 from glassine.auditing.reconstruction import align, counted_model, exposed_rows, grouping, rebuilt, subgroups
 from glassine.describing import (
@@ -34,6 +34,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError
 from glassine.findings import (
     NO_HOLDOUT,
+    OF_THE_MODEL,
     Check,
     Findings,
     MembershipFinding,
@@ -68,7 +69,10 @@ MOST_NOTES = 20
 
 
 class Measuring:
-    """One run of the audit: the inputs, and the measures that several findings share."""
+    """One run of the audit: the inputs, and the measures that several findings share.
+
+    A ``public`` run is on a private model alone: what would be measured on records is not looked for.
+    """
 
     def __init__(
         self,
@@ -84,18 +88,19 @@ class Measuring:
         policy: Policy,
         show_small_counts: bool,
         max_steps: int,
+        public: bool,
         notes: list[str],
         progress: Callable[[str], None],
     ) -> None:
         self.model, self.policy, self.sensitive, self.progress = model, policy, sensitive, progress
-        self.question = question
+        self.question, self.public = question, public
         self.shown = Suppression(0 if show_small_counts else policy.suppress_below)
         self.notes, self.frame = notes, data
         self.target, self.holdout, self.counted = target, holdout, counted
         self.columns: dict[str, npt.NDArray[Any]] | None = None if data is None else read_columns(data)
         self.rows: npt.NDArray[np.intp] | None = None if self.columns is None else model.apply(self.columns)
-        if sensitive is not None:
-            self._check_sensitive(sensitive, domain)
+        if sensitive is not None and not public:
+            check_sensitive(sensitive, domain, self.columns)
         if target is not None:
             self._check_target(target)
         self.domain = domain = _without(domain, target)
@@ -120,13 +125,6 @@ class Measuring:
         noisy = self.guarantee is not None and self.guarantee.count_scale is not None
         return noise_reason(self.guarantee) if self.guarantee is not None and noisy and counted else None
 
-    def _check_sensitive(self, name: str, domain: Domain | None) -> None:
-        in_domain = domain is not None and name in domain
-        if not in_domain and (self.columns is None or name not in self.columns):
-            raise InvalidDataError(
-                f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
-            )
-
     def _check_target(self, name: str) -> None:
         if name in attributes_of(self.model.literals):
             raise InvalidDataError(f"the target {name!r} is an attribute that the model tests. Name what it predicts.")
@@ -143,11 +141,12 @@ class Measuring:
         labels = disclose_labels(self.model) if self.noise is None else NotApplicable(self.noise)
         values = leak_values(self.model, self.domain, self.columns)
         strangers = self._compare_with_data()
+        self._note_guarantee()
         self._note_sensitive(reconstruction)
         exposure = self._exposure(strangers)
         self.progress("looking at subgroups")
         subgroups = self._subgroups()
-        unread = None if self.counted is None else NotApplicable(COUNTED)
+        unread = self._unread()
         rows = unread or exposed_rows(self.rows, learned, self.noise)
         self.progress("matching with the data")
         alignment = unread or align(self.known, self.frame, self.noise)
@@ -203,6 +202,12 @@ class Measuring:
             *check_membership(self.policy, membership, strangers=strangers),
             *check_certain(self.policy, self.shown, exposure.certain, doubt=exposure.doubt),
         ]
+
+    def _unread(self) -> NotApplicable | None:
+        """Return why no single record is looked at; None if records are."""
+        if self.public:
+            return NotApplicable(OF_THE_MODEL)
+        return None if self.counted is None else NotApplicable(COUNTED)
 
     # What a reader can rebuild
 
@@ -262,6 +267,17 @@ class Measuring:
                     f"{entry.bits_largest:.1f} bits about the most exposed person."
                 )
 
+    def _note_guarantee(self) -> None:
+        """Note that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
+        if self.guarantee is None or self.guarantee.caveats or not (self._looked or self.holdout is not None):
+            return
+        self.notes.append("The guarantee covers the model, not these findings: they were measured on the data.")
+        if self.accepted and self._looked:
+            held = [int(size) for size in self._counts() if size]
+            smallest = self.shown.count(min(held, default=0))
+            part = "leaf" if isinstance(self.model, DecisionTree) else "rule"
+            self.notes.append(f"The smallest {part} that captures any record of the data captures {smallest}.")
+
     def _compare_with_data(self) -> bool:
         """Note records outside the domain; return whether the data are not the training records."""
         if self.counted is not None:
@@ -284,6 +300,8 @@ class Measuring:
 
     def _exposure(self, strangers: bool) -> Exposure:
         """Infer the sensitive attribute that a tree predicts, from the leaves and from how it was built."""
+        if self.public:
+            return Exposure(finding=NotApplicable(OF_THE_MODEL), certain=NotApplicable(OF_THE_MODEL))
         hindrance = self.noise or ""
         if strangers:
             hindrance = STRANGERS
@@ -293,6 +311,8 @@ class Measuring:
 
     def _membership(self) -> Outcome[MembershipFinding]:
         """Attack membership, with the attributes that the model knows and a fixed seed: an audit can be repeated."""
+        if self.public:
+            return NotApplicable(OF_THE_MODEL)
         if self.holdout is None:
             return NO_HOLDOUT
         if self.counted is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,12 @@ def rebuilt(
         bits_mean=mean,
         bits_largest=max(finite, default=None) if len(finite) == len(held) else None,
         exposure_curve=shown.curve(known.exposure_curve(domain_aware=True), known.n_records) if defined else (),
-        attributes=tuple(AttributeFinding(**asdict(entry)) for entry in known.by_attribute(domain_aware=True))
+        attributes=tuple(
+            AttributeFinding(
+                attribute=entry.attribute, bits_learned=entry.bits_learned, bits_largest=entry.bits_largest
+            )
+            for entry in known.by_attribute(domain_aware=True)
+        )
         if defined
         else (),
         undefined=" ".join(undefined) or None,

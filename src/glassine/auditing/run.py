@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from glassine.auditing.counted import count_data
-from glassine.auditing.data import inferred_domain
+from glassine.auditing.data import check_sensitive, inferred_domain
 from glassine.auditing.disclosure import Question
 from glassine.auditing.measuring import Measuring
 from glassine.counting import MAX_STEPS
 from glassine.counting.engines import is_lazy
+from glassine.describing import describe_guarantee, relied_on
 from glassine.domain import Domain
 from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDomainError, InvalidPolicyError
@@ -30,6 +32,7 @@ def audit(
     sensitive: str | None = None,
     quasi: Sequence[str] | None = None,
     criterion: str | None = None,
+    splits: Literal["auto", "multiway", "binary"] = "auto",
     policy: Policy | None = None,
     show_small_counts: bool = False,
     max_steps: int = MAX_STEPS,
@@ -38,7 +41,9 @@ def audit(
     r"""Audit a published model: measure what its reader can learn about the training records.
 
     The model alone is enough; the domain and the data only sharpen the findings. A model that claims a differential
-    privacy guarantee is audited for what the claim implies: see ``Policy.accept_guarantee``.
+    privacy guarantee is audited for what the claim implies: see ``Policy.accept_guarantee``. Where the policy accepts
+    the claim, the findings follow from the model alone, whatever the data are; what the data add stands in
+    ``Findings.holder``.
 
     Parameters
     ----------
@@ -62,7 +67,9 @@ def audit(
         Columns of the data that this reader knows of everybody; all attributes of the tree by default.
     criterion : {"gini", "entropy", "gain_ratio", "misclassification", "none"}, optional
         By which measure splits were selected, for this reader; ``none`` if they were not always the best. A fitted
-        estimator names its own; otherwise Gini is assumed, and that said.
+        estimator states its own. Without either, the reader of the leaves alone is measured.
+    splits : {"auto", "multiway", "binary"}, default="auto"
+        How that learner split categories, as for :class:`~glassine.Adversary`. A fitted estimator states it.
     policy : Policy, optional
         The limits to judge by; the defaults of :class:`Policy` otherwise.
     show_small_counts : bool, default=False
@@ -118,37 +125,54 @@ def audit(
         raise InvalidPolicyError(
             f"policy must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
         )
-    notes: list[str] = []
-    if domain is None and data is not None:
-        domain = inferred_domain(as_model(model), read_columns(data), notes)
-    elif domain is not None and domain.inferred:
-        notes.append("The domain was inferred from data, which understates what a reader learns.")
-    read = as_model(model, domain)
-    if alone := not_judged(read.source or ""):
-        notes.append(alone)
-    counted = None
-    if domain is not None and is_lazy(data):
-        counted, data = count_data(read, data, domain), None
-    return Measuring(
-        model=read,
-        question=Question(
+    limits, report = policy or Policy(), progress or (lambda stage: None)
+
+    def audited(data: Any, holdout: Any, *, public: bool) -> Findings:
+        notes: list[str] = []
+        known = domain
+        if known is None and data is not None:
+            known = inferred_domain(as_model(model), read_columns(data), notes)
+        elif known is not None and known.inferred:
+            notes.append("The domain was inferred from data, which understates what a reader learns.")
+        read = as_model(model, known)
+        if alone := not_judged(read.source or ""):
+            notes.append(alone)
+        counted = None
+        if known is not None and is_lazy(data):
+            counted, data = count_data(read, data, known), None
+        question = Question(
             artefact=model,
             model=read,
             sensitive=sensitive,
             target=target,
             quasi=quasi,
             criterion=criterion,
-            domain=domain,
-        ),
-        notes=notes,
-        max_steps=max_steps,
-        domain=domain,
-        data=data,
-        counted=counted,
-        target=target,
-        holdout=holdout,
-        sensitive=sensitive,
-        policy=policy or Policy(),
-        show_small_counts=show_small_counts,
-        progress=progress or (lambda stage: None),
-    ).run()
+            splits=splits,
+            domain=known,
+        )
+        return Measuring(
+            model=read,
+            question=question,
+            notes=notes,
+            max_steps=max_steps,
+            domain=known,
+            data=data,
+            counted=counted,
+            target=target,
+            holdout=holdout,
+            sensitive=sensitive,
+            policy=limits,
+            show_small_counts=show_small_counts,
+            public=public,
+            progress=report,
+        ).run()
+
+    private = relied_on(describe_guarantee(as_model(model, domain), limits))
+    if data is None and holdout is None:
+        if sensitive is not None:
+            check_sensitive(sensitive, domain, None)
+        return audited(None, None, public=private)
+    measured = audited(data, holdout, public=False)
+    if not private:
+        return measured
+    return replace(audited(None, None, public=True), holder=replace(measured, holder_only=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,9 +25,10 @@ from glassine.cli.options import (
     at_least,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, read_domain, read_frame
+from glassine.cli.reading import input_files, opened, read_domain, read_frame
 from glassine.cli.writing import check_outputs, check_report, print_value, tell
 from glassine.errors import GlassineError
+from glassine.files import read_once
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["attack_command"]
 
-SCHEMA = "glassine.attack/1"
+SCHEMA = "glassine.attack/2"
 
 OPTIONS = {
     "n_shadows": "--shadows",
@@ -96,8 +98,9 @@ def attack_command(
     # A wrong limit must be told before the attacks are made.
     with in_options(OPTIONS):
         policy = Policy(largest_advantage=max_advantage)
-    known = read_domain(domain)
-    read = load_published(model, known, trust_pickle, tree)
+    model_file, domain_file = read_once(model), opened(domain)
+    known = read_domain(domain_file)
+    read = load_published(model_file, known, trust_pickle, tree)
     if getattr(read, "classes", getattr(read, "classes_", None)) is None:
         raise GlassineError("membership attacks are made on classifiers; this model predicts a number.")
     if target in (_attributes(read) or ()):
@@ -119,7 +122,7 @@ def attack_command(
             progress=display,
         )
     finding = describe_membership(found, Suppression(0 if show_small_counts else policy.suppress_below))
-    inputs = input_files(model=model, domain=domain, data=data, holdout=holdout)
+    inputs = input_files(model=model_file, domain=domain_file, data=data, holdout=holdout)
     details = found if show_small_counts else None
     _write(finding, details, inputs, output, as_json, model.name)
     if max_advantage is not None:
@@ -167,8 +170,8 @@ def _write(
     from glassine.files import write_json, write_text
     from glassine.report import render_attack_html, render_attack_text
 
-    files = [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs]
-    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **plain_values(finding)}
+    files = [asdict(file) for file in inputs]
+    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, "holder_only": True, **plain_values(finding)}
     if details is not None:
         plain["details"] = details.to_dict()
     text = render_attack_text(finding)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from glassine.cli.disclose import stored_estimator
 from glassine.cli.naming import listed
 from glassine.cli.options import (
     AuditOption,
     CriterionOption,
     DataOption,
     DomainOption,
+    HolderOption,
     HoldoutOption,
     JsonOption,
     ModelArgument,
@@ -22,15 +25,35 @@ from glassine.cli.options import (
     ReportOption,
     RequiredDomainOption,
     SmallOption,
+    SplitsOption,
     TargetOption,
     TreeOption,
     TrustOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import input_files, load_extras, load_kind, policy_of, read_domain, read_frame
+from glassine.cli.reading import (
+    load_extras,
+    load_kind,
+    opened,
+    policy_of,
+    read_domain,
+    read_frame,
+    with_inputs,
+)
 from glassine.cli.release_audit import audit_release_file, is_release
-from glassine.cli.writing import check_outputs, check_report, print_value, say, text_of, write_report
-from glassine.errors import GlassineError, InvalidDataError
+from glassine.cli.writing import (
+    check_holder_report,
+    check_outputs,
+    check_report,
+    print_value,
+    say,
+    tell,
+    text_of,
+    write_holder_report,
+    write_report,
+)
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
+from glassine.files import read_once
 
 __all__ = ["audit_command", "scrub_command"]
 
@@ -54,8 +77,10 @@ def audit_command(
         ),
     ] = None,
     criterion: CriterionOption = None,
+    splits: SplitsOption = "auto",
     policy: PolicyOption = None,
     output: ReportOption = None,
+    holder_report: HolderOption = None,
     as_json: JsonOption = False,
     tree: TreeOption = None,
     trust_pickle: TrustOption = False,
@@ -66,36 +91,43 @@ def audit_command(
 ) -> None:
     """Audit a published model, or a release of surrogate trees.
 
+    Where the policy accepts the guarantee of a private model, the report and the exit status are the same whatever
+    --data and --holdout are; --holder-report says what these add.
+
     Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
     from glassine.additive_audit import audit_additive
     from glassine.auditing import audit
     from glassine.models import AdditiveModel
 
-    check_outputs([output], [model, domain, data, holdout, policy])
+    check_outputs([output, holder_report], [model, domain, data, holdout, policy])
     check_report(output)
+    check_holder_report(holder_report, [data, holdout])
     if holdout is not None and (data is None or target is None):
         raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
-    if is_release(model):
+    model_file, domain_file, policy_file = read_once(model), opened(domain), opened(policy)
+    if is_release(model_file):
         status = audit_release_file(
-            model,
+            model_file,
             domain=domain,
             data=data,
             target=target,
             holdout=holdout,
             sensitive=sensitive,
-            policy=policy,
+            policy=policy_file,
             output=output,
+            holder_report=holder_report,
             as_json=as_json,
             show_small_counts=show_small_counts,
         )
         raise typer.Exit(status)
-    limits = policy_of(policy)
-    known = read_domain(domain)
-    read = load_kind(model, known, trust_pickle, tree)
+    limits = policy_of(policy_file)
+    known = read_domain(domain_file)
+    read = load_kind(model_file, known, trust_pickle, tree)
     with stages() as progress:
         progress("reading the records")
         frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
+        _tell_repeats(frame)
         _check_target(target, data, frame)
         names = [*(known or ()), *(() if frame is None else frame.columns)]
         _check_names("--sensitive", () if sensitive is None else (sensitive,), names)
@@ -109,12 +141,14 @@ def audit_command(
                 sensitive=sensitive,
                 policy=limits,
                 show_small_counts=show_small_counts,
-                extras=load_extras(model),
+                extras=load_extras(model_file),
                 progress=progress,
             )
         else:
+            # An estimator states how its splits were selected, which the plain model does not.
+            stated = None if sensitive is None or tree is not None else stored_estimator(model, trust_pickle)
             findings = audit(
-                read,
+                read if stated is None else stated,
                 domain=known,
                 data=frame,
                 target=target,
@@ -122,15 +156,18 @@ def audit_command(
                 sensitive=sensitive,
                 quasi=quasi or None,
                 criterion=None if criterion is None else criterion.replace("-", "_"),
+                splits=splits,
                 policy=limits,
                 show_small_counts=show_small_counts,
                 max_steps=max_steps,
                 progress=progress,
             )
-    inputs = input_files(model=model, domain=domain, data=data, holdout=holdout, policy=policy)
-    findings = replace(findings, inputs=inputs)
+    files = {"model": model_file, "domain": domain_file, "policy": policy_file}
+    findings = with_inputs(findings, files, {"data": data, "holdout": holdout})
+    write = partial(write_report, title=model.name)
+    write_holder_report(findings.holder, holder_report, write=write)
     if output is not None:
-        write_report(findings, output, title=model.name)
+        write(findings, output)
     print_value(findings.to_dict() if as_json else text_of(findings, output), as_json)
     raise typer.Exit(findings.exit_status)
 
@@ -150,6 +187,7 @@ def scrub_command(
     target: TargetOption = None,
     policy: PolicyOption = None,
     report: AuditOption = None,
+    holder_report: HolderOption = None,
     as_json: JsonOption = False,
     tree: TreeOption = None,
     trust_pickle: TrustOption = False,
@@ -157,38 +195,62 @@ def scrub_command(
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
     With --data and --target it tells what the copy costs in accuracy. A domain that declares the target is taken
-    without it, as by audit.
+    without it, as by audit. Of a private model whose guarantee the policy accepts, the copy and all that is printed
+    are the same whatever --data is; --holder-report has the accuracy.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
     from glassine.auditing import audit
+    from glassine.describing import describe_guarantee, relied_on
     from glassine.domain import Domain
-    from glassine.models import AdditiveModel
+    from glassine.models import AdditiveModel, DecisionTree
     from glassine.models.formats import write_model
     from glassine.scrubbing import accuracy, scrub
 
-    check_outputs([output, report], [model, domain, data, policy])
+    check_outputs([output, report, holder_report], [model, domain, data, policy])
     check_report(report)
-    limits, known = policy_of(policy), Domain.from_json(domain)
+    check_holder_report(holder_report, [data])
+    model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(policy)
+    limits, known = policy_of(policy_file), Domain.from_json(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records. Add it.")
-    before = load_kind(model, known, trust_pickle, tree)
+    before = load_kind(model_file, known, trust_pickle, tree)
+    private = relied_on(describe_guarantee(before, limits))
+    if (
+        private
+        and smallest_leaf
+        and isinstance(before, DecisionTree)
+        and None in [c.evidence.size for c in before.cells]
+    ):
+        raise InvalidParameterError(
+            "this private model publishes no counts to merge leaves by, and those of the data would void its "
+            "guarantee. Leave --smallest-leaf out."
+        )
     with stages() as progress:
         progress("reading the records")
         frame = None if data is None else read_frame(data, known)
         _check_target(target, data, frame)
         progress("scrubbing")
-        result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=frame)
+        # A copy of a private model that is counted in its data would be no longer covered.
+        counted = None if private else frame
+        result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=counted)
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, frame, target), "after": accuracy(result.model, frame, target)}
         first = audit(before, domain=known, data=frame, target=target, policy=limits, progress=progress)
         second = audit(result.model, domain=known, data=frame, target=target, policy=limits, progress=progress)
+    if private and cost is not None and second.holder is not None:
+        told = f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}."
+        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, told)))
+        cost = None
     write_model(result.model, output)
-    first = replace(first, inputs=input_files(model=model, domain=domain, data=data, policy=policy))
-    second = replace(second, inputs=input_files(model=output, domain=domain, data=data, policy=policy))
+    files = {"domain": domain_file, "policy": policy_file}
+    first = with_inputs(first, {"model": model_file, **files}, {"data": data})
+    second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})
+    write = partial(write_report, title=output.name)
+    write_holder_report(second.holder, holder_report, write=write)
     if report is not None:
-        write_report(second, report, title=output.name)
+        write(second, report)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
     if as_json:
         print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
@@ -202,6 +264,15 @@ def scrub_command(
             lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
         say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
     raise typer.Exit(second.exit_status)
+
+
+def _tell_repeats(frame: Any) -> None:
+    """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
+    from glassine.domain.identifiers import repeats
+
+    if frame is not None and len(frame):
+        for repeat in repeats(frame):
+            tell(f"glassine: for the holder of the data alone: {repeat}")
 
 
 def _check_target(target: str | None, data: Path | None, frame: Any) -> None:

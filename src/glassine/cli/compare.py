@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,19 +24,20 @@ from glassine.cli.options import (
     SeedOption,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, read_domain
+from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.training import check_public, read_training
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.comparing import Comparison, Row, Task
+    from glassine.comparing.values import Measure
     from glassine.domain import Domain
     from glassine.findings import InputFile
 
 __all__ = ["compare_command", "fit_command_line"]
 
-SCHEMA = "glassine.comparison/1"
+SCHEMA = "glassine.comparison/2"
 
 MODELS = (
     "tree",
@@ -92,8 +94,13 @@ def compare_command(
         float, typer.Option("--test-share", metavar="SHARE", help="Share of the records that test.")
     ] = 0.3,
     measure: Annotated[
-        Literal["accuracy", "auroc"], typer.Option("--measure", help="What the recommendation goes by.")
-    ] = "accuracy",
+        Literal["accuracy", "auroc", "log-loss"] | None,
+        typer.Option(
+            "--measure",
+            help="Figure that ranks the models.",
+            show_default="accuracy; auroc if a class has 80% of the records or more",
+        ),
+    ] = None,
     max_depth: GrownDepthOption = None,
     max_rules: Annotated[
         int,
@@ -141,7 +148,8 @@ def compare_command(
             max_rules=max_rules,
             time_limit=time_limit,
         )
-    known = read_domain(domain)
+    domain_file = opened(domain)
+    known = read_domain(domain_file)
     _check_kind(known, target)
     private = any(CANDIDATES[name].private for name in task.models)
     check_public(known, target, classes, private=private, infer_domain=infer_domain, infer_classes=infer_classes)
@@ -158,7 +166,8 @@ def compare_command(
             folder=resume,
             progress=display,
         )
-    chosen = recommend(found, measure).chosen
+    ranked: Measure | None = "log_loss" if measure == "log-loss" else measure
+    chosen = recommend(found, ranked).chosen
     command = (
         ""
         if chosen is None
@@ -173,8 +182,8 @@ def compare_command(
             infer_classes=infer_classes,
         )
     )
-    inputs = input_files(data=data, domain=domain)
-    _write(found, measure, command, inputs, output, as_json, data.name)
+    inputs = input_files(data=data, domain=domain_file)
+    _write(found, ranked, command, inputs, output, as_json, data.name)
 
 
 def fit_command_line(
@@ -235,13 +244,14 @@ def _check_kind(domain: Domain | None, target: str) -> None:
 
 def _write(
     found: Comparison,
-    measure: Literal["accuracy", "auroc"],
+    measure: Measure | None,
     command: str,
     inputs: Sequence[InputFile],
     output: Path | None,
     as_json: bool,
     name: str,
 ) -> None:
+    from glassine.comparing import recommend
     from glassine.files import write_json, write_text
     from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
 
@@ -251,10 +261,17 @@ def _write(
         chosen = {"model": view.chosen.model, "epsilon": view.chosen.epsilon, "command": command}
     plain = {
         "schema": SCHEMA,
-        "inputs": [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs],
+        "inputs": [asdict(file) for file in inputs],
         "private": False,
-        "measure": measure,
-        "recommendation": {"headline": view.headline, "why": view.why, "rule": view.rule, "chosen": chosen},
+        "holder_only": True,
+        "measure": recommend(found, measure).measure,
+        "recommendation": {
+            "headline": view.headline,
+            "ranked_by": view.ranked_by,
+            "why": view.why,
+            "rule": view.rule,
+            "chosen": chosen,
+        },
         "notes": list(view.notes),
         **found.to_dict(),
     }

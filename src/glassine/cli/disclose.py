@@ -19,14 +19,17 @@ from glassine.cli.options import (
     ReportOption,
     SeedOption,
     SmallOption,
+    SplitsOption,
+    TargetOption,
     TreeOption,
     TrustOption,
     noise_of,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, load, read_domain, read_frame
-from glassine.cli.writing import check_outputs, check_report, print_value, tell
+from glassine.cli.reading import input_files, load, opened, read_domain, read_frame
+from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
+from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary
@@ -35,9 +38,11 @@ if TYPE_CHECKING:
     from glassine.findings.disclosure import DisclosureFinding
     from glassine.models import DecisionTree
 
-__all__ = ["disclose_command"]
+__all__ = ["disclose_command", "stored_estimator"]
 
-SCHEMA = "glassine.disclose/1"
+SCHEMA = "glassine.disclose/2"
+
+HOW_TO_STATE = "Name the criterion with --criterion, and how categories were split with --splits."
 
 LEAVES = {"counts": "leaf_counts", "error-rates": "error_rates", "labels": "labels_only"}
 
@@ -59,13 +64,15 @@ def disclose_command(
     leaves: Annotated[
         Literal["counts", "error-rates", "labels"], typer.Option("--leaves", help="What the leaves tell.")
     ] = "counts",
+    target: TargetOption = None,
     criterion: CriterionOption = None,
+    splits: SplitsOption = "auto",
     internal_nodes: Annotated[
         bool,
         typer.Option("--internal-nodes/--no-internal-nodes", help="Whether the reader uses that splits were the best."),
     ] = True,
     same_attribute: Annotated[
-        bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only (max_features).")
+        bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only.")
     ] = False,
     min_samples_leaf: Annotated[
         int | None,
@@ -109,6 +116,7 @@ def disclose_command(
     Exit status: 0 when it was measured, 2 for bad input or assumptions that contradict the tree.
     """
     from glassine.attacks.disclosure import infer_sensitive
+    from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
     from glassine.policy import Policy
     from glassine.report.disclosing import describe_disclosure
     from glassine.suppression import Suppression
@@ -119,16 +127,29 @@ def disclose_command(
         raise InvalidParameterError("--holdout is for --remedies. Add it, or leave the held-out records out.")
     if training == "sample" and remedies:
         raise InvalidParameterError("--remedies are measured on the training records. Take --training known.")
-    known = read_domain(domain)
+    model_file, domain_file = read_once(model), opened(domain)
+    known = read_domain(domain_file)
     # What is wrong with the options is told before anything is read.
-    assumed = {"training": training, "sampling_fraction": sampling_fraction, "noise": noise_of(noise)}
+    assumed = {
+        "training": training,
+        "sampling_fraction": sampling_fraction,
+        "noise": noise_of(noise),
+        "splits": splits,
+    }
     used = internal_nodes and criterion != "none"
     reader = _adversary(leaves, criterion, used, same_attribute, min_samples_leaf, known, assumed)
-    tree = _tree(model, known, trust_pickle, one)
+    tree = _tree(model_file, known, trust_pickle, one)
+    stated = read_hints(None if one is not None else stored_estimator(model, trust_pickle), known)
     reader = replace(reader, categories=tuple(name for name in reader.categories if name in tree.attributes))
+    unused = ""
+    if stated.criterion is not None:
+        reader = replace(reader, criterion=reader.criterion if criterion else stated.criterion, stated=stated)
+    elif used and criterion is None:
+        reader, unused = replace(reader, internal_nodes=False), f"{NOT_STATED} {HOW_TO_STATE}"
     with shown_progress(quiet=as_json) as display:
         display.stage("reading the records")
         persons = _people(people, tree, sensitive, known, truth is True or remedies, truth is not False)
+        other = _predicts_other(tree, sensitive, target, known, persons, exact=training == "known" and noise is None)
         display.stage("reading the tree")
         found = infer_sensitive(
             tree,
@@ -139,7 +160,10 @@ def disclose_command(
             truth=None if training == "sample" else persons.truth,
             progress=lambda stage: display.stage(stage),
         )
-        if persons.truth is not None:
+        if other:
+            raise InvalidDataError(other)
+        found = replace(found, unused=found.unused or unused)
+        if persons.truth is not None and training == "sample":
             from glassine.attacks.disclosure.remedies import class_tables
 
             class_tables(found, persons.truth)
@@ -160,16 +184,21 @@ def disclose_command(
     shown = Suppression(0 if show_small_counts else Policy().suppress_below)
     compared = None if truth is False else persons.truth
     finding = describe_disclosure(found, sensitive, shown, truth=compared, remedies=table, frame=persons.frame)
-    inputs = input_files(model=model, domain=domain, people=people, holdout=holdout)
+    inputs = input_files(model=model_file, domain=domain_file, people=people, holdout=holdout)
     _write(finding, inputs, output, as_json, model.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _People:
-    """The people's quasi-identifiers, and their classes if they are known."""
+    """The people's quasi-identifiers, their column of the sensitive attribute, and the truth if it is to be used.
+
+    ``meant`` names a column that is spelled alike where there is none.
+    """
 
     frame: Any
+    column: Any
     truth: Any
+    meant: str = ""
 
 
 def _adversary(
@@ -199,6 +228,48 @@ def _adversary(
     )
 
 
+def stored_estimator(path: Path, trust_pickle: bool) -> Any:
+    """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
+    from glassine.models.formats.estimators import load_estimator
+
+    try:
+        return load_estimator(path, trust_pickle=trust_pickle)
+    except UnsupportedModelError:
+        return None
+
+
+def _predicts_other(
+    tree: DecisionTree, sensitive: str, target: str | None, domain: Domain | None, persons: _People, *, exact: bool
+) -> str:
+    """Return what is wrong if the leaves count other classes; raise if the tree is not known to predict the attribute.
+
+    The first is for after the attack, which says more where these are other people.
+    """
+    import numpy as np
+
+    from glassine.attacks.disclosure.predicted import OTHER_CLASSES, not_predicted
+    from glassine.domain.inference import columns
+    from glassine.domain.literals import is_missing
+
+    seen, data = persons.column, None
+    if seen is not None:
+        gaps = is_missing(seen)
+        data = columns(persons.frame) if exact and not gaps.any() else None
+        seen = seen[np.flatnonzero(~gaps)]
+    reason = not_predicted(tree, sensitive, target=target, domain=domain, columns=data, truth=seen)
+    if reason == OTHER_CLASSES:
+        return (
+            f"the people have other class counts of {sensitive!r} than the tree publishes. Give the training records, "
+            "and name the attribute that the tree predicts."
+        )
+    if reason:
+        raise InvalidDataError(
+            f"{reason} --sensitive must name what the tree predicts. If it does, say --target {sensitive}, or add the "
+            f"column to --people: it is compared with the leaves, and the attacker does not see it.{persons.meant}"
+        )
+    return ""
+
+
 def _held_out(path: Path | None, tree: DecisionTree, sensitive: str, domain: Domain | None) -> tuple[Any, Any] | None:
     """Return held-out records and their classes."""
     if path is None:
@@ -207,7 +278,7 @@ def _held_out(path: Path | None, tree: DecisionTree, sensitive: str, domain: Dom
     return held.frame, held.truth
 
 
-def _tree(path: Path, domain: Domain | None, trust_pickle: bool, one: int | None) -> DecisionTree:
+def _tree(path: FileContent, domain: Domain | None, trust_pickle: bool, one: int | None) -> DecisionTree:
     from glassine.models import DecisionTree
 
     read = load(path, domain, trust_pickle, one)
@@ -241,13 +312,12 @@ def _people(
                 f"{path} lacks the sensitive column {sensitive!r}. Add it, or leave the truth and --remedies out."
                 f"{nearest(sensitive, frame.columns)}"
             )
-        if meant := nearest(sensitive, frame.columns):
-            tell(f"glassine: {path} has no column {sensitive!r} to compare with.{meant}")
-        return _People(frame=frame, truth=None)
-    values = frame[sensitive].to_list() if wanted or needed else None
-    if values is not None and written:
+        return _People(frame=frame, column=None, truth=None, meant=nearest(sensitive, frame.columns))
+    values = frame[sensitive].to_list()
+    if written:
         values = [None if value is None else str(value) for value in values]
-    return _People(frame=frame.drop(sensitive), truth=None if values is None else _column(values))
+    column = _column(values)
+    return _People(frame=frame.drop(sensitive), column=column, truth=column if wanted or needed else None)
 
 
 def _column(values: list[Any]) -> Any:
@@ -266,8 +336,8 @@ def _write(
     from glassine.files import write_json, write_text
     from glassine.report.disclosure import render_disclosure_html, render_disclosure_text
 
-    files = [{"role": file.role, "name": file.name, "sha256": file.sha256} for file in inputs]
-    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, **asdict(finding)}
+    files = [asdict(file) for file in inputs]
+    plain = {"schema": SCHEMA, "version": __version__, "inputs": files, "holder_only": True, **asdict(finding)}
     text = render_disclosure_text(finding)
     if output is not None and output.suffix == ".json":
         write_json(plain, output)

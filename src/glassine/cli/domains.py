@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -54,7 +54,8 @@ def infer_command(
 
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
-    from glassine.domain.inference import remarks
+    from glassine.domain.identifiers import repeats
+    from glassine.domain.inference import draft, remarks
     from glassine.domain.serialization import to_dict
 
     check_outputs([output], [data])
@@ -69,16 +70,21 @@ def infer_command(
                         f"{option} names {name!r}, which is not a column.{listed(name, frame.columns)}"
                     )
         progress("looking at the columns")
-        domain, undeclared = _draft(frame.drop(exclude or []))
+        domain, undeclared = draft(frame.drop(exclude or []))
         found = remarks(frame.select(domain.names))
-    for name, remark in {**undeclared, **found}.items():
+    for name, reason in undeclared.items():
+        tell(f"glassine: {name}: left out: {reason}")
+    for name, remark in found.items():
         tell(f"glassine: {name}: {remark}")
+    for repeat in repeats(frame):
+        tell(f"glassine: {repeat}")
+    kept = set(include or [])
     personal = [name for name, remark in found.items() if any(word in remark for word in PERSONAL)]
-    dropped = [name for name in personal if name not in (include or [])]
+    dropped = dict.fromkeys(name for name in personal if name not in kept)
     if len(dropped) == len(domain):
         raise InvalidDataError(
             f"every column looks as if it names people. Give --include for those to keep, such as "
-            f"--include={shlex.quote(dropped[0])}."
+            f"--include={shlex.quote(personal[0])}."
         )
     domain = domain.restrict([name for name in domain if name not in dropped])
     if dropped:
@@ -94,23 +100,6 @@ def infer_command(
 
         count = plural(len(domain), "attribute")
         say(f"{output}: {count}, all inferred. Replace bounds and categories by public ones.")
-
-
-def _draft(frame: Any) -> tuple[Domain, dict[str, str]]:
-    """Return a domain of the columns that can be declared, and what is wrong with each of the others."""
-    from glassine.domain import Domain
-
-    if not len(frame) or not frame.columns:
-        return Domain.infer(frame), {}
-    attributes, undeclared = {}, {}
-    for name in frame.columns:
-        try:
-            attributes[name] = Domain.infer(frame.select(name))[name]
-        except InvalidDataError as error:
-            undeclared[name] = f"left out: {error}"
-    if not attributes:
-        raise InvalidDataError("no column can be declared. Convert one to numbers, Booleans or texts.")
-    return Domain(attributes), undeclared
 
 
 def check_command(

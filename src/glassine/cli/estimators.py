@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.reading import load
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["load_published", "load_trees"]
 
 
-def load_published(path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None = None) -> Any:
+def load_published(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> Any:
     """Return a model as a plain value, or a fitted forest as it is; of several trees, the one of this place."""
     from glassine.models.formats.estimators import load_estimator
     from glassine.models.formats.scikit_forest import is_sklearn_forest
@@ -31,7 +33,7 @@ def load_published(path: Path, domain: Domain | None, trust_pickle: bool, tree: 
         return estimator
 
 
-def load_trees(path: Path, domain: Domain | None, trust_pickle: bool) -> Any:
+def load_trees(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> Any:
     """Return a model as :func:`load_published` does, and the trees of a file that holds several as a forest."""
     from glassine.models.formats import load_forest
 

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
+from glassine.cli.fitting import Charge, ledger_files
 from glassine.cli.naming import listed, nearest
 from glassine.cli.options import (
     AuditOption,
     BlackBoxOption,
     ClassesOption,
+    DatasetOption,
     DomainOption,
+    HolderOption,
     JsonOption,
+    LedgerOption,
     TakesOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain, read_frame
+from glassine.cli.summary import charged
 from glassine.cli.training import class_names
-from glassine.cli.writing import check_outputs, check_room, print_value
+from glassine.cli.writing import (
+    check_holder_report,
+    check_outputs,
+    check_report,
+    check_room,
+    print_value,
+    tell,
+)
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -34,6 +47,7 @@ __all__ = ["explain_command"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Classes that are whole numbers; longer ones stay texts."""
+TITLE = "Privacy of a release of surrogate trees"
 
 
 def explain_command(
@@ -101,11 +115,14 @@ def explain_command(
     n_closest: Annotated[
         int, typer.Option("--n-closest", metavar="N", help="Closest representatives that are tried.")
     ] = 3,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     seed: UnprotectedSeedOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")
     ] = None,
     report: AuditOption = None,
+    holder_report: HolderOption = None,
     release: Annotated[
         Path | None,
         typer.Option("--release", metavar="FILE", help="Answer --query from this release instead of making one."),
@@ -121,7 +138,8 @@ def explain_command(
 ) -> None:
     """Explain a black box by the small trees of microaggregated groups, or one decision from a release.
 
-    A release is made from RECORDS, or from --queries of the domain; --release and --query answer from one.
+    A release is made from RECORDS, or from --queries of the domain; --release and --query answer from one. With
+    --epsilon nothing that is measured on the records is printed; --holder-report has it, for their holder only.
 
     Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
     """
@@ -137,7 +155,12 @@ def explain_command(
         raise GlassineError("give either a file of records, or --queries and --domain.")
     if output is None:
         raise GlassineError("the release goes nowhere. Give -o.")
-    check_outputs([output, report], [data, domain])
+    charge = Charge(ledger, dataset)
+    check_outputs([output, report, holder_report], [data, domain, *ledger_files(ledger)])
+    check_report(report)
+    check_holder_report(holder_report, [data])
+    if holder_report is not None and epsilon is None:
+        raise GlassineError("--holder-report is for private trees. Add --epsilon, or give --report.")
     check_room(output)
     known, declared = _without_target(read_domain(domain), target, classes)
     box = black_box_of(black_box)
@@ -152,33 +175,53 @@ def explain_command(
         "epsilon": epsilon,
         "partition": partition,
         "n_closest": n_closest,
+        "ledger": charge.book,
+        "dataset": dataset,
         "random_state": seed,
         **({} if max_depth is None else {"max_depth": max_depth}),
         **({} if min_samples_leaf is None else {"min_samples_leaf": min_samples_leaf}),
     }
-    with stages() as progress, given_as(takes):
+    with stages() as progress, given_as(takes), charge.admitted():
         progress("explaining")
         if data is None:
             explainer, measured, truth = _from_queries(box, known, k, queries, frame, settings), None, None
         else:
             explainer, measured, truth = _from_records(box, known, k, data, target, takes, settings)
         explainer.release().to_json(output)
-        verdict = None if report is None else _report(explainer, truth, report, progress)
-    told = {"file": str(output), "n_groups": explainer.release().n_groups, "measures": measured}
+        progress("auditing the release")
+        verdict = None if report is None else _report(explainer, truth, report, private=epsilon is not None)
+        if holder_report is not None:
+            _report_to_holder(explainer, truth, holder_report)
+    told = {
+        "file": str(output),
+        "n_groups": explainer.release().n_groups,
+        "measures": measured,
+        "charge": charge.to_dict(),
+    }
     if report is not None:
         told |= {"report": str(report), "verdict": verdict}
-    said = _said(explainer, output, measured) + ("" if report is None else f"\nReport: {report} ({verdict})")
+    said = _said(explainer, output, measured) + ("" if epsilon is None else f"\n{charged(charge.to_dict())}")
+    said += "" if report is None else f"\nReport: {report} ({verdict})"
     print_value(told if as_json else said, as_json)
 
 
-def _report(explainer: SurrogateExplainer, truth: Any, path: Path, progress: Any) -> str:
-    """Audit the release as a whole, write what was found, and return the verdict."""
+def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
+    """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
+    from glassine.cli.release_audit import write_surrogates
+    from glassine.surrogates import audit_release
+
+    found = audit_release(explainer.release()) if private else explainer.audit(y=truth, random_state=0)
+    write_surrogates(found, path, title=TITLE)
+    return found.verdict
+
+
+def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
+    """Write what the records behind private trees add, for their holder only."""
     from glassine.cli.release_audit import write_surrogates
 
-    progress("auditing the release")
     found = explainer.audit(y=truth, random_state=0)
-    write_surrogates(found, path, title="Privacy of a release of surrogate trees")
-    return found.verdict
+    write_surrogates(replace(found.holder or found, holder_only=True), path, title=TITLE)
+    tell(f"glassine: for the holder of the data only: {path}")
 
 
 def _without_target(
@@ -225,9 +268,11 @@ def _from_queries(
 
     if domain is None:
         raise GlassineError("queries are drawn from a public domain. Give --domain.")
-    if settings["epsilon"] is not None or settings["partition"] != "microaggregation":
-        raise InvalidParameterError("--epsilon and --partition protect training records, and queries are none.")
-    left_out = ("random_state", "epsilon", "partition")
+    if settings["epsilon"] is not None or settings["partition"] != "microaggregation" or settings["dataset"]:
+        raise InvalidParameterError(
+            "--epsilon, --partition, --ledger and --dataset protect training records, and queries are none."
+        )
+    left_out = ("random_state", "epsilon", "partition", "ledger", "dataset")
     given = {name: value for name, value in settings.items() if name not in left_out}
     return SurrogateExplainer.from_queries(
         box,
@@ -242,7 +287,7 @@ def _from_queries(
 
 def _from_records(
     box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
-) -> tuple[SurrogateExplainer, dict[str, Any], Any]:
+) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 
@@ -268,7 +313,9 @@ def _from_records(
     given = records.to_pandas() if takes == "pandas" else records
     box = ArrayBox(box) if takes == "array" else box
     explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth)
-    return explainer, explainer.measures(given, truth).to_dict(), truth
+    # Of private trees, figures on the records would be one more release.
+    measured = explainer.measures(given, truth).to_dict() if settings["epsilon"] is None else None
+    return explainer, measured, truth
 
 
 def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] | None) -> str:
@@ -276,8 +323,12 @@ def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] 
     from glassine.surrogates.statements import reveals
 
     release = explainer.release()
-    groups, queries = plural(release.n_groups, "group"), explainer.black_box_.n_queries
-    lines = [f"Release: {output}", f"{groups}, {'1 query' if queries == 1 else f'{queries:,} queries'}."]
+    made = plural(release.n_groups, "group")
+    if explainer.epsilon is None:
+        # Each record is a query, so that of private trees their number would be that of the records.
+        queries = explainer.black_box_.n_queries
+        made += f", {'1 query' if queries == 1 else f'{queries:,} queries'}"
+    lines = [f"Release: {output}", f"{made}."]
     if measured is not None:
         nodes = measured["nodes"]
         lines += [

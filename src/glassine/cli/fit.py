@@ -9,15 +9,18 @@ import typer
 
 from glassine.cli.additive import read_bins, read_directions, read_interactions, read_range
 from glassine.cli.fitting import Files, Order, run
+from glassine.cli.ledger import PersonOption
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
     AuditOption,
     ClassesOption,
+    DatasetOption,
     DomainOption,
     GrownDepthOption,
     InferClassesOption,
     InferDomainOption,
     JsonOption,
+    LedgerOption,
     OverwriteOption,
     PolicyOption,
     RecordsArgument,
@@ -187,13 +190,17 @@ def fit_command(
         bool,
         typer.Option("--infer-range", help="Take the target's range from the data: the guarantee does not hold."),
     ] = False,
-    ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person",
+            metavar="COLUMN",
+            help="Column that says whose record each is, with --records-per-person.",
+        ),
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
-    ] = None,
+    records_per_person: PersonOption = None,
     seed: UnprotectedSeedOption = None,
     not_private: Annotated[
         bool, typer.Option("--not-private", help="Find the model of fewest errors instead, without any guarantee.")
@@ -247,6 +254,7 @@ def fit_command(
         policy=policy,
         ledger=ledger,
         dataset=dataset,
+        person=person,
         classes=classes,
         infer_domain=infer_domain,
         infer_classes=infer_classes,
@@ -275,6 +283,7 @@ def fit_command(
             "min_support": min_support,
             "ledger": ledger,
             "dataset": dataset,
+            "records_per_person": records_per_person,
             "random_state": seed,
             "penalty": penalty,
             "memory_limit": memory_limit,

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.additive import ADDITIVE, additive_learner, check_range, predicts_number
 from glassine.cli.ledger import account_of, raising, suggesting
 from glassine.cli.progress import Display
-from glassine.cli.reading import input_files, policy_of, read_domain
+from glassine.cli.reading import input_files, opened, policy_of, read_domain
 from glassine.cli.training import check_domain, check_public, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
-from glassine.files import write_text
+from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.privacy.ledger import Entry, Ledger
 
-__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "run"]
+__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "ledger_files", "run"]
 
 GREEDY = "greedy-rule-list"
 
@@ -39,6 +39,7 @@ PRIVATE_ALONE = (
     "quantile_share",
     "ledger",
     "dataset",
+    "records_per_person",
 )
 """Parameters of a greedy rule list that mean nothing without privacy."""
 
@@ -82,6 +83,7 @@ class Order:
     policy: Path | None
     ledger: Path | None
     dataset: str | None
+    person: str | None
     classes: str | None
     infer_domain: bool
     infer_classes: bool
@@ -184,11 +186,13 @@ def run(order: Order, display: Display) -> Outcome:
         If something is wrong with the order, its files, the data or the budget. Nothing was charged or written then,
         but for files that can no longer be written after the fit: model and certificate then go to standard output.
     """
-    domain = read_domain(order.domain)
+    files = {"domain": opened(order.domain), "policy": opened(order.policy)}
+    domain = read_domain(files["domain"])
     number = _is_number(order, domain)
     learner = _learner(order, number)
     options = _options(order, learner)
-    inputs = [order.data, order.domain, order.policy, *_ledger_files(order.ledger)]
+    _check_persons(order, domain)
+    inputs = [order.data, order.domain, order.policy, *ledger_files(order.ledger)]
     order.files.check(inputs, overwrite=order.overwrite)
     if not number:
         check_public(
@@ -199,7 +203,7 @@ def run(order: Order, display: Display) -> Outcome:
             infer_domain=order.infer_domain,
             infer_classes=order.infer_classes,
         )
-    policy = None if order.policy is None else policy_of(order.policy)
+    policy = None if order.policy is None else policy_of(files["policy"])
     charge = Charge(order.ledger, order.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
@@ -212,23 +216,25 @@ def run(order: Order, display: Display) -> Outcome:
         number=number,
         ranged=order.options.get("target_range") is not None,
         lenient=order.private,
+        person=order.person,
     )
+    whose = {} if order.person is None else {"persons": order.person}
     public: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted():
         display.stage(
             "preparing (the first fit compiles, once)",
-            *_stages(order, learner, domain, training.classes, options),
+            *_stages(order, learner, _attributes(order, domain), training.classes, options),
         )
         estimator = learner(**public, progress=display, **options)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            estimator.fit(training.frame, order.target)
+            estimator.fit(training.frame, order.target, **whose)
         _write(estimator, order.files)
         verdict = None
         if order.files.report is not None:
             display.stage("auditing the model")
-            verdict = _report(order, estimator, None if order.private else training.frame, policy)
+            verdict = _report(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
         order=order,
         estimator=estimator,
@@ -236,6 +242,30 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
     )
+
+
+def _attributes(order: Order, domain: Domain | None) -> Domain | None:
+    """Return the domain without the column that says whose record each is."""
+    if domain is None or order.person not in domain:
+        return domain
+    return domain.restrict([name for name in domain if name != order.person])
+
+
+def _check_persons(order: Order, domain: Domain | None) -> None:
+    """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
+    from glassine.domain.identifiers import identifying
+
+    if (order.person is None) != (order.options.get("records_per_person") is None):
+        raise InvalidParameterError("--person and --records-per-person go together. Give both, or neither.")
+    if order.person is not None and not order.private:
+        raise InvalidParameterError(f"--person does not apply to {order.kind}. Leave it out.")
+    named = () if domain is None or not order.private else identifying(domain)
+    for name in named:
+        if name != order.person:
+            tell(
+                f"glassine: {name} is named like an identifier. If a person can have several records, the guarantee "
+                "for one record does not cover the person: give --person and --records-per-person, or leave it out."
+            )
 
 
 def _is_number(order: Order, domain: Domain | None) -> bool:
@@ -319,7 +349,7 @@ def _options(order: Order, learner: Any) -> dict[str, Any]:
     return given
 
 
-def _ledger_files(ledger: Path | None) -> list[Path]:
+def ledger_files(ledger: Path | None) -> list[Path]:
     """Return the files that a ledger consists of while it is written."""
     if ledger is None:
         return []
@@ -345,7 +375,7 @@ def _write(estimator: Any, files: Files) -> None:
         raise
 
 
-def _report(order: Order, estimator: Any, data: Any, policy: Any) -> str:
+def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
     """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
     from glassine.auditing import audit
     from glassine.policy import Policy
@@ -354,7 +384,7 @@ def _report(order: Order, estimator: Any, data: Any, policy: Any) -> str:
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
         findings = audit(estimator.model_, domain=estimator.domain_, data=data, policy=limits)
-        inputs = input_files(model=order.files.model, domain=order.domain, policy=order.policy)
+        inputs = input_files(model=read_once(order.files.model), **files)
         write_report(replace(findings, inputs=inputs), order.files.report or Path(), title=order.files.model.name)
     except GlassineError as error:
         raise GlassineError(f"{error} The model is written; only the report is missing.") from None

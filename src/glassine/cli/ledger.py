@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from glassine.privacy.unit import PrivacyUnit
 
 __all__ = [
+    "PersonOption",
     "account_of",
     "budget_command",
     "charge_command",

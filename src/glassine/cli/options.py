@@ -22,14 +22,17 @@ __all__ = [
     "ConfidenceOption",
     "CriterionOption",
     "DataOption",
+    "DatasetOption",
     "DomainOption",
     "GrownDepthOption",
+    "HolderOption",
     "HoldoutOption",
     "InferClassesOption",
     "InferDomainOption",
     "JsonOption",
     "LedgerArgument",
     "LedgerDeltaOption",
+    "LedgerOption",
     "ModelArgument",
     "NoiseOption",
     "OverwriteOption",
@@ -43,6 +46,7 @@ __all__ = [
     "RequiredTargetOption",
     "SeedOption",
     "SmallOption",
+    "SplitsOption",
     "TakesOption",
     "TargetOption",
     "TreeOption",
@@ -112,7 +116,15 @@ RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
 CriterionOption: TypeAlias = Annotated[
     Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
     typer.Option(
-        "--criterion", help="How splits were selected; none if not by their quality.", show_default="gini, assumed"
+        "--criterion",
+        help="How splits were selected; none if not by their quality.",
+        show_default="as the model states",
+    ),
+]
+SplitsOption: TypeAlias = Annotated[
+    Literal["auto", "multiway", "binary"],
+    typer.Option(
+        "--splits", help="Categories split into all values, or one against the rest; auto: as the model states."
     ),
 ]
 BlackBoxOption: TypeAlias = Annotated[
@@ -144,6 +156,13 @@ GrownDepthOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--max-depth", metavar="N", help="Trees: most splits on a path.", show_default="3"),
 ]
+LedgerOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset; see glassine ledger."),
+]
+DatasetOption: TypeAlias = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME", help="Name of the data set in the ledger.")
+]
 LedgerDeltaOption: TypeAlias = Annotated[
     float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")
 ]
@@ -158,6 +177,14 @@ ReportOption: TypeAlias = Annotated[
 AuditOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help=f"Audit what is written, and write the report: {FORMATS}."),
+]
+HolderOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--holder-report",
+        metavar="FILE",
+        help=f"Of a private model: write what the data add, for their holder only: {FORMATS}.",
+    ),
 ]
 SeedOption: TypeAlias = Annotated[
     int,

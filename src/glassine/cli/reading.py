@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from glassine.domain.attributes import Integer, Real
 from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError
-from glassine.files import read_bytes
+from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
-    from glassine.findings import InputFile
+    from glassine.findings import Findings, InputFile, SurrogateFindings
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.models.formats.interpret_ebm import EbmExtras
     from glassine.policy import Policy
 
-__all__ = ["input_files", "is_typed", "load", "load_extras", "load_kind", "policy_of", "read_domain", "read_frame"]
+__all__ = [
+    "input_files",
+    "is_typed",
+    "load",
+    "load_extras",
+    "load_kind",
+    "opened",
+    "policy_of",
+    "read_domain",
+    "read_frame",
+    "with_inputs",
+]
+
+Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
 EXACT = 2**53
 """Whole numbers below it are doubles, and no other number is rounded to them."""
@@ -142,21 +156,28 @@ def _head(path: Path) -> bytes:
         raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", path=path) from None
 
 
-def read_domain(path: Path | None) -> Domain | None:
+def opened(path: Path | None) -> FileContent | None:
+    """Return a file that was read once, if one is given."""
+    return None if path is None else read_once(path)
+
+
+def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
     """Return the domain of a file, if one is given."""
     from glassine.domain import Domain
 
     return None if path is None else Domain.from_json(path)
 
 
-def policy_of(path: Path | None) -> Policy:
+def policy_of(path: str | os.PathLike[str] | None) -> Policy:
     """Return the policy of a file, or the default one."""
     from glassine.policy import Policy
 
     return Policy() if path is None else Policy.from_toml(path)
 
 
-def load(path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None = None) -> DecisionTree | RuleList:
+def load(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> DecisionTree | RuleList:
     """Return the model of a file; of several trees, the one of this place."""
     from glassine.models.formats import load_model
 
@@ -165,7 +186,7 @@ def load(path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None
 
 
 def load_kind(
-    path: Path, domain: Domain | None, trust_pickle: bool, tree: int | None = None
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> DecisionTree | RuleList | AdditiveModel:
     """Return the model of a file, additive models among them; of several trees, the one of this place."""
     from glassine.models.formats import load_any
@@ -193,7 +214,7 @@ def _one_of_several() -> Iterator[None]:
         raise
 
 
-def load_extras(path: Path) -> EbmExtras | None:
+def load_extras(path: str | os.PathLike[str]) -> EbmExtras | None:
     """Return what the JSON of an explainable boosting machine publishes beside the model; None for other files."""
     from glassine.files import read_json
     from glassine.models.formats.interpret_ebm import extras_of_interpret, is_interpret_json
@@ -204,12 +225,22 @@ def load_extras(path: Path) -> EbmExtras | None:
     return extras_of_interpret(data) if is_interpret_json(data) else None
 
 
-def input_files(**paths: Path | None) -> tuple[InputFile, ...]:
-    """Return name and SHA-256 of the files that were given, by role."""
+def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
+    """Return the files that were given, by role; the SHA-256 of those that were read once, so never of records."""
     from glassine.findings import InputFile
 
     return tuple(
-        InputFile(role=role, name=path.name, sha256=hashlib.sha256(read_bytes(path)).hexdigest())
-        for role, path in paths.items()
-        if path is not None
+        InputFile(role=role, name=file.path.name, sha256=file.sha256)
+        if isinstance(file, FileContent)
+        else InputFile(role=role, name=file.name)
+        for role, file in files.items()
+        if file is not None
     )
+
+
+def with_inputs(found: Found, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]) -> Found:
+    """Return findings with the files that were read; what records a private model has is told to their holder only."""
+    given = input_files(**files, **records)
+    if found.holder is None:
+        return replace(found, inputs=given)
+    return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))

@@ -109,9 +109,8 @@ def reconstruct_command(
     together, and which small groups they betray together though none does alone; rows are rebuilt on request. The most
     exposed record, the smallest group and the sum of epsilons are judged against the policy. Of one model with noisy or
     rounded counts, it gives intervals of the figures, and no rows: by the noise that the model states, or --noise. With
-    --data it tells how
-    close the rows come to the records. The output names such groups with their counts: it is for the publisher, not for
-    publication.
+    --data it tells how close the rows come to the records, and all of it is for the holder of the data only. The output
+    names such groups with their counts: it is for the publisher, not for publication.
 
     Exit status: 0 when it was done, and several models together are within policy; 1 outside it; 2 could not tell, no
     rows could be rebuilt, the models contradict one another, or bad input.
@@ -166,7 +165,7 @@ def reconstruct_command(
             progress("comparing with the data")
             error = None if original is None else found.error_to(original, random_state=seed)
     if output is not None and found is not None:
-        _write(found, output)
+        _write(found, output, holder_only=count_from_data)
     checks = None if joint is None or len(models) == 1 or joint.contradiction is not None else judge(joint, limits)
     _print(joint, found, error, checks, output, as_json, original is not None)
     if joint is not None and joint.contradiction is not None:
@@ -263,11 +262,13 @@ def _rows(
 ) -> RowReconstruction:
     """Return the rows; where there are none, print what is known and raise."""
     from glassine.attacks.outcome import Measured
+    from glassine.report.wording import HOLDER_ONLY
 
     if isinstance(outcome, Measured):
         return outcome.value
     if joint is not None and not as_json:
-        print_value(joint_text(joint, have_data=have_data), as_json=False)
+        mark = f"{HOLDER_ONLY}\n\n" if have_data else ""
+        print_value(mark + joint_text(joint, have_data=have_data), as_json=False)
     raise GlassineError(f"no rows: {as_options(outcome.reason, NAMES)}")
 
 
@@ -280,18 +281,23 @@ def _print(
     as_json: bool,
     have_data: bool,
 ) -> None:
+    from glassine.report.wording import HOLDER_ONLY
+
     if as_json:
         plain = None if found is None else _plain(found, error)
         judged = {} if checks is None else verdict_plain(checks)
-        print_value(plain if joint is None else joint.to_dict() | judged | {"rows": plain}, as_json=True)
+        whole = plain or {} if joint is None else joint.to_dict() | judged | {"rows": plain}
+        print_value(whole | {"holder_only": have_data}, as_json=True)
         return
-    said = [] if joint is None else [joint_text(joint, have_data=have_data)]
+    said = [HOLDER_ONLY] if have_data else []
+    said += [] if joint is None else [joint_text(joint, have_data=have_data)]
     said += [] if checks is None else [verdict_text(checks)]
     said += [] if found is None else [_text(found, error, output, joint is not None and len(joint.models) > 1)]
     print_value("\n\n".join(said), as_json=False)
 
 
-def _write(found: RowReconstruction, output: Path) -> None:
+def _write(found: RowReconstruction, output: Path, *, holder_only: bool) -> None:
+    """Write the rows; those that follow from counts in the data say in a column of their own whose they are."""
     import polars as pl
 
     from glassine.files import write_text
@@ -300,7 +306,11 @@ def _write(found: RowReconstruction, output: Path) -> None:
     for name, values in (("class", found.labels), ("certain", found.certain)):
         if values is not None:
             columns[name if name not in columns else f"{name} of the row"] = values.tolist()
-    write_text(pl.DataFrame(columns, strict=False).write_csv(), output)
+    frame = pl.DataFrame(columns, strict=False)
+    if holder_only:
+        name = "holder_only" if "holder_only" not in columns else "holder_only of the row"
+        frame = frame.with_columns(pl.lit(True).alias(name))
+    write_text(frame.write_csv(), output)
 
 
 def _plain(found: RowReconstruction, error: ErrorEstimate | None) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed
 from glassine.cli.progress import stages
-from glassine.cli.reading import input_files, policy_of, read_frame
-from glassine.cli.writing import print_value
+from glassine.cli.reading import policy_of, read_frame, with_inputs
+from glassine.cli.writing import print_value, write_holder_report
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.files import read_bytes, write_text
+from glassine.files import FileContent, write_text
 
 if TYPE_CHECKING:
     from glassine.findings import SurrogateFindings
@@ -25,22 +25,23 @@ HEAD = 400
 """Bytes at the start of a file in which its schema stands."""
 
 
-def is_release(path: Path) -> bool:
+def is_release(path: FileContent) -> bool:
     """Return whether a file is a release of surrogate trees, signed or not."""
-    head = read_bytes(path)[:HEAD]
+    head = path.data[:HEAD]
     return head.lstrip()[:1] == b"{" and any(schema in head for schema in SCHEMAS)
 
 
 def audit_release_file(
-    path: Path,
+    file: FileContent,
     *,
     domain: Path | None,
     data: Path | None,
     target: str | None,
     holdout: Path | None,
     sensitive: str | None,
-    policy: Path | None,
+    policy: FileContent | None,
     output: Path | None,
+    holder_report: Path | None,
     as_json: bool,
     show_small_counts: bool,
 ) -> int:
@@ -49,7 +50,7 @@ def audit_release_file(
 
     if domain is not None:
         raise InvalidParameterError("a release holds its own domain. Leave --domain out.")
-    release = _read(path)
+    release = _read(file)
     limits = policy_of(policy)
     with stages() as progress:
         progress("reading the records")
@@ -67,17 +68,19 @@ def audit_release_file(
             show_small_counts=show_small_counts,
             random_state=0,
         )
-    found = replace(found, inputs=input_files(release=path, data=data, holdout=holdout, policy=policy))
+    found = with_inputs(found, {"release": file, "policy": policy}, {"data": data, "holdout": holdout})
+    write = partial(write_surrogates, title=file.path.name)
+    write_holder_report(found.holder, holder_report, write=write)
     if output is not None:
-        write_surrogates(found, output, title=path.name)
+        write(found, output)
     print_value(found.to_dict() if as_json else _text(found, output), as_json)
     return found.exit_status
 
 
-def _read(path: Path) -> SurrogateRelease:
+def _read(path: FileContent) -> SurrogateRelease:
     from glassine.surrogates import SurrogateRelease
 
-    if SIGNED in read_bytes(path)[:HEAD]:
+    if SIGNED in path.data[:HEAD]:
         from glassine.server import read_release
 
         return read_release(path).release

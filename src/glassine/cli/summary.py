@@ -9,7 +9,7 @@ from glassine.cli.additive import ADDITIVE
 from glassine.cli.fitting import GREEDY, Outcome
 from glassine.cli.ledger import sentence
 
-__all__ = ["to_dict", "to_text"]
+__all__ = ["charged", "to_dict", "to_text"]
 
 WIDTH = 100
 MOST_LINES = 60
@@ -82,7 +82,8 @@ def _privacy(outcome: Outcome) -> list[str]:
     said = []
     if certificate.holds:
         said.append(
-            f"Guarantee: epsilon {certificate.epsilon:g}, delta {certificate.delta:g}, {certificate.neighboring}."
+            f"Guarantee: epsilon {certificate.epsilon:g}, delta {certificate.delta:g}, {certificate.neighboring}. "
+            f"Privacy unit: {certificate.unit}."
         )
     else:
         said.append(f"The guarantee does not hold: {'; '.join(certificate.caveats)}.")
@@ -99,13 +100,15 @@ def _privacy(outcome: Outcome) -> list[str]:
     quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
     if quantiles:
         said.append("Part of epsilon paid for private thresholds of the numbers for which the domain declares none.")
-    charge = outcome.charge
+    return [*said, charged(outcome.charge)]
+
+
+def charged(charge: dict[str, Any] | None) -> str:
+    """Return in a sentence what a ledger was charged, and what is left."""
     if charge is None:
-        said.append("No ledger: nothing adds this fit to others on the same records.")
-    else:
-        left = f" {sentence(charge)}" if "epsilon" in charge else ""
-        said.append(f"Charged to {charge['ledger']}, entry {charge['entry']}.{left}")
-    return said
+        return "No ledger: the budget that this run used was not recorded. To track it, add --ledger and --dataset."
+    left = f" {sentence(charge)}" if "epsilon" in charge else ""
+    return f"Charged to {charge['ledger']}, entry {charge['entry']}.{left}"
 
 
 def _accuracy(outcome: Outcome) -> str:

@@ -101,6 +101,7 @@ def read_training(
     number: bool = False,
     ranged: bool = False,
     lenient: bool = False,
+    person: str | None = None,
 ) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out.
 
@@ -120,14 +121,22 @@ def read_training(
     meant: dict[str, Attribute] = {} if names is None else {target: Category(names)}
     if number and not public:
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
+    if person is not None:
+        # As it is written: 01 and 1 are two persons, whatever the other records say.
+        meant[person] = Category(("an identifier",))
     frame = read_frame(data, domain, attributes=meant, lenient=lenient)
+    if person is not None and person not in frame.columns:
+        raise InvalidDataError(
+            f"--person names {person!r}, which is not a column of {data}. Check its spelling."
+            f"{listed(person, frame.columns)}"
+        )
     if target not in frame.columns:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}. Check its spelling."
             f"{listed(target, frame.columns)}"
         )
     _check_target(frame[target], target, number=number, public=public)
-    left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target))
+    left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
     if names is not None and is_typed(data):
         names = _as_stored(names, class_names(classes or ""), frame[target])
     return Training(frame=frame.drop(left_out), classes=names, left_out=left_out)

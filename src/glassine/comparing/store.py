@@ -18,7 +18,7 @@ from glassine.files import parse_json, read_bytes, read_json, write_json
 __all__ = ["IDENTITY", "RESULTS", "Store"]
 
 IDENTITY, RESULTS = "comparison.json", "results.jsonl"
-SCHEMA = "glassine.comparison-results/1"
+SCHEMA = "glassine.comparison-results/2"
 
 
 class Store:
@@ -32,7 +32,8 @@ class Store:
     folder : path
         The folder; it is made if it does not exist.
     identity : mapping
-        What results must agree on: data, domain, options, versions.
+        What results must agree on: number of records, domain, options, versions. It is written to the folder, so that
+        it holds no digest of records.
 
     Attributes
     ----------

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 __all__ = ["MEASURES", "Comparison", "Figures", "Mean", "Measure", "Result", "Row", "Status"]
 
 Status: TypeAlias = Literal["measured", "not applicable", "failed"]
-Measure: TypeAlias = Literal["accuracy", "auroc"]
-MEASURES: tuple[Measure, ...] = ("accuracy", "auroc")
+Measure: TypeAlias = Literal["accuracy", "auroc", "log_loss"]
+MEASURES: tuple[Measure, ...] = ("accuracy", "auroc", "log_loss")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,8 +190,8 @@ class Row:
         return self.epsilon is not None
 
     def measured(self, measure: Measure) -> Mean | None:
-        """Return its accuracy or AUROC."""
-        return self.accuracy if measure == "accuracy" else self.auroc
+        """Return its accuracy, AUROC or log-loss."""
+        return {"accuracy": self.accuracy, "auroc": self.auroc, "log_loss": self.log_loss}[measure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +206,8 @@ class Comparison:
         Its classes.
     n_records, n_attributes : int
         Records, and the attributes of the domain.
+    largest_class : float
+        Share of the records that have the commonest class.
     n_splits : int
         Splits into training and test records.
     test_share : float
@@ -228,6 +230,7 @@ class Comparison:
     classes: tuple[str, ...]
     n_records: int
     n_attributes: int
+    largest_class: float
     n_splits: int
     test_share: float
     seed: int

@@ -9,7 +9,6 @@ tell apart, and measures of components are cached (model counting by DPLL with c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.space import Box, Measure, Space, bits
+from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError
 
 __all__ = ["Region", "RegionCounter"]
@@ -72,14 +72,41 @@ class RegionCounter:
         CountingLimitError
             If the count takes more than ``max_steps`` branchings.
         """
+        space, bound = self._space, self._bound(region)
+        if bound == space.tested:
+            return self._measure(region, bound) * space.untested
+        free = [total for factor, total in enumerate(space.totals) if factor not in bound]
+        return self._measure(region, bound) * product(free)
+
+    def share(self, region: Region) -> Fraction:
+        """Return the share of the space that a region is, exactly.
+
+        Factors that nothing constrains cancel, and are never multiplied.
+
+        Raises
+        ------
+        CountingLimitError
+            As for :meth:`measure`.
+        """
+        bound = self._bound(region)
+        return Fraction(self._measure(region, bound)) / product([self._space.totals[factor] for factor in bound])
+
+    def _bound(self, region: Region) -> frozenset[int]:
+        """Return the factors that a literal of the space or a box of the region constrains."""
+        return self._space.tested.union(region.inside, *region.outside)
+
+    def _measure(self, region: Region, factors: Iterable[int]) -> Measure:
+        """Measure of a region over some factors, all that it constrains among them."""
         clauses = self._clauses(region)
         if clauses is None:
             return 0
         self._ranks = _elimination_ranks(clauses)
-        return self._free(region.inside, clauses) * self._count(clauses, region.inside)
+        used = _factors(clauses)
+        free = [self._space.weight(f, self._allowed(region.inside, f)) for f in factors if f not in used]
+        return product(free) * self._count(clauses, region.inside)
 
-    def marginal(self, region: Region, factor: int) -> list[Measure]:
-        """Return the measure of a region's part on each atom of a factor.
+    def marginal(self, region: Region, factor: int) -> list[Fraction]:
+        """Return the share of the space that lies in a region and on each atom of a factor.
 
         Parameters
         ----------
@@ -90,21 +117,20 @@ class RegionCounter:
 
         Returns
         -------
-        list of int or Fraction, one per atom
-            They sum to ``measure(region)``.
+        list of Fraction, one per atom
+            They sum to ``share(region)``.
         """
         space = self._space
-        out: list[Measure] = [0] * len(space.factors[factor].weights)
+        out = [Fraction(0)] * len(space.factors[factor].weights)
         allowed = region.inside.get(factor, space.full(factor))
         masks = [box[factor] for box in region.outside if factor in box]
         for part in _parts(allowed, masks):
             weight = space.weight(factor, part)
             if not weight:
                 continue
-            share = Fraction(self.measure(Region({**region.inside, factor: part}, region.outside))) / weight
+            each = self.share(Region({**region.inside, factor: part}, region.outside)) / weight
             for atom in bits(part):
-                value = share * space.factors[factor].weights[atom]
-                out[atom] = value.numerator if value.denominator == 1 else value
+                out[atom] = each * space.factors[factor].weights[atom]
         return out
 
     def is_free(self, region: Region, factor: int) -> bool:
@@ -136,7 +162,7 @@ class RegionCounter:
         space = self._space
         out = np.full((size, len(space.factors)), -1, dtype=np.intp)
         clauses = self._clauses(region)
-        if clauses is None or not self.measure(region):
+        if clauses is None or not self._measure(region, self._bound(region)):
             raise UndefinedMeasureError("the region is empty, so there is no record to draw.")
         if size:
             self._sample(clauses, region.inside, np.arange(size), out, rng)
@@ -167,16 +193,6 @@ class RegionCounter:
             if all(mask for _, mask in clause):
                 clauses.add(tuple(clause))
         return frozenset(clauses)
-
-    def _free(self, inside: Box, clauses: Iterable[Clause]) -> Measure:
-        """Measure of the factors that no clause constrains."""
-        space = self._space
-        used = _factors(clauses)
-        return math.prod(
-            space.weight(factor, inside[factor]) if factor in inside else total
-            for factor, total in enumerate(space.totals)
-            if factor not in used
-        )
 
     def _count(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         """Measure, over the factors of the clauses alone, of what no clause covers."""

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
-from glassine.domain.domain import _some
+from glassine.domain.domain import _some, product
 from glassine.errors import InvalidModelError
 
 __all__ = ["Box", "Factor", "Measure", "Space"]
@@ -257,6 +258,16 @@ class Space:
     domain_aware : bool
         Whether the groups of the domain count; otherwise attributes are taken as independent.
 
+    Attributes
+    ----------
+    factors : list of Factor
+        The independent parts of a record.
+    tested : frozenset of int
+        The factors that some literal constrains. Of thousands of attributes a model tests a few, and what is counted
+        of its regions is counted over these alone.
+    totals : list of int or Fraction
+        Measure of each factor.
+
     Raises
     ------
     InvalidModelError
@@ -284,14 +295,20 @@ class Space:
             elif name not in tied:
                 self.factors.append(_factor(name, domain, used.get(name, ())))
         self._factor_of = {name: i for i, factor in enumerate(self.factors) for name in factor.attributes}
+        self.tested = frozenset(self._factor_of[name] for name in used)
         self._masks: dict[Literal, int] = {}
         self._measures: list[dict[int, Measure]] = [{} for _ in self.factors]
         self.totals: list[Measure] = [sum(factor.weights, start=0) for factor in self.factors]
 
-    @property
+    @cached_property
     def total(self) -> Measure:
         """Measure of the whole space."""
-        return math.prod(self.totals)
+        return self.untested * product([self.totals[factor] for factor in self.tested])
+
+    @cached_property
+    def untested(self) -> Measure:
+        """Measure of the factors that no literal constrains."""
+        return product([total for factor, total in enumerate(self.totals) if factor not in self.tested])
 
     def factor_of(self, attribute: str) -> int:
         """Return the index of the factor that fixes an attribute."""

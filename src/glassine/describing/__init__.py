@@ -1,6 +1,6 @@
 """Describing: a model, its parts, a domain and what attacks found, as findings show them."""
 
-from glassine.describing.guarantee import describe_guarantee
+from glassine.describing.guarantee import describe_guarantee, relied_on
 from glassine.describing.membership import describe_membership
 from glassine.describing.model import (
     LONGEST,
@@ -19,5 +19,6 @@ __all__ = [
     "describe_model",
     "describe_noisy_parts",
     "describe_parts",
+    "relied_on",
     "tree_shape",
 ]

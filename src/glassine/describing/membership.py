@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
 from glassine.findings import AttackFinding, MembershipFinding
+from glassine.findings.membership import strongest_of
 from glassine.suppression import Suppression
 
 if TYPE_CHECKING:
@@ -35,7 +36,13 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
     shown : Suppression
         What may be shown of counts.
     """
-    shift, strongest, vulnerability = found.shift, found.strongest, found.vulnerability
+    shift, vulnerability = found.shift, found.vulnerability
+    attacks = (
+        *(_attack(name, getattr(found, field), shown) for field, name in ATTACKS.items()),
+        _midpoint_attack(found),
+    )
+    strongest = strongest_of(attacks)
+    scoring = max(found.results, key=lambda result: result.advantage.value, default=None)
     accused, wrongly, midpoints = _midpoints(found, shown)
     few = min(found.n_members, found.n_nonmembers) < shown.below
     measured = vulnerability.value if isinstance(vulnerability, Measured) else None
@@ -43,12 +50,10 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
         n_members=shown.count(found.n_members),
         n_nonmembers=shown.count(found.n_nonmembers),
         confidence=found.confidence,
-        attacks=(
-            *(_attack(name, getattr(found, field), shown) for field, name in ATTACKS.items()),
-            _midpoint_attack(found),
-        ),
+        attacks=attacks,
         strongest=None if strongest is None else strongest.attack,
-        roc=() if strongest is None or few else _thinned(strongest.roc.log_points()),
+        roc=() if scoring is None or few else _thinned(scoring.roc.log_points()),
+        roc_attack=None if scoring is None else scoring.attack,
         shifted=shift.value.shifted if isinstance(shift, Measured) else None,
         shift=_shift(found),
         shift_auc=round(shift.value.auc, 3) if isinstance(shift, Measured) else None,
@@ -106,7 +111,13 @@ def _midpoint_attack(found: MembershipAttacks) -> AttackFinding:
         return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
     advantage = outcome.value.advantage
     if advantage is None:
-        return AttackFinding(attack=name, status="not applicable", reason="who is a member was not given.")
+        reason = (
+            "candidates of whom it is not said who is a member were given."
+            if outcome.value.base_rate is None
+            else "every record of the holdout equals a training record in the columns that the model knows, so that no "
+            "accusation can be wrong. Give more columns or other records."
+        )
+        return AttackFinding(attack=name, status="not applicable", reason=reason)
     return AttackFinding(
         attack=name,
         status="measured",

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from glassine.domain.attributes import Attribute, Integer, Real, exact
 
-__all__ = ["GRID_SIZE", "on_grid", "public_grid"]
+__all__ = ["GRID_SIZE", "are_adjacent", "on_grid", "public_grid"]
 
 GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
@@ -81,3 +81,19 @@ def on_grid(attribute: Attribute, threshold: float, *, size: int = GRID_SIZE) ->
         # Between two whole numbers every threshold is the same cut.
         return any(math.floor(point) == math.floor(threshold) for point in grid)
     return threshold in grid
+
+
+def are_adjacent(attribute: Attribute, below: float, above: float) -> bool:
+    """Return whether no possible value lies between two values, so that every threshold between them is the same cut.
+
+    Neighboring whole numbers are; of other numbers, neighbors on a declared resolution. A resolution that was inferred
+    from data says nothing of the values that are possible.
+
+    Examples
+    --------
+    >>> are_adjacent(Integer(0, 9), 1, 2), are_adjacent(Integer(0, 9), 1, 3), are_adjacent(Real(0.0, 9.0), 1, 2)
+    (True, False, False)
+    """
+    if isinstance(attribute, Real) and (attribute.inferred or attribute.resolution is None):
+        return False
+    return isinstance(attribute, Integer | Real) and attribute.measure(below, above) == 1

@@ -15,7 +15,7 @@ from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
 
-__all__ = ["columns", "infer", "remarks", "violations"]
+__all__ = ["columns", "draft", "infer", "remarks", "violations"]
 
 MAX_DECIMALS = 9
 
@@ -59,18 +59,18 @@ def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
         if not isinstance(name, str):
             raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
     out: dict[str, npt.NDArray[Any]] = {}
-    for name in data.columns:
-        series = data[name]
+    # One walk: to look a column up by its name takes some frames a walk over all of them.
+    for name, series in zip(data.columns, data.iter_columns(), strict=True):
+        gaps = series.null_count() > 0
         if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
-            gaps = series.is_null().to_numpy()
-            kind: Any = float if gaps.any() or not series.dtype.is_integer() else np.int64
+            kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
             out[name] = np.asarray(series.to_numpy(), dtype=kind)
-        elif series.dtype == nw.Boolean and not series.is_null().any():
+        elif series.dtype == nw.Boolean and not gaps:
             out[name] = np.asarray(series.to_numpy(), dtype=np.int64)
         else:
-            values = np.empty(len(data), dtype=object)
-            for i, (value, gap) in enumerate(zip(series.to_list(), series.is_null().to_list(), strict=True)):
-                values[i] = None if gap else value
+            values = np.fromiter(series.to_list(), dtype=object, count=len(data))
+            if gaps:
+                values[series.is_null().to_numpy()] = None
             out[name] = values
     return out
 
@@ -123,6 +123,26 @@ def infer(frame: Any) -> Domain:
     are written, if nine decimals are enough. Strings become ``Category``. Columns with gaps allow missing values.
     """
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
+
+
+def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
+    """Return the inferred domain of the columns that can be declared, and why the others cannot.
+
+    Raises
+    ------
+    InvalidDataError
+        If the frame is empty, or no column can be declared.
+    """
+    attributes: dict[str, Attribute] = {}
+    undeclared: dict[str, str] = {}
+    for name, column in columns(frame).items():
+        try:
+            attributes[name] = _infer_column(name, column)
+        except InvalidDataError as error:
+            undeclared[name] = str(error)
+    if undeclared and not attributes:
+        raise InvalidDataError("no column can be declared. Convert one to numbers, Booleans or texts.")
+    return Domain(attributes), undeclared
 
 
 def remarks(frame: Any) -> dict[str, str]:

@@ -24,6 +24,12 @@ GROUPS: Mapping[str, type[Group]] = {
     "intervals": Intervals,
     "combinations": Combinations,
 }
+FIELDS = {
+    cls: {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(cls)}
+    for cls in (*ATTRIBUTES.values(), *GROUPS.values())
+    if dataclasses.is_dataclass(cls)
+}
+"""Of each class its fields, and whether each must be given."""
 
 
 def _encode(kinds: Mapping[str, type[Any]], value: Any) -> dict[str, Any]:
@@ -53,12 +59,12 @@ def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
         raise InvalidDomainError(f"{what} has type {kind!r}. Use one of {', '.join(kinds)}.")
     cls = kinds[kind]
     given = {key: value for key, value in entry.items() if key not in ("type", "name")}
-    fields = {field.name: field for field in dataclasses.fields(cls)}
+    fields = FIELDS[cls]
     for key in given:
         if key not in fields:
             raise InvalidDomainError(f"{what} has an unknown key {key!r}. Known: {', '.join(fields)}.")
-    for key, field in fields.items():
-        if field.default is dataclasses.MISSING and key not in given:
+    for key, required in fields.items():
+        if required and key not in given:
             raise InvalidDomainError(f"{what} lacks the key {key!r}.")
         if key in ("missing", "inferred") and not isinstance(given.get(key, False), bool):
             raise InvalidDomainError(f"{what}: {key!r} must be true or false, got {given[key]!r}.")

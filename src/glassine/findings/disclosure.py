@@ -183,7 +183,9 @@ class DisclosureFinding:
     active : tuple of str
         Some of them, by node and candidate; empty where small counts are hidden.
     notes : tuple of str
-        Which knowledge was left out, and why.
+        Which knowledge was left out or assumed, and why.
+    unused : str
+        Why the internal nodes were not used; empty if they were, or were not asked for.
     remedies : tuple of RemedyFinding
         Empty unless they were asked for.
     subgroups : tuple of SubgroupFinding
@@ -214,6 +216,7 @@ class DisclosureFinding:
     n_active: int
     active: tuple[str, ...]
     notes: tuple[str, ...]
+    unused: str = ""
     remedies: tuple[RemedyFinding, ...] = ()
     subgroups: tuple[SubgroupFinding, ...] = ()
     sample: SampleFinding | None = None

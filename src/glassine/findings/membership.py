@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from glassine.attacks.outcome import Count
 
-__all__ = ["AttackFinding", "MembershipFinding"]
+__all__ = ["AttackFinding", "MembershipFinding", "strongest_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,12 @@ class AttackFinding:
     statement: str = ""
 
 
+def strongest_of(attacks: Sequence[AttackFinding]) -> AttackFinding | None:
+    """Return the attack of the largest advantage, of equal ones that of the largest lower bound; None without any."""
+    made = [attack for attack in attacks if attack.advantage is not None]
+    return max(made, key=lambda attack: (attack.advantage or 0.0, attack.advantage_low or 0.0), default=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipFinding:
     """How well a reader tells who was in the training data.
@@ -75,9 +82,12 @@ class MembershipFinding:
     attacks : tuple of AttackFinding
         What each attack found.
     strongest : str or None
-        The attack of the largest lower bound on its advantage.
+        The attack of the largest advantage; None if none was measured.
     roc : tuple of (float, float)
-        Its ROC curve: false and true positive rates above 0, for logarithmic axes.
+        ROC curve of the strongest attack that scores every record: false and true positive rates above 0, for
+        logarithmic axes.
+    roc_attack : str or None
+        That attack.
     shifted : bool or None
         Whether members and holdout differ already without the model, so that a difference may be theirs; None where it
         was not tested.
@@ -118,3 +128,9 @@ class MembershipFinding:
     accused: Count | None
     accused_wrongly: Count | None
     midpoints: str
+    roc_attack: str | None = None
+
+    @property
+    def best(self) -> AttackFinding | None:
+        """The strongest attack: the one figure that sentences, pages and verdicts give."""
+        return strongest_of(self.attacks)

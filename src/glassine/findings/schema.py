@@ -16,7 +16,7 @@ __all__ = ["schema"]
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/4``."""
+    """Return the JSON schema of ``glassine.findings/5``."""
     outcomes = {
         "reconstruction": ReconstructionFinding,
         "labels": LabelDisclosure,
@@ -28,6 +28,8 @@ def schema() -> dict[str, Any]:
     properties: dict[str, Any] = {"schema": {"const": SCHEMA}}
     hints = get_type_hints(Findings)
     for field in dataclasses.fields(Findings):
+        if field.name == "holder":
+            continue
         if field.name in outcomes:
             properties[field.name] = _outcome_schema(_class_schema(outcomes[field.name]))
         elif field.name in ("subgroups", "exposed_rows"):

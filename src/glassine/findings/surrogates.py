@@ -35,7 +35,7 @@ __all__ = [
     "TogetherFinding",
 ]
 
-SURROGATES_SCHEMA = "glassine.surrogate-findings/1"
+SURROGATES_SCHEMA = "glassine.surrogate-findings/2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,6 +392,11 @@ class SurrogateFindings:
         Version of this package.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
+    holder_only : bool
+        Whether these are for the holder of the data only: they were measured on the records behind a private release.
+    holder : SurrogateFindings or None
+        What the records add, for their holder only, where the guarantee is accepted. These findings are then the same
+        whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
     """
 
     verdict: Verdict
@@ -415,6 +420,8 @@ class SurrogateFindings:
     advice: tuple[str, ...]
     version: str
     inputs: tuple[InputFile, ...] = ()
+    holder_only: bool = False
+    holder: SurrogateFindings | None = None
 
     @property
     def exit_status(self) -> int:
@@ -422,10 +429,11 @@ class SurrogateFindings:
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values of the schema ``glassine.surrogate-findings/1``."""
+        """Return plain JSON values of the schema ``glassine.surrogate-findings/2``."""
         plain: dict[str, Any] = {"schema": SURROGATES_SCHEMA}
         for field in dataclasses.fields(self):
-            plain[field.name] = plain_value(getattr(self, field.name))
+            if field.name != "holder":
+                plain[field.name] = plain_value(getattr(self, field.name))
         return plain
 
     def to_json(self, path: str | os.PathLike[str]) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "EXIT_STATUS",
     "NO_HOLDOUT",
     "NO_SENSITIVE",
+    "OF_THE_MODEL",
     "SCHEMA",
     "AttributeFinding",
     "Bound",
@@ -41,7 +42,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/4"
+SCHEMA = "glassine.findings/5"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
 
@@ -54,6 +55,9 @@ NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
 NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
     "no sensitive attribute was named: the one that the tree predicts (`--sensitive`)."
 )
+
+OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
+"""Why the public findings on a private model say nothing of what would be measured on its records."""
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
 
@@ -179,13 +183,14 @@ class InputFile:
         ``model``, ``domain``, ``data`` or ``policy``.
     name : str
         Its name, without the folder.
-    sha256 : str
-        SHA-256 of its bytes, hexadecimal.
+    sha256 : str or None
+        SHA-256 of the bytes that were parsed, hexadecimal; None for records. Who knows all records but one finds the
+        last one by their digest.
     """
 
     role: str
     name: str
-    sha256: str
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +284,8 @@ class GuaranteeFinding:
         The claim.
     neighboring : str
         Its neighboring relation.
+    unit : str
+        Whose data it covers: "record", or "person, at most m records each".
     count_scale : float or None
         Scale of the noise in the counts, in records.
     caveats : tuple of str
@@ -287,7 +294,8 @@ class GuaranteeFinding:
         ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
         where there is a caveat. Only an accepted guarantee answers other rules.
     bits_per_record : float or None
-        The bits that the model can tell about one record; None where there is a caveat.
+        The bits that the model can tell about one record, or one person if that is the unit; None where there is a
+        caveat.
     bounds : tuple of Bound
         What follows; nothing where there is a caveat.
     """
@@ -301,6 +309,12 @@ class GuaranteeFinding:
     standing: Standing
     bits_per_record: float | None
     bounds: tuple[Bound, ...]
+    unit: str = "record"
+
+    @property
+    def subject(self) -> str:
+        """What the guarantee speaks of: a record or a person."""
+        return self.unit.partition(",")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,6 +373,11 @@ class Findings:
         The differential privacy that is claimed for the model.
     additive : AdditiveFinding or None
         Terms and bins of an additive model; None for trees and rule lists.
+    holder_only : bool
+        Whether these are for the holder of the data only: they were measured on the records of a private model.
+    holder : Findings or None
+        What records that were given beside a model with an accepted guarantee add, for their holder only. These
+        findings are then the same whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
     """
 
     verdict: Verdict
@@ -383,6 +402,8 @@ class Findings:
     membership: Outcome[MembershipFinding] = NO_HOLDOUT
     additive: AdditiveFinding | None = None
     disclosure: Outcome[SensitiveFinding] = NO_SENSITIVE
+    holder_only: bool = False
+    holder: Findings | None = None
 
     @property
     def exit_status(self) -> int:
@@ -390,10 +411,11 @@ class Findings:
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/4``."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/5``, without those for the holder."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for field in dataclasses.fields(self):
-            plain[field.name] = plain_value(getattr(self, field.name))
+            if field.name != "holder":
+                plain[field.name] = plain_value(getattr(self, field.name))
         return plain
 
     def to_json(self, path: str | os.PathLike[str]) -> None:

@@ -12,10 +12,23 @@ from glassine.errors import InvalidParameterError
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.formats import fingerprint
 from glassine.privacy.accounting import Event, Selection
-from glassine.privacy.certificate import Certificate
+from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
+from glassine.privacy.group import of_groups
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["SEEDED", "Budget", "certificate_of", "certify", "check_number", "claim", "selection_event", "vouched_for"]
+__all__ = [
+    "SEEDED",
+    "Budget",
+    "certificate_of",
+    "certify",
+    "check_number",
+    "claim",
+    "guarantee_of",
+    "relation_of",
+    "selection_event",
+    "vouched_for",
+]
 
 SEEDED = "seeded: not private"
 VOUCHED = "the random bits come from a source that the caller vouches for: independent, fair and secret"
@@ -24,11 +37,16 @@ LARGEST_SCALE = 10**12
 """Largest scale of noise on counts, in records."""
 
 REFUSALS = (
-    "no fit is refused because of the records: there is at least one, all rows have one length and every declared "
-    "column, every record has a declared class and no forbidden gap, and neither memory nor a limit on the number of "
-    "records is exceeded; a refusal reveals that one of these fails, so the step from no record to one is not covered"
+    "no fit is refused because of the records: at least one has a declared target, all rows have one length, every "
+    "declared column is there in a type that can hold its values, a lazy frame gives the same records each time, and "
+    "neither memory nor a limit on the number of records is exceeded; a refusal reveals that one of these fails, so "
+    "the step from no record to one is not covered"
 )
-PERSONS = "one person has one record; a weight or repeated records of one person multiply epsilon"
+RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
+WHOLE_PERSONS = (
+    "all records of one person have the same identifier, and no record of another person has it",
+    "records without an identifier are left out; that a fit is refused because no record is left tells about them",
+)
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"
 
@@ -43,18 +61,32 @@ class Budget:
         Epsilon of the fit.
     literals, counts : Fraction
         For private thresholds, and for the histogram of class counts; 0 where there is none.
+    unit : PrivacyUnit
+        Whose data they cover: one record, or all records of one person.
     """
 
     total: Fraction
     literals: Fraction
     counts: Fraction
+    unit: PrivacyUnit = RECORD
 
     @classmethod
-    def split(cls, epsilon: object, *, literals_share: object, counts_share: object, with_literals: bool) -> Budget:
+    def split(
+        cls,
+        epsilon: object,
+        *,
+        literals_share: object,
+        counts_share: object,
+        with_literals: bool,
+        unit: PrivacyUnit = RECORD,
+    ) -> Budget:
         """Split epsilon by shares; what is left goes to the choice of the model."""
         total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
-        if not total > Fraction(1, 2**30):
-            raise InvalidParameterError(f"epsilon={float(total):g} is too small to be drawn at. Use at least 1e-6.")
+        if not total / unit.most_records > Fraction(1, 2**30):
+            raise InvalidParameterError(
+                f"epsilon={float(total):g} is too small to be drawn at{_spread_over(unit)}. Use at least 1e-6"
+                f"{' per record' if unit.is_person else ''}."
+            )
         counts = decimal(check_number(counts_share, "leaf_counts_share", low=0.0, high=1.0), "leaf_counts_share")
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
         literals = share if with_literals else Fraction(0)
@@ -63,12 +95,16 @@ class Budget:
                 f"the shares of epsilon for thresholds ({float(literals):g}) and counts ({float(counts):g}) must leave "
                 "some for the model. Lower one of them."
             )
-        if counts and not total * counts * LARGEST_SCALE >= 1:
+        if counts and not total * counts * LARGEST_SCALE >= unit.most_records:
             raise InvalidParameterError(
                 f"leaf_counts_share={float(counts):g} of epsilon={float(total):g} means noise beyond any count. "
                 "Give the counts a larger share, or 0 to publish none."
             )
-        return cls(total=total, literals=total * literals, counts=total * counts)
+        return cls(total=total, literals=total * literals, counts=total * counts, unit=unit)
+
+    def per_record(self, epsilon: Fraction) -> Fraction:
+        """Return what a part of epsilon leaves for each record that a neighbor may have more."""
+        return epsilon / self.unit.most_records
 
     def selection(self, slack: float) -> Fraction:
         """Return the epsilon at which the model is drawn: what the other parts and the rounding leave.
@@ -80,11 +116,15 @@ class Budget:
         """
         left = self.total - self.literals - self.counts - Fraction(slack)
         # What rounding can cost must be small beside what is drawn with.
-        if not left > self.total * Fraction(1, 1000) or not left > Fraction(1, 2**30):
+        if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > Fraction(1, 2**30):
             raise InvalidParameterError(
                 f"epsilon={float(self.total):g} is too small: rounding alone may cost {slack:.1e}. Use at least 1e-6."
             )
         return left
+
+
+def _spread_over(unit: PrivacyUnit) -> str:
+    return f" for {unit.most_records} records per person" if unit.is_person else ""
 
 
 def check_number(value: object, name: str, *, low: float, high: float = float("inf"), low_open: bool = False) -> float:
@@ -113,9 +153,28 @@ def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, 
 
 
 def claim(budget: Budget, caveats: Sequence[str]) -> Guarantee:
-    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale 1 / epsilon."""
-    scale = float_above(1 / budget.counts) if budget.counts else None
-    return Guarantee(epsilon=float(budget.total), count_scale=scale, caveats=tuple(caveats))
+    """Return what a published model states of its guarantee; its counts, if any, carry noise of scale m / epsilon."""
+    scale = float_above(1 / budget.per_record(budget.counts)) if budget.counts else None
+    return guarantee_of(budget.total, Fraction(0), unit=budget.unit, count_scale=scale, caveats=caveats)
+
+
+def guarantee_of(
+    epsilon: Fraction, delta: Fraction | float, *, unit: PrivacyUnit, count_scale: float | None, caveats: Sequence[str]
+) -> Guarantee:
+    """Return what a published model states of its guarantee."""
+    return Guarantee(
+        epsilon=float(epsilon),
+        delta=float(delta),
+        neighboring=relation_of(unit),
+        records_per_person=unit.records_per_person,
+        count_scale=count_scale,
+        caveats=tuple(caveats),
+    )
+
+
+def relation_of(unit: PrivacyUnit) -> str:
+    """Return the neighboring relation of private fits with a unit."""
+    return ONE_PERSON if unit.is_person else ONE_RECORD
 
 
 def certify(
@@ -127,7 +186,7 @@ def certify(
     public: Mapping[str, Any],
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    return certificate_of(events, model, epsilon=budget.total, caveats=caveats, public=public)
+    return certificate_of(events, model, epsilon=budget.total, unit=budget.unit, caveats=caveats, public=public)
 
 
 def certificate_of(
@@ -136,16 +195,22 @@ def certificate_of(
     *,
     epsilon: Fraction,
     delta: Fraction | float = 0.0,
+    unit: PrivacyUnit = RECORD,
     caveats: Sequence[str],
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
 ) -> Certificate:
-    """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events."""
+    """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events.
+
+    The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
+    """
     return Certificate(
         epsilon=float(epsilon),
         delta=float(delta),
-        events=tuple(events),
-        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT, *assumptions),
+        events=of_groups(events, unit.most_records),
+        neighboring=relation_of(unit),
+        unit=unit,
+        assumptions=(*(WHOLE_PERSONS if unit.is_person else (RECORDS,)), REFUSALS, TIMING, ONE_FIT, *assumptions),
         caveats=tuple(caveats),
         public=public,
         model=fingerprint(model),

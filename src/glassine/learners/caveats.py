@@ -1,4 +1,4 @@
-"""What a fit had to take from its records although it should be public: caveats, and warnings of them."""
+"""What a fit had to take from its records although it should be public, and warnings that follow from public facts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import inspect
 import warnings
 from collections.abc import Sequence
 
+from glassine.domain import Domain
+from glassine.domain.identifiers import identifying
 from glassine.errors import PrivacyLeakWarning
 
-__all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "RANGE_FROM_DATA", "warn_of"]
+__all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "RANGE_FROM_DATA", "identifiers_remark", "warn_of"]
 
 DOMAIN_FROM_DATA = "domain inferred from the data: the guarantee does not cover it"
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
@@ -23,12 +25,21 @@ REMEDIES = {
 ROOM = __name__.rpartition(".")[0] + "."
 
 
-def warn_of(caveats: Sequence[str]) -> None:
-    """Warn of each caveat, at the line that called the learner."""
-    if not caveats:
-        return
+def identifiers_remark(domain: Domain) -> str:
+    """Return what to say of attributes that are named like identifiers; nothing of the records enters it."""
+    names = ", ".join(map(repr, identifying(domain)[:3]))
+    return names and (
+        f"attributes named like an identifier: {names}. If a person can have several records, the guarantee for one "
+        "record does not cover the person. Pass the column as persons, with records_per_person; or leave it out"
+    )
+
+
+def warn_of(caveats: Sequence[str], domain: Domain) -> None:
+    """Warn of each caveat, and of attributes named like identifiers, at the line that called the learner."""
+    said = [f"{caveat}; {REMEDIES[caveat]}" for caveat in caveats]
+    said += filter(None, [identifiers_remark(domain)])
     frame, depth = inspect.currentframe(), 1
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(ROOM):
         frame, depth = frame.f_back, depth + 1
-    for caveat in caveats:
-        warnings.warn(f"{caveat}; {REMEDIES[caveat]}.", PrivacyLeakWarning, stacklevel=depth)
+    for text in said:
+        warnings.warn(f"{text}.", PrivacyLeakWarning, stacklevel=depth)

@@ -25,12 +25,14 @@ from glassine.learners.ebm_marginals import Marginals
 from glassine.learners.ebm_memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
 from glassine.learners.intake import read_records
-from glassine.learners.private_learner import Price, PrivateLearner
+from glassine.learners.persons import Persons
+from glassine.learners.private_learner import PrivateLearner
 from glassine.models import AdditiveModel
 from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
 from glassine.models.shapes import ShapeFunction, explain_global
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price
 
 __all__ = ["PrivateEBMClassifier", "PrivateEBMRegressor"]
 
@@ -47,7 +49,7 @@ class _Prepared:
     def price(self) -> Price:
         """What the fit costs."""
         note = f"private additive model, {self.plan.algorithm}"
-        return Price(epsilon=self.budget.epsilon, delta=self.budget.delta, note=note)
+        return Price(epsilon=self.budget.epsilon, delta=self.budget.delta, note=note, unit=self.budget.unit)
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -83,12 +85,12 @@ class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: 
     random_state: Any
 
     @abstractmethod
-    def _take_in(self, X: Any, y: Any) -> Training:
+    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
-    def _prepare(self, X: Any, y: Any) -> _Prepared:
-        training = self._take_in(X, y)
-        budget = GaussianBudget.of(self.epsilon, self.delta)
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> _Prepared:
+        training = self._take_in(X, y, persons)
+        budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
             training,
             algorithm=self.algorithm,
@@ -191,7 +193,14 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
-        Name of the data set in the ledger.
+        Name of the data set, in the ledger or, without one, among the fits of this process: the second fit on one
+        name warns, and its certificate and those of later ones do not hold.
+    records_per_person : int, optional
+        The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon and
+        delta cover all records of one person. It must not be chosen by looking at the records.
+    person_weights : {"equal", "records"}, default="equal"
+        With persons: "equal" repeats the records of a person until there are ``records_per_person``, so that each
+        person counts as much as any other; "records" counts each kept record once.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
     progress : callable, optional
@@ -216,8 +225,9 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
 
     Notes
     -----
-    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, of everything that is
-    kept: bins, counts, scores, errors. See ``ebm_penalized.md``, ``binning.md`` and :attr:`certificate_`.
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: bins, counts, scores, errors. See ``ebm_penalized.md``,
+    ``binning.md`` and :attr:`certificate_`.
 
     Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
     with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
@@ -262,6 +272,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         classes: Sequence[Scalar] | None = None,
         ledger: Any = None,
         dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
         memory_limit: float = 4e9,
         progress: Progress | None = None,
         random_state: Any = None,
@@ -277,12 +289,14 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         self.classes = classes
         self.ledger = ledger
         self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
         self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 
-    def _take_in(self, X: Any, y: Any) -> Training:
-        training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes)
+    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
         classes = training.target.classes or ()
         if len(classes) < 2:
             raise InvalidParameterError(
@@ -324,7 +338,9 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
     target_range : (float, float), optional
         The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
         are predictions.
-    bins, monotone, interactions, ledger, dataset, memory_limit, progress, random_state
+    bins, monotone, interactions, ledger, dataset, records_per_person, person_weights
+        As in :class:`PrivateEBMClassifier`.
+    memory_limit, progress, random_state
         As in :class:`PrivateEBMClassifier`.
 
     Attributes
@@ -334,10 +350,10 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
 
     Notes
     -----
-    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, of everything that is
-    kept: bins, counts, scores, errors. Residuals are taken from the middle of the public range and clipped, so that
-    the guarantee does not depend on how far from zero the target is. See ``ebm_penalized.md``, ``binning.md`` and
-    :attr:`certificate_`.
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: bins, counts, scores, errors. Residuals are taken from the
+    middle of the public range and clipped, so that the guarantee does not depend on how far from zero the target
+    is. See ``ebm_penalized.md``, ``binning.md`` and :attr:`certificate_`.
 
     Assumptions, edge cases and references are those of :class:`PrivateEBMClassifier`.
 
@@ -368,6 +384,8 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         interactions: Any = 0,
         ledger: Any = None,
         dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
         memory_limit: float = 4e9,
         progress: Progress | None = None,
         random_state: Any = None,
@@ -383,12 +401,14 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         self.interactions = interactions
         self.ledger = ledger
         self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
         self.memory_limit = memory_limit
         self.progress = progress
         self.random_state = random_state
 
-    def _take_in(self, X: Any, y: Any) -> Training:
-        return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range)
+    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted number of each record, shape (n,), within the public range.

@@ -62,7 +62,7 @@ class Boosting:
 
 
 def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
-    """Return the mu of all releases of a stage that may cost a share of the budget.
+    """Return the mu, for one record, of all releases of a stage that may cost a share of the budget.
 
     Guarantee
     ---------
@@ -72,9 +72,9 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
     """
     epsilon, delta = usable(float(budget.epsilon)) * share, float(budget.delta) / 2 * (1 - RESERVED)
     mu = mu_from_epsilon(epsilon, delta)
-    if accounting == "gdp":
-        return mu
-    return min(mu, epsilon / math.sqrt(8 * math.log(math.e + epsilon / delta)))
+    if accounting == "classic":
+        mu = min(mu, epsilon / math.sqrt(8 * math.log(math.e + epsilon / delta)))
+    return mu / budget.unit.most_records
 
 
 @compiled

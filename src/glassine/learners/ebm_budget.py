@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 from glassine.errors import InvalidParameterError
-from glassine.learners.budget import certificate_of, check_number
+from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
 from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["RESERVED", "GaussianBudget", "usable"]
 
@@ -24,6 +25,9 @@ RESERVED = 1e-6
 
 LEAST_RESERVED = 1e-7
 """Epsilon that is kept for it at least."""
+
+LEAST_MU = 4e-5
+"""Least mu for one record of a person: about that of the smallest epsilon and delta for one record."""
 
 RELEASES = (
     "what is released next, and at which mu, may depend on what was released before; the squares of mu of all releases "
@@ -45,16 +49,22 @@ class GaussianBudget:
     epsilon, delta : Fraction
         What the fit claims.
     mu : float
-        Gaussian differential privacy that all releases together may have.
+        Gaussian differential privacy that all releases together may have for one record.
+    unit : PrivacyUnit
+        Whose data the claim covers: one record, or one person with so many records.
     """
 
     epsilon: Fraction
     delta: Fraction
     mu: float
+    unit: PrivacyUnit = RECORD
 
     @classmethod
-    def of(cls, epsilon: object, delta: object) -> GaussianBudget:
+    def of(cls, epsilon: object, delta: object, unit: PrivacyUnit = RECORD) -> GaussianBudget:
         """Return the budget for epsilon in [0.001, 1000] and delta in [1e-100, 0.1].
+
+        The mu of m records of one person is m times that of one of them: noise has a standard deviation m times as
+        large (Dong, Roth and Su 2022, Theorem 2.14).
 
         Raises
         ------
@@ -63,10 +73,15 @@ class GaussianBudget:
         """
         total = check_number(epsilon, "epsilon", low=1e-3, high=1e3)
         failure = check_number(delta, "delta", low=1e-100, high=0.1)
-        mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED))
+        mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED)) / unit.most_records
+        if unit.is_person and not mu >= LEAST_MU:
+            raise InvalidParameterError(
+                f"epsilon={total:g} at delta={failure:g} leaves too little for each of {unit.most_records} records per "
+                "person. Raise epsilon, or lower records_per_person."
+            )
         if not 0 < mu < math.inf:
             raise InvalidParameterError(f"epsilon={total:g} at delta={failure:g} leaves nothing. Raise one of them.")
-        return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu)
+        return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu, unit=unit)
 
     def check_values(self, releases: int, values: int) -> None:
         """Raise InvalidParameterError if noise on values in so many releases may cost more than is kept for its slack.
@@ -85,9 +100,7 @@ class GaussianBudget:
 
     def claim(self, caveats: Sequence[str], count_scale: float | None) -> Guarantee:
         """Return what the published model states of its guarantee."""
-        return Guarantee(
-            epsilon=float(self.epsilon), delta=float(self.delta), count_scale=count_scale, caveats=tuple(caveats)
-        )
+        return guarantee_of(self.epsilon, self.delta, unit=self.unit, count_scale=count_scale, caveats=caveats)
 
     def certify(
         self,
@@ -104,6 +117,7 @@ class GaussianBudget:
             model,
             epsilon=self.epsilon,
             delta=self.delta,
+            unit=self.unit,
             caveats=caveats,
             public=public,
             assumptions=(RELEASES, *assumptions),

@@ -115,7 +115,7 @@ class Plan:
             out["classes"] = list(training.target.classes)
         if training.target.bounds is not None:
             out["range of the target"] = list(training.target.bounds)
-        return out
+        return out | dict(training.weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

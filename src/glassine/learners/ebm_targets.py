@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -22,9 +22,11 @@ from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
 from glassine.learners.ebm_records import AdditiveRecords, CountedRecords, HeldRecords
 from glassine.learners.engine_intake import EngineIntake
 from glassine.learners.intake import take_in
+from glassine.learners.persons import Persons
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise, wrapped
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "take_in_numbers"]
 
@@ -84,12 +86,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Training:
-    """Records, target, public domain, and what had to be taken from the data."""
+    """Records, target, public domain, what had to be taken from the data, and whose data a private fit covers."""
 
     records: AdditiveRecords
     target: Target
     domain: Domain
     caveats: tuple[str, ...]
+    unit: PrivacyUnit = RECORD
+    weights: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +118,16 @@ class Base:
 
 
 def take_in_classes(
-    estimator: Any, X: Any, y: Any, *, domain: Domain | None, classes: Sequence[Scalar] | None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    domain: Domain | None,
+    classes: Sequence[Scalar] | None,
+    persons: Persons | None = None,
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = take_in(estimator, X, y, domain=domain, classes=classes, private=True, apart=True)
+    intake = take_in(estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, apart=True)
     if isinstance(intake, EngineIntake):
         counted = CountedRecords(intake=intake)
         small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
@@ -131,7 +141,14 @@ def take_in_classes(
         columns, labels = columns.take(rows), labels[rows]
     target = Target(values=labels, classes=intake.classes, bounds=None, name=_name(y))
     records = HeldRecords(columns=columns, values=labels)
-    return Training(records=records, target=target, domain=intake.domain, caveats=intake.caveats)
+    return Training(
+        records=records,
+        target=target,
+        domain=intake.domain,
+        caveats=intake.caveats,
+        unit=intake.unit,
+        weights=intake.weights,
+    )
 
 
 def _name(y: Any) -> str:
@@ -140,7 +157,13 @@ def _name(y: Any) -> str:
 
 
 def take_in_numbers(
-    estimator: Any, X: Any, y: Any, *, domain: Domain | None, bounds: tuple[float, float] | None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    domain: Domain | None,
+    bounds: tuple[float, float] | None,
+    persons: Persons | None = None,
 ) -> Training:
     """Read the arguments of a regressor's fit.
 
@@ -156,6 +179,8 @@ def take_in_numbers(
         The public domain; it may declare the target as ``Real`` or ``Integer``. None infers it from the data.
     bounds : (float, float) or None
         The public range of the target. None takes it from the domain, or from the data.
+    persons : Persons, optional
+        Whose records they are; then some are left out or repeated.
 
     Raises
     ------
@@ -171,6 +196,8 @@ def take_in_numbers(
     if isinstance(y, str):
         X, y = reading.pop_target(X, y, domain)
     reading.check_target(estimator, y)
+    if persons is not None:
+        domain = persons.without_column(domain)
     names, records = reading.named(estimator, X, reset=True, target=name)
     caveats = []
     found = checked if checked is not None else _declared_bounds(domain, name)
@@ -189,13 +216,25 @@ def take_in_numbers(
     domain = infer(reading.as_frame(names, records)) if domain is None else reading.without_target(domain, names, name)
     if domain.inferred:
         caveats.append(DOMAIN_FROM_DATA)
-    warn_of(caveats)
+    warn_of(caveats, domain)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
     columns = records if isinstance(records, Columns) else conform(records, domain, apart=True, strict=strict)
-    target = Target(values=np.clip(values, -1.0, 1.0), classes=None, bounds=found, name=name)
-    held = HeldRecords(columns=columns, values=target.values)
-    return Training(records=held, target=target, domain=domain, caveats=tuple(caveats))
+    values = np.clip(values, -1.0, 1.0)
+    if persons is not None:
+        kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
+        if not len(kept):
+            raise InvalidDataError("no record has an identifier and a number as its target. Check persons.")
+        columns, values = columns.take(kept), values[kept]
+    target = Target(values=values, classes=None, bounds=found, name=name)
+    return Training(
+        records=HeldRecords(columns=columns, values=values),
+        target=target,
+        domain=domain,
+        caveats=tuple(caveats),
+        unit=RECORD if persons is None else persons.unit,
+        weights={} if persons is None else persons.weights,
+    )
 
 
 def _readable_numbers(y: Any) -> Array:

@@ -19,6 +19,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError
 from glassine.learners.class_labels import index_of
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["EngineIntake", "Weighed"]
 
@@ -58,6 +59,16 @@ class EngineIntake:
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
     distinct: list[Groups] = field(default_factory=list)
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data a private fit covers: an engine counts records."""
+        return RECORD
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """Nothing: an engine knows no persons."""
+        return {}
 
     @property
     def columns(self) -> Columns:

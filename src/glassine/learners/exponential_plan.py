@@ -13,8 +13,8 @@ from glassine.learners.limits import check_size
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import LiteralPlan
 from glassine.learners.pools import PoolPlan
-from glassine.learners.private_learner import Price
 from glassine.learners.tree_class import TreeClass
+from glassine.privacy.spending import Price
 
 __all__ = ["ExponentialPlan", "Extent"]
 
@@ -102,13 +102,14 @@ class ExponentialPlan(Generic[S]):
             literals_share=parameters.quantile_share,
             counts_share=parameters.leaf_counts_share,
             with_literals=bool(literals.quantiled),
+            unit=intake.unit,
         )
         slack = gibbs.rounding(extent.levels, extent.fan_out, extent.n_terms)
         epsilon = budget.selection(slack)
         check_size(
             extent.what,
             extent.ways_out,
-            table_bytes=extent.members.table_bytes() + gibbs.powers_bytes(budget.total),
+            table_bytes=extent.members.table_bytes() + gibbs.powers_bytes(budget.per_record(budget.total)),
             steps=extent.members.steps(),
             memory_limit=parameters.memory_limit,
             time_limit=parameters.time_limit,
@@ -119,7 +120,7 @@ class ExponentialPlan(Generic[S]):
     @property
     def price(self) -> Price:
         """What the fit costs."""
-        return Price(epsilon=self.budget.total, note=self.note)
+        return Price(epsilon=self.budget.total, note=self.note, unit=self.budget.unit)
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
+from glassine.learners.persons import Persons
 from glassine.learners.pools import PoolPlan
 from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import list_model
@@ -60,7 +61,7 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
         As for :class:`~glassine.PrivateTreeClassifier`.
     rule_weight : float, default=1.0
         Prior weight of each rule: with 1 all lists are alike, below 1 shorter lists are preferred.
-    ledger, dataset, memory_limit, time_limit, progress, random_state
+    ledger, dataset, records_per_person, person_weights, memory_limit, time_limit, progress, random_state
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Attributes
@@ -74,9 +75,9 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
 
     Notes
     -----
-    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is
-    kept: rules, order, consequents, counts. See ``exponential_rule_list.md``, ``leaf_counts.md`` and
-    :attr:`certificate_`.
+    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: rules, order, consequents, counts. See
+    ``exponential_rule_list.md``, ``leaf_counts.md`` and :attr:`certificate_`.
 
     Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -120,6 +121,8 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
         rule_weight: float = 1.0,
         ledger: Any = None,
         dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
         memory_limit: float = 4e9,
         time_limit: float = 600.0,
         progress: Progress | None = None,
@@ -137,15 +140,17 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
         self.rule_weight = rule_weight
         self.ledger = ledger
         self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
         self.memory_limit = memory_limit
         self.time_limit = time_limit
         self.progress = progress
         self.random_state = random_state
 
-    def _prepare(self, X: Any, y: Any) -> ExponentialPlan[PoolPlan]:
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> ExponentialPlan[PoolPlan]:
         length = check_whole(self.max_rules, "max_rules", 1, 12)
         rule_weight = check_number(self.rule_weight, "rule_weight", low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, private=True)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
         plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))
@@ -168,16 +173,18 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
         self, prepared: ExponentialPlan[PoolPlan], caveats: tuple[str, ...], randomness: Randomness
     ) -> dict[str, Any]:
         intake, plan, budget = prepared.intake, prepared.source, prepared.budget
-        literals, events = plan.literals.release(intake, budget.literals, randomness)
+        literals, events = plan.literals.release(intake, budget.per_record(budget.literals), randomness)
         lists = self._class(intake.domain, plan, literals, len(intake.classes))
-        weighting = Weighting.private(prepared.epsilon, prepared.prior, intake.n_records)
+        weighting = Weighting.private(budget.per_record(prepared.epsilon), prepared.prior, intake.n_records)
         sums = lists.sums(pack(intake, lists.logic.antecedents), weighting, self.progress)
         drawn = sums.draw(randomness)
         name = "rules, order and consequents of the list"
         events.append(selection_event(name, weighting.exact_epsilon, prepared.slack, budget, PROOF))
         counts = None
         if budget.counts:
-            counts, event = noisy_histogram(sums.class_counts(drawn), budget.counts, budget.total, randomness)
+            counts, event = noisy_histogram(
+                sums.class_counts(drawn), budget.per_record(budget.counts), budget.per_record(budget.total), randomness
+            )
             events.append(event)
         model = list_model(
             drawn,
@@ -207,4 +214,5 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
             "different rules": n_distinct,
             "prior weight of a rule": float(self.rule_weight),
             "classes": list(intake.classes),
+            **intake.weights,
         }

@@ -18,6 +18,7 @@ from glassine.learners.gibbs import Weighting
 from glassine.learners.intake import Intake, pack, take_in
 from glassine.learners.leaf_counts import noisy_histogram
 from glassine.learners.literals import LiteralPlan, check_whole
+from glassine.learners.persons import Persons
 from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import leaf_nodes, tree_model
 from glassine.learners.tree_class import TreeClass
@@ -66,7 +67,14 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
-        Name of the data set in the ledger.
+        Name of the data set, in the ledger or, without one, among the fits of this process: the second fit on one
+        name warns, and its certificate and those of later ones do not hold.
+    records_per_person : int, optional
+        The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon
+        covers all records of one person. It must not be chosen by looking at the records.
+    person_weights : {"equal", "records"}, default="equal"
+        With persons: "equal" repeats the records of a person until there are ``records_per_person``, so that each
+        person counts as much as any other; "records" counts each kept record once.
     memory_limit : float, default=4e9
         Most bytes of the tables.
     time_limit : float, default=600
@@ -91,9 +99,9 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
 
     Notes
     -----
-    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, of everything that is
-    kept: the structure, the labels, the counts. See ``exponential_tree.md``, ``leaf_counts.md`` and
-    :attr:`certificate_`.
+    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: the structure, the labels, the counts. See
+    ``exponential_tree.md``, ``leaf_counts.md`` and :attr:`certificate_`.
 
     Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
     with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
@@ -136,6 +144,8 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
         split_weight: float = 1.0,
         ledger: Any = None,
         dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
         memory_limit: float = 4e9,
         time_limit: float = 600.0,
         progress: Progress | None = None,
@@ -152,15 +162,17 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
         self.split_weight = split_weight
         self.ledger = ledger
         self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
         self.memory_limit = memory_limit
         self.time_limit = time_limit
         self.progress = progress
         self.random_state = random_state
 
-    def _prepare(self, X: Any, y: Any) -> ExponentialPlan[LiteralPlan]:
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> ExponentialPlan[LiteralPlan]:
         depth = check_whole(self.max_depth, "max_depth", 1, 8)
         split_weight = check_number(self.split_weight, "split_weight", low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, private=True)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
         plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
         widest = self._widest(intake.domain, len(intake.classes))
@@ -183,9 +195,9 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
         self, prepared: ExponentialPlan[LiteralPlan], caveats: tuple[str, ...], randomness: Randomness
     ) -> dict[str, Any]:
         intake, plan, budget = prepared.intake, prepared.source, prepared.budget
-        literals, events = plan.release(intake, budget.literals, randomness)
+        literals, events = plan.release(intake, budget.per_record(budget.literals), randomness)
         trees = self._class(intake.domain, literals, len(intake.classes))
-        weighting = Weighting.private(prepared.epsilon, prepared.prior, intake.n_records)
+        weighting = Weighting.private(budget.per_record(prepared.epsilon), prepared.prior, intake.n_records)
         sums = trees.sums(pack(intake, [(literal,) for literal in trees.logic.literals]), weighting, self.progress)
         tree = sums.draw(randomness)
         name = "structure and labels of the tree"
@@ -193,7 +205,9 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
         counts = None
         if budget.counts:
             exact = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
-            counts, event = noisy_histogram(exact, budget.counts, budget.total, randomness)
+            counts, event = noisy_histogram(
+                exact, budget.per_record(budget.counts), budget.per_record(budget.total), randomness
+            )
             events.append(event)
         model = tree_model(
             tree,
@@ -222,4 +236,5 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
             "different splits": n_distinct,
             "prior weight of a split": float(self.split_weight),
             "classes": list(intake.classes),
+            **intake.weights,
         }

@@ -8,6 +8,7 @@ from fractions import Fraction
 from glassine.errors import InvalidParameterError
 from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_number
 from glassine.privacy.exact import decimal
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan"]
 
@@ -58,8 +59,10 @@ class GreedyPlan:
         Minimum support as a share of the records.
     confidence : float
         The paper's C, with which its support check holds.
+    unit : PrivacyUnit
+        Whose data epsilon and delta cover: one record, or one person with so many records.
     total : Fraction
-        Epsilon of the fit; 0 without privacy.
+        Epsilon of the fit, divided by the most records of the unit; 0 without privacy. Its parts are for one record.
     delta : Fraction or None
         Delta of the fit; None where the published default 1 / n^2 is to be taken.
     literals, counts, records : Fraction
@@ -79,6 +82,7 @@ class GreedyPlan:
     counts: Fraction
     records: Fraction
     steps: tuple[Fraction, ...]
+    unit: PrivacyUnit = RECORD
 
     @classmethod
     def of(
@@ -94,6 +98,7 @@ class GreedyPlan:
         counts_share: object,
         literals_share: object,
         with_literals: bool,
+        unit: PrivacyUnit = RECORD,
     ) -> GreedyPlan:
         """Return the plan that the parameters of an estimator ask for.
 
@@ -108,11 +113,16 @@ class GreedyPlan:
         sure = check_number(confidence, "confidence", low=0.5, high=1 - 1e-12)
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
         published = accounting == "published" and mechanism is not None
+        if unit.is_person and (mechanism is None or published):
+            raise InvalidParameterError(
+                f"records_per_person={unit.most_records} needs a mechanism and accounting='strict': nothing else has a "
+                "guarantee for persons. Name a mechanism, such as 'counted-gini'."
+            )
         if mechanism is None:
             _refuse_budget(epsilon, delta, counts_share, accounting)
             total, lost, literals, counts = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
         else:
-            total = _epsilon(epsilon, str(mechanism))
+            total = _epsilon(epsilon, str(mechanism), unit.most_records)
             lost_or_none = _delta(delta, str(mechanism), published)
             literals = total * share if with_literals else Fraction(0)
             counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0)
@@ -133,7 +143,13 @@ class GreedyPlan:
             counts=counts,
             records=records,
             steps=() if mechanism is None or published else (left / length,) * length,
+            unit=unit,
         )
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon that the fit claims."""
+        return self.total * self.unit.most_records
 
     @property
     def needs_delta(self) -> bool:
@@ -173,13 +189,15 @@ def _refuse_budget(epsilon: object, delta: object, counts_share: object, account
             )
 
 
-def _epsilon(epsilon: object, mechanism: str) -> Fraction:
+def _epsilon(epsilon: object, mechanism: str, records: int) -> Fraction:
     if epsilon is None:
         raise InvalidParameterError(f"mechanism={mechanism!r} needs epsilon, the privacy budget of the fit, such as 1.")
     total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
-    if not total >= SMALLEST:
-        raise InvalidParameterError(f"epsilon={float(total):g} is too small to be drawn at. Use at least 1e-6.")
-    return total
+    if not total >= SMALLEST * records:
+        raise InvalidParameterError(
+            f"epsilon={float(total):g} is too small to be drawn at. Use at least {1e-6 * records:g}."
+        )
+    return total / records
 
 
 def _delta(delta: object, mechanism: str, published: bool) -> Fraction | None:

@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import TransparentClassifier, fitted
-from glassine.learners.budget import certificate_of
+from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.greedy_growth import Growth, grow
 from glassine.learners.greedy_plan import GreedyPlan
 from glassine.learners.greedy_pool import GreedyPool
@@ -31,13 +31,17 @@ from glassine.learners.greedy_strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, take_in
 from glassine.learners.list_class import ListClass
 from glassine.learners.literals import check_whole
+from glassine.learners.persons import Persons
 from glassine.learners.pools import PoolPlan
-from glassine.learners.private_learner import Price, PrivateLearner
+from glassine.learners.private_learner import PrivateLearner
 from glassine.learners.publishing import list_model
 from glassine.models import Guarantee
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.group import of_groups
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Price
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["GreedyRuleListClassifier"]
 
@@ -63,11 +67,16 @@ class _Prepared:
         said = ", as published: does not hold" if self.plan.published else ""
         note = f"greedy rule list of up to {self.plan.length} rules, {self.plan.mechanism}{said}"
         delta = Fraction(self.lost) if self.plan.delta is None else self.plan.delta
-        return Price(epsilon=self.plan.total, delta=delta, note=note)
+        if self.plan.published and self.plan.needs_delta and self.plan.delta is None:
+            # The published default, 1 / n^2, would tell n on the certificates of later fits, which count this one.
+            delta = Fraction(0)
+        return Price(epsilon=self.plan.epsilon, delta=delta, note=note, unit=self.plan.unit)
 
     def claim(self, growth: Growth, caveats: tuple[str, ...]) -> Guarantee:
         """Return what the published list states of its guarantee."""
-        return Guarantee(epsilon=float(self.plan.total), delta=self.lost, count_scale=growth.scale, caveats=caveats)
+        return guarantee_of(
+            self.plan.epsilon, self.lost, unit=self.plan.unit, count_scale=growth.scale, caveats=caveats
+        )
 
 
 class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier):
@@ -110,7 +119,7 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
     confidence : float, default=0.99
         The paper's C: how surely the support check of the smooth mechanisms as published holds; without effect on the
         other forms.
-    ledger, dataset, progress
+    ledger, dataset, records_per_person, person_weights, progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Attributes
@@ -125,8 +134,9 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
     Notes
     -----
     Guarantee: with a mechanism and ``accounting="strict"``: ``(epsilon, delta)``-differential privacy for adding or
-    removing one record, of everything that is kept; delta is 0 unless the mechanism needs one. With
-    ``accounting="published"`` or ``mechanism=None``: none. See ``greedy_rule_list.md`` and :attr:`certificate_`.
+    removing one record, or with ``persons`` all records of one person, of everything that is kept; delta is 0
+    unless the mechanism needs one. With ``accounting="published"`` or ``mechanism=None``: none. See
+    ``greedy_rule_list.md`` and :attr:`certificate_`.
 
     Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -181,6 +191,8 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
         confidence: float = 0.99,
         ledger: Any = None,
         dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
         progress: Progress | None = None,
     ) -> None:
         self.max_rules = max_rules
@@ -200,13 +212,17 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
         self.confidence = confidence
         self.ledger = ledger
         self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
         self.progress = progress
 
-    def _prepare(self, X: Any, y: Any) -> _Prepared:
-        self._plan(with_literals=False)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, private=self.mechanism is not None)
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> _Prepared:
+        unit = RECORD if persons is None else persons.unit
+        self._plan(with_literals=False, unit=unit)
+        private = self.mechanism is not None
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=private)
         pools = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
-        plan = self._plan(with_literals=bool(pools.literals.quantiled))
+        plan = self._plan(with_literals=bool(pools.literals.quantiled), unit=unit)
         published = (AS_PUBLISHED, *defects(plan, default_delta=self.delta is None)) if plan.published else ()
         return _Prepared(
             intake=intake,
@@ -236,8 +252,9 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
         certificate = certificate_of(
             [*events, *growth.events],
             model,
-            epsilon=plan.total,
+            epsilon=plan.epsilon,
             delta=prepared.lost,
+            unit=plan.unit,
             caveats=caveats,
             public=self._public(intake, pools, pool),
         )
@@ -257,7 +274,7 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
         ahead = self.mechanism == "counted-gini" and self.max_rules > 1 and n_rules <= LOOKAHEAD
         return 8 * ((n_classes + 2) * n_rules + (PAIR_TABLES * n_classes + PAIR_SUMS) * n_rules**2 * ahead)
 
-    def _plan(self, *, with_literals: bool) -> GreedyPlan:
+    def _plan(self, *, with_literals: bool, unit: PrivacyUnit) -> GreedyPlan:
         return GreedyPlan.of(
             mechanism=self.mechanism,
             accounting=self.accounting,
@@ -269,6 +286,7 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
             counts_share=self.leaf_counts_share,
             literals_share=self.quantile_share,
             with_literals=with_literals,
+            unit=unit,
         )
 
     def _rehearse(self, prepared: _Prepared, caveats: tuple[str, ...]) -> None:
@@ -291,9 +309,11 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
         else:
             events = rehearse(plan, pool, Remaining.of(intake, ()), len(widest) + 1)
         Certificate(
-            epsilon=float(plan.total),
+            epsilon=float(plan.epsilon),
             delta=prepared.lost,
-            events=events,
+            events=of_groups(events, plan.unit.most_records),
+            neighboring=relation_of(plan.unit),
+            unit=plan.unit,
             caveats=caveats,
             public=self._public(intake, pools, pool),
         )
@@ -328,6 +348,7 @@ class GreedyRuleListClassifier(PrivateLearner[_Prepared], TransparentClassifier)
             "literals": pools.literals.text(),
             "different rules": len(pool.antecedents),
             "classes": list(intake.classes),
+            **intake.weights,
         }
 
     def _widest(self, domain: Domain, n_classes: int) -> ListClass:

@@ -66,6 +66,7 @@ class _Strict:
         self.remaining = remaining
         self.randomness = randomness
         self.n_classes = remaining.bitsets.n_classes
+        self.records = plan.unit.most_records
         self.candidates = len(pool.antecedents) + 1
         self.scale = float_above(1 / plan.counts)
         self.l1 = counts_sensitivity(pool) if plan.mechanism == "noisy-counts" else 0
@@ -89,7 +90,8 @@ class _Strict:
     def bound(self) -> int:
         """Return a number that the remaining records reach, on either neighbor, unless the noise passes a threshold."""
         step = len(self.chosen)
-        return max(1, self.size - self.threshold(step))
+        # Below the threshold the noise leaves one record between the bound and the number: a person may have m.
+        return max(1, self.size - self.threshold(step) - (self.records - 1))
 
     def threshold(self, step: int) -> int:
         """Return what is subtracted from the noisy number of remaining records after so many rules."""
@@ -182,8 +184,17 @@ def _global_exponential(state: _Strict, rules: Sequence[int], epsilon: Fraction)
 
 
 def _global_gaussian(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
-    sigma, grid, _ = gaussian_calibration(float(epsilon), _lost(state.plan), state.candidates, _half(state))
+    sigma, grid, _ = _gaussian(state, epsilon)
     return gaussian_min(_impurities(state, rules, grid), sigma, grid, state.randomness) - 1
+
+
+def _gaussian(state: _Strict, epsilon: Fraction) -> tuple[float, int, float]:
+    """Return noise, grid and spread for all records of the unit at once, as its delta grows faster than their number.
+
+    The sum of the epsilons and the spread of their scores are those of one record times their number.
+    """
+    together = float(epsilon * state.records)
+    return gaussian_calibration(together, _lost(state.plan), state.candidates, _half(state) * state.records)
 
 
 def _noisy_counts(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
@@ -368,14 +379,15 @@ def _choice_event(state: _Strict, epsilon: Fraction, number: int) -> Event:
             proof=PROOF,
         )
     if plan.mechanism == "global-gaussian":
-        sigma, _, reach = gaussian_calibration(below, _lost(plan), state.candidates, _half(state))
+        sigma, _, reach = _gaussian(state, epsilon)
+        together = below * state.records
         return GaussianMax(
             name=name,
-            epsilon=spent_on_gaussian(below),
+            epsilon=spent_on_gaussian(together),
             candidates=state.candidates,
-            spread=reach,
+            spread=reach / state.records,
             sigma=sigma,
-            slack=min(GAUSSIAN_SLACK, below / 2),
+            slack=min(GAUSSIAN_SLACK, together / 2),
             count=number,
             share=share,
             proof=PROOF,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -32,6 +32,7 @@ from glassine.learners.class_labels import (
     refuse_undeclared,
 )
 from glassine.learners.engine_intake import EngineIntake, Weighed
+from glassine.learners.persons import Persons
 from glassine.learners.reading import (
     as_frame,
     check_domain,
@@ -45,6 +46,7 @@ from glassine.learners.reading import (
     take_rows,
     without_target,
 )
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
     "CLASSES_FROM_DATA",
@@ -95,6 +97,16 @@ class Intake(Protocol):
         """Number of records, multiplicities counted."""
         ...
 
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data a private fit covers: one record, or one person with so many of these records."""
+        ...
+
+    @property
+    def weights(self) -> Mapping[str, str]:
+        """What a certificate says of the weights of persons; empty where the unit is one record."""
+        ...
+
     def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
         """Return the values of a number that are not missing, and how many records have each.
 
@@ -120,6 +132,8 @@ class HeldIntake:
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
+    unit: PrivacyUnit = RECORD
+    weights: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_records(self) -> int:
@@ -145,6 +159,7 @@ def take_in(
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
     sample_weight: Any = None,
+    persons: Persons | None = None,
     private: bool,
     apart: bool = False,
 ) -> Intake:
@@ -170,6 +185,8 @@ def take_in(
         The public classes. None takes them from the domain's attribute of the target's name, or from the data.
     sample_weight : array-like of shape (n,), optional
         Whole numbers: how many records each row stands for.
+    persons : Persons, optional
+        Whose records they are; then some are left out or repeated. Not with ``sample_weight``, nor with a table.
     private : bool
         Whether the fit is private: it warns of what is taken from the data.
     apart : bool, default=False
@@ -192,6 +209,8 @@ def take_in(
             return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, apart=apart)
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
+    if persons is not None:
+        domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
     strict = not private or domain is None or domain.inferred
     known, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
@@ -213,15 +232,32 @@ def take_in(
     if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if private:
-        warn_of(caveats)
+        warn_of(caveats, whole)
     columns = records if isinstance(records, Columns) else conform(records, whole, apart=apart, strict=strict)
-    return HeldIntake(
+    intake = HeldIntake(
         columns=columns,
         labels=labels,
         multiplicities=multiplicities,
         domain=whole,
         classes=known,
         caveats=tuple(caveats),
+    )
+    return intake if persons is None else _of_persons(intake, persons.take(rows))
+
+
+def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
+    """Count each record as often as its person's records allow."""
+    times = persons.times(intake.columns, intake.labels)
+    kept = times > 0
+    if not kept.any():
+        raise InvalidDataError("no record has an identifier and a declared class. Check persons and the target.")
+    return replace(
+        intake,
+        columns=intake.columns.take(kept),
+        labels=intake.labels[kept],
+        multiplicities=times[kept],
+        unit=persons.unit,
+        weights=persons.weights,
     )
 
 
@@ -261,7 +297,7 @@ def _left_in_place(
     if attributes.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if private:
-        warn_of(caveats)
+        warn_of(caveats, attributes)
     return EngineIntake(
         frame=X,
         target=target,

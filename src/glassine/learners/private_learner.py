@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from glassine.errors import InvalidParameterError
 from glassine.learners.base import keep
 from glassine.learners.budget import SEEDED, vouched_for
-from glassine.privacy.ledger import Ledger
+from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.receipt import Receipt
+from glassine.privacy.spending import Price, spend
 
-__all__ = ["UNPAID", "Prepared", "Price", "PrivateLearner"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What a fit writes into the ledger.
-
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        What its certificate claims.
-    note : str
-        What is fitted, in words; public, as the ledger is read by others.
-    """
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    note: str
+__all__ = ["UNPAID", "Prepared", "PrivateLearner"]
 
 
 class Prepared(Protocol):
@@ -58,7 +39,8 @@ class PrivateLearner(ABC, Generic[P]):
 
     The budget is charged after everything that can be refused was refused, and before anything is drawn: a refused fit
     costs nothing, and one that fails or is killed later stays charged. The source of randomness exists in :meth:`fit`
-    alone and is handed to the draw when the charge is on disk.
+    alone and is handed to the draw when the charge is on disk. A fit without a ledger is counted in its place, by the
+    name of its data set and for this process alone; the certificate of each fit after the first has a caveat.
 
     Notes
     -----
@@ -72,8 +54,10 @@ class PrivateLearner(ABC, Generic[P]):
     dataset: Any
     progress: Any
     random_state: Any
+    records_per_person: Any
+    person_weights: Any
 
-    def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, persons: Any = None, **unsupported: Any) -> Self:
         """Learn a model; each fit spends again.
 
         Parameters
@@ -83,13 +67,20 @@ class PrivateLearner(ABC, Generic[P]):
             regressor takes no table.
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
+        persons : array-like of shape (n,), series, or str, optional
+            Whose record each is: identifiers, or the name of the column of ``X`` that holds them, which is then no
+            attribute. With it, and ``records_per_person``, epsilon and delta cover all records of one person. Records
+            without an identifier are left out. Numbers of equal value are one identifier, and texts of the same
+            characters; a missing value, an empty text, a truth value and a date are none. A lazy frame is brought
+            into memory.
         **unsupported
             Nothing is accepted; ``sample_weight`` gets an error of its own.
 
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range, missing, or without effect.
+            If a parameter is out of its range, missing, or without effect; if ``persons`` comes without
+            ``records_per_person``, or the other way round.
         InvalidDataError
             If the data do not fit the domain.
         ClassTooLargeError
@@ -100,12 +91,20 @@ class PrivateLearner(ABC, Generic[P]):
             If literals or a pool do not fit the domain, or a choice cannot be calibrated. Nothing is spent.
         """
         _refuse_unsupported(unsupported)
-        prepared = self._prepare(X, y)
+        unit = unit_of(self.records_per_person, persons)
+        whose: Persons | None = None
+        if unit.is_person:
+            domain = getattr(self, "domain", None)
+            X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
+        prepared = self._prepare(X, y, whose)
         _check_progress(self.progress)
         randomness = Randomness.of(self.random_state)
         caveats = (*prepared.caveats, *([SEEDED] if randomness.seeded else []))
         self._rehearse(prepared, caveats)
-        receipt = None if prepared.price is None else _charge(self.ledger, self.dataset, prepared.price)
+        receipt = None
+        if prepared.price is not None:
+            paid = spend(prepared.price, ledger=self.ledger, dataset=self.dataset, seeded=randomness.seeded)
+            caveats, receipt = (*caveats, *paid.caveats), paid.receipt
         released = dict(self._draw(prepared, caveats, randomness))
         if randomness.vouched:
             released["certificate_"] = vouched_for(released["certificate_"])
@@ -115,7 +114,7 @@ class PrivateLearner(ABC, Generic[P]):
         return self
 
     @abstractmethod
-    def _prepare(self, X: Any, y: Any) -> P:
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> P:
         """Read the records and plan the fit, or refuse it; nothing is drawn."""
 
     def _rehearse(self, prepared: P, caveats: tuple[str, ...]) -> None:
@@ -139,7 +138,7 @@ def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:
     if unsupported.get("sample_weight") is not None:
         raise TypeError(
             "a private fit takes no sample_weight: a weight changes how much one record can do, and so the guarantee. "
-            "Leave it out, or repeat records and account for groups."
+            "Leave it out. Where persons have several records, pass persons and records_per_person."
         )
     for name in unsupported:
         if name != "sample_weight":
@@ -150,25 +149,3 @@ def _check_progress(progress: object) -> None:
     """Raise InvalidParameterError if progress cannot be called."""
     if progress is not None and not callable(progress):
         raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
-
-
-def _charge(ledger: object, dataset: object, price: Price) -> Receipt | None:
-    """Charge a fit to a ledger, and return the receipt for its certificate; None where there is no ledger.
-
-    Raises
-    ------
-    BudgetExceededError
-        If the data set's budget does not allow it; nothing is charged then.
-    InvalidParameterError
-        If there is a ledger without a data set, or the other way round.
-    """
-    if ledger is None and dataset is None:
-        return None
-    if ledger is None or not isinstance(dataset, str) or not dataset:
-        raise InvalidParameterError(
-            f"ledger and dataset go together, got ledger={ledger!r} and dataset={dataset!r}. Name the data set."
-        )
-    book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
-    if not isinstance(book, Ledger):
-        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    return book.charge(dataset, price.epsilon, price.delta, note=price.note).receipt

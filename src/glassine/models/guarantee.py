@@ -11,10 +11,13 @@ from glassine.errors import InvalidModelError, quoted
 
 __all__ = ["NEIGHBORING", "Guarantee"]
 
-NEIGHBORING = ("add-or-remove-one", "replace-one")
+NEIGHBORING = ("add-or-remove-one", "replace-one", "add-or-remove-one-person")
 """Neighboring relations that the bounds know."""
 
 LARGEST_EPSILON = 1e6
+MOST_RECORDS = 10**6
+"""Most records per person, as in the privacy unit of a certificate."""
+
 LARGEST = 1e300
 
 
@@ -31,8 +34,11 @@ class Guarantee:
         At least 0, at most a million.
     delta : float, default=0.0
         In [0, 1).
-    neighboring : {"add-or-remove-one", "replace-one"}
-        Which data sets the guarantee makes hard to tell apart.
+    neighboring : {"add-or-remove-one", "replace-one", "add-or-remove-one-person"}
+        Which data sets the guarantee makes hard to tell apart: those that differ by one record, or by all records of
+        one person.
+    records_per_person : int, optional
+        The most records that the model uses of each person; with "add-or-remove-one-person", and only there.
     count_scale : float, optional
         Scale, in records, of the noise that each published count carries: of trees and rule lists discrete Laplace
         noise, P(z) proportional to exp(-abs(z) / scale). Such counts are evidence, not facts: they need not add up,
@@ -43,7 +49,8 @@ class Guarantee:
     Raises
     ------
     InvalidModelError
-        If a number is out of its range, the relation is unknown, or a caveat is empty.
+        If a number is out of its range, the relation is unknown or contradicts ``records_per_person``, or a caveat is
+        empty.
 
     Examples
     --------
@@ -57,6 +64,7 @@ class Guarantee:
     neighboring: str = "add-or-remove-one"
     count_scale: float | None = None
     caveats: tuple[str, ...] = ()
+    records_per_person: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", "count_scale"):
@@ -75,6 +83,16 @@ class Guarantee:
         if self.neighboring not in NEIGHBORING:
             raise InvalidModelError(
                 f"a guarantee's neighboring relation must be one of {', '.join(NEIGHBORING)}, got {self.neighboring!r}."
+            )
+        most: object = self.records_per_person
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_RECORDS):
+            raise InvalidModelError(
+                f"a guarantee's records_per_person must be a whole number in [1, {MOST_RECORDS:,}], got {quoted(most)}."
+            )
+        if (most is not None) != (self.neighboring == "add-or-remove-one-person"):
+            raise InvalidModelError(
+                f"a guarantee's records_per_person, {most!r}, contradicts its neighboring relation, "
+                f"{self.neighboring!r}. It goes with 'add-or-remove-one-person' alone."
             )
         caveats: object = self.caveats
         if not isinstance(caveats, tuple | list) or not all(isinstance(text, str) and text for text in caveats):

@@ -143,7 +143,9 @@ _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     DiscreteGaussianNoise: _gaussian,
     CauchyNoise: lambda event: _pure(2 * math.asinh(event.sensitivity / (2 * event.scale))),
     SmoothCauchyNoise: lambda event: _pure(2 * math.asinh(1 / (2 * event.ratio)) + event.smoothness),
-    SmoothCauchyMax: lambda event: _pure(2 * math.asinh(1 / event.ratio) + event.candidates * event.smoothness),
+    SmoothCauchyMax: lambda event: _pure(
+        event.records * (2 * math.asinh(1 / event.ratio) + event.candidates * event.smoothness)
+    ),
     GaussianMax: _gaussian_max,
     CountBound: _count_bound,
     Stated: lambda event: _pure(event.epsilon, delta=event.delta),

@@ -17,10 +17,14 @@ from glassine.privacy.accounting import Event, Parallel
 from glassine.privacy.event_json import LARGEST, event_from_dict, event_to_dict
 from glassine.privacy.events import UNPROVED, DiscreteGaussianNoise
 from glassine.privacy.receipt import Receipt
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["SCHEMA", "TOLERANCE", "Certificate"]
+__all__ = ["ONE_PERSON", "ONE_RECORD", "SCHEMA", "TOLERANCE", "Certificate"]
 
 SCHEMA = "glassine.certificate/1"
+
+ONE_RECORD, ONE_PERSON = "add-or-remove-one", "add-or-remove-one-person"
+"""Neighboring relations: one record more or less; all records of one person more or less."""
 
 TOLERANCE = 1e-12
 """How far the accountant's epsilon may lie above the claim, for rounding; relative above epsilon 1."""
@@ -41,7 +45,9 @@ class Certificate:
     events : tuple of Event
         Everything that was released.
     neighboring : str, default="add-or-remove-one"
-        The neighboring relation.
+        The neighboring relation; "add-or-remove-one-person" where the unit is a person, and only there.
+    unit : PrivacyUnit, default=RECORD
+        What neighbors differ by: one record, or all records of one person. The events' sensitivities are for this unit.
     assumptions : tuple of str
         What the guarantee takes for granted: running time not observed, accounting as published, and so on.
     caveats : tuple of str
@@ -80,7 +86,8 @@ class Certificate:
     epsilon: float
     delta: float = 0.0
     events: tuple[Event, ...]
-    neighboring: str = "add-or-remove-one"
+    neighboring: str = ONE_RECORD
+    unit: PrivacyUnit = RECORD
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     public: Mapping[str, Any] = field(default_factory=dict)
@@ -99,11 +106,19 @@ class Certificate:
         model: object = self.model
         if model is not None and not (isinstance(model, str) and len(model) == 64):
             raise InvalidCertificateError(f"model must be the 64 digits of a SHA-256, got {model!r}.")
+        unit: object = self.unit
+        if not isinstance(unit, PrivacyUnit):
+            raise InvalidCertificateError(f"unit must be a PrivacyUnit, got {quoted(unit)}. Use RECORD or person(m).")
         receipt: object = self.receipt
         if receipt is not None and not isinstance(receipt, Receipt):
             raise InvalidCertificateError(f"receipt must be a Receipt or None, got {quoted(receipt)}.")
         for text in (self.neighboring, self.version, *self.assumptions, *self.caveats):
             _check_text(text)
+        if unit.is_person != (self.neighboring == ONE_PERSON):
+            raise InvalidCertificateError(
+                f"the unit {str(unit)!r} contradicts the neighboring relation {self.neighboring!r}. A person goes with "
+                f"{ONE_PERSON!r}, a record with any other."
+            )
         object.__setattr__(self, "public", _plain(self.public))
         spent = accounting.epsilon(self.events, self.delta)
         if not spent <= self.epsilon + TOLERANCE * max(1.0, self.epsilon):
@@ -138,6 +153,7 @@ class Certificate:
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
             "delta": self.delta,
             "neighboring": self.neighboring,
+            "unit": str(self.unit),
             "events": [event_to_dict(event) for event in self.events],
             "assumptions": list(self.assumptions),
             "caveats": list(self.caveats),
@@ -164,26 +180,32 @@ class Certificate:
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
             raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r}.")
-        wrong = sorted(({str(key) for key in values} ^ _FIELDS) - {"receipt"})
+        # Certificates of earlier versions were for records, and had no unit.
+        entries: dict[str, Any] = {"unit": str(RECORD), **values}
+        wrong = sorted(({str(key) for key in entries} ^ _FIELDS) - {"receipt"})
         if wrong:
             raise InvalidCertificateError(
                 f"a certificate has the fields {sorted(_FIELDS)}; unknown or missing: {wrong}."
             )
         for name in ("events", "assumptions", "caveats"):
-            if not isinstance(values[name], list):
-                raise InvalidCertificateError(f"{name} must be a list, got {values[name]!r}.")
+            if not isinstance(entries[name], list):
+                raise InvalidCertificateError(f"{name} must be a list, got {entries[name]!r}.")
         try:
-            events = tuple(event_from_dict(event) for event in values["events"])
+            events = tuple(event_from_dict(event) for event in entries["events"])
         except GlassineError as error:
             raise InvalidCertificateError(f"a certificate's events must be readable: {error}") from error
-        fields = {name: values[name] for name in _FIELDS - {"schema", "holds", "events"}}
+        try:
+            unit = PrivacyUnit.parse(entries["unit"])
+        except GlassineError as error:
+            raise InvalidCertificateError(str(error)) from None
+        fields = {name: entries[name] for name in _FIELDS - {"schema", "holds", "events", "unit"}}
         if fields["epsilon"] is None:
             fields["epsilon"] = math.inf
-        receipt = Receipt.from_dict(values["receipt"]) if "receipt" in values else None
-        certificate = cls(events=events, receipt=receipt, **fields)
-        if values["holds"] is not certificate.holds:
+        receipt = Receipt.from_dict(entries["receipt"]) if "receipt" in entries else None
+        certificate = cls(events=events, unit=unit, receipt=receipt, **fields)
+        if entries["holds"] is not certificate.holds:
             raise InvalidCertificateError(
-                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {values['holds']!r}."
+                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {entries['holds']!r}."
             )
         return certificate
 
@@ -204,7 +226,7 @@ class Certificate:
 
     def text(self) -> str:
         """Return the certificate as a person reads it."""
-        lines = [self._headline(), f"Neighboring relation: {self.neighboring}."]
+        lines = [self._headline(), f"Privacy unit: {self.unit}. Neighboring relation: {self.neighboring}."]
         lines += [f"Does not hold: {caveat}." for caveat in self.caveats]
         lines += ["Releases:"] if self.events else ["Releases: none."]
         for event in self.events:
@@ -239,7 +261,8 @@ class Certificate:
             for text in texts
         )
         return (
-            f"<div><p><strong>{html.escape(self._headline())}</strong>, {html.escape(self.neighboring)}</p>"
+            f"<div><p><strong>{html.escape(self._headline())}</strong>, {html.escape(self.neighboring)}; unit: "
+            f"{html.escape(str(self.unit))}</p>"
             "<table><thead><tr><th>Release</th><th>Mechanism</th><th>Epsilon</th><th>Proof</th></tr></thead>"
             f"<tbody>{rows}</tbody></table><ul>{notes}</ul></div>"
         )
@@ -251,6 +274,7 @@ _FIELDS = {
     "epsilon",
     "delta",
     "neighboring",
+    "unit",
     "events",
     "assumptions",
     "caveats",

@@ -27,7 +27,10 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     if isinstance(event, Parallel):
         branches = [[event_to_dict(inner) for inner in branch] for branch in event.branches]
         return {"event": "Parallel", "name": event.name, "branches": branches, "proof": event.proof}
-    return {"event": type(event).__name__, **dataclasses.asdict(event)}
+    values = {"event": type(event).__name__, **dataclasses.asdict(event)}
+    if values.get("records") == 1:
+        del values["records"]  # so that certificates for one record read as they always did
+    return values
 
 
 def event_from_dict(values: object) -> Event:
@@ -49,8 +52,9 @@ def event_from_dict(values: object) -> Event:
             f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r}.", event=values
         )
     fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
-    if "units" in fields:
-        given.setdefault("units", 1)  # certificates of earlier versions do not tell it
+    for field in ("units", "records"):
+        if field in fields:
+            given.setdefault(field, 1)  # certificates of earlier versions do not tell it
     wrong = sorted(set(map(str, given)) ^ set(fields))
     if wrong:
         raise InvalidMechanismError(f"{kind.__name__} has the fields {sorted(fields)}; unknown or missing: {wrong}.")

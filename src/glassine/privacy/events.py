@@ -185,8 +185,8 @@ class SmoothCauchyMax(Release):
 
     Guarantee
     ---------
-    epsilon is ``2 asinh(1 / ratio) + candidates * smoothness``: the bound dilates the noise of all candidates. See
-    ``privacy/noisy_choices.md``.
+    epsilon is ``2 asinh(1 / ratio) + candidates * smoothness``, times ``records``: the bound dilates the noise of all
+    candidates. See ``privacy/noisy_choices.md``.
 
     Parameters
     ----------
@@ -196,11 +196,14 @@ class SmoothCauchyMax(Release):
         Beta: neighbors' bounds differ by a factor of at most ``exp(beta)``.
     ratio : float
         Scale of the noise over the bound.
+    records : int, default=1
+        The most records by which neighbors differ, at least 1.
     """
 
     candidates: int
     smoothness: float
     ratio: float
+    records: int = 1
     proof: str = "privacy/noisy_choices.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("ratio",)
@@ -209,6 +212,7 @@ class SmoothCauchyMax(Release):
     def __post_init__(self) -> None:
         Release.__post_init__(self)
         check_whole(self.candidates, "candidates", 1, self.name)
+        check_whole(self.records, "records", 1, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

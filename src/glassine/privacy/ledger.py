@@ -433,6 +433,11 @@ def _payment(certificate: Certificate, ledger: str, entries: tuple[Entry, ...]) 
             reason=f"It claims epsilon {certificate.epsilon:g} and delta {certificate.delta:g}, and charge {number} "
             f"is of epsilon {_above(entry.epsilon):g} and delta {_above(entry.delta):g}.",
         )
+    if certificate.unit != entry.unit:
+        return Payment(
+            status="fault",
+            reason=f"Its privacy unit is {str(certificate.unit)!r}, and charge {number} is for {str(entry.unit)!r}.",
+        )
     return Payment(status="paid", entry=entry)
 
 

@@ -80,6 +80,11 @@ class PrivacyUnit:
         """Whether the unit is one person."""
         return self.records_per_person is not None
 
+    @property
+    def most_records(self) -> int:
+        """The most records, as a release counts them, by which neighboring datasets differ: 1 or ``m``."""
+        return self.records_per_person or 1
+
     def __str__(self) -> str:
         most = self.records_per_person
         if most is None:

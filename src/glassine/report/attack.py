@@ -9,6 +9,7 @@ from glassine.report.html import render_page
 from glassine.report.lines import wrap
 from glassine.report.membership import membership_view
 from glassine.report.roc import draw_roc
+from glassine.report.wording import HOLDER_ONLY
 
 __all__ = ["render_attack_html", "render_attack_text"]
 
@@ -31,17 +32,18 @@ def render_attack_html(
     return render_page(
         "attack.html",
         view=view,
-        chart=draw_roc(view.curve, view.strongest),
+        chart=draw_roc(view.curve, view.curve_of),
         title=title,
         described=described or view.described,
         inputs=inputs,
+        holder_only=True,
     )
 
 
 def render_attack_text(found: MembershipFinding) -> str:
     """Return what membership attacks found as plain text, at most 88 characters wide."""
     view = membership_view(found)
-    lines = [*wrap(view.sentence, ""), "", "Attacks: advantage with its interval; 0 is guessing"]
+    lines = [HOLDER_ONLY, *wrap(view.sentence, ""), "", "Attacks: advantage with its interval; 0 is guessing"]
     for row in view.rows:
         lines += wrap(f"[{row.state}] {row.name}{f': {row.advantage}' if row.advantage else ''}", "    ")
         lines += wrap(row.meaning, "    ", first="    ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from markupsafe import Markup
 from glassine.comparing import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
 from glassine.comparing.candidates import CONSTANT
 from glassine.comparing.measuring import NO_PARTS
+from glassine.comparing.recommending import LOPSIDED, Criterion
 from glassine.comparing.values import Measure
 from glassine.findings import InputFile
 from glassine.report import wording
@@ -22,14 +22,26 @@ from glassine.report.statements import Fact
 
 __all__ = ["ComparisonView", "comparison_view", "name_of", "render_comparison_html", "render_comparison_text"]
 
-MEASURES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC"}
+TITLES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC", "log_loss": "Log-loss"}
+DRAWN: tuple[Measure, ...] = ("accuracy", "auroc")
 
 RULE = (
-    "Of the private models that every split has measured, those count whose mean {measure} is at least that of the "
-    "best less its standard error over the splits, and which beat the constant prediction: their mean difference on "
-    "the same splits exceeds its standard error. Of these the smallest epsilon is taken; then the fewest bits learned, "
-    "where none count as most; then the lowest vulnerability; then the higher {measure}."
+    "Of the private models that every split has measured, those count whose mean {measure} is at most a standard error "
+    "over the splits worse than the best, and which beat the constant prediction: their mean difference on the same "
+    "splits exceeds its standard error. A model drops out that another of these dominates: at least as good in "
+    "epsilon, accuracy, AUROC, log-loss, vulnerability and bits, and better in one. Of the rest "
+    "the smallest epsilon is taken; then those whose {second} is at most a standard error worse than the best of them; "
+    "then the fewest bits learned, where none count as most; then the lowest vulnerability; then the better {measure}."
 )
+
+DECIDED: dict[Criterion, str] = {
+    "accuracy": "an accuracy within the standard error of the best",
+    "auroc": "an AUROC within the standard error of the best",
+    "log_loss": "a log-loss within the standard error of the best",
+    "bits": "the fewest bits learned",
+    "vulnerability": "the lowest vulnerability",
+}
+"""What a criterion of the rule says of the model that it leaves."""
 NOT_PRIVATE = (
     "This page is not private. Its figures are exact, from many fits on the same records, and no ledger was charged. "
     "Keep it where the records are; publish the model that is fitted afterwards, not the page. That a model was chosen "
@@ -56,6 +68,8 @@ class ComparisonView:
     ----------
     headline, why : str
         The recommendation, and the figures that it follows from.
+    ranked_by : str
+        What models are ranked by, and why.
     rule : str
         The rule.
     command : str
@@ -80,6 +94,7 @@ class ComparisonView:
 
     headline: str
     why: str
+    ranked_by: str
     rule: str
     command: str
     chosen: Row | None
@@ -98,7 +113,7 @@ def name_of(row: Row) -> str:
     return title if row.epsilon is None else f"{title} at epsilon {row.epsilon:g}"
 
 
-def comparison_view(found: Comparison, *, measure: Measure = "accuracy", command: str = "") -> ComparisonView:
+def comparison_view(found: Comparison, *, measure: Measure | None = None, command: str = "") -> ComparisonView:
     """Return a comparison in words; the command is shown if a model is recommended."""
     advice = recommend(found, measure)
     numbers = _numbers(found)
@@ -106,7 +121,8 @@ def comparison_view(found: Comparison, *, measure: Measure = "accuracy", command
     return ComparisonView(
         headline=headline,
         why=why,
-        rule=RULE.format(measure=_word(measure)),
+        ranked_by=_ranked_by(found, advice.measure, asked=measure is not None),
+        rule=RULE.format(measure=_word(advice.measure), second="AUROC" if advice.measure == "accuracy" else "accuracy"),
         command=wording.clean(command) if advice.chosen is not None else "",
         chosen=advice.chosen,
         facts=_facts(found, advice),
@@ -148,47 +164,61 @@ def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
             "standard error of the difference. More records, a larger epsilon or other attributes may help.",
         )
     mean = chosen.measured(advice.measure) or top
-    same = chosen is best
+    low = advice.measure == "log_loss"
     told = f"Its mean {word} on held-out records is {_mean(mean)}, "
     told += (
-        f"the highest of the private models. {_many(advice.n_close, single)} "
-        if same
-        else f"where the best private model, the {name_of(best)}, has {_mean(top)}. {_many(advice.n_close, single)} "
+        f"the {'lowest' if low else 'highest'} of the private models. "
+        if chosen is best
+        else f"where the best private model, the {name_of(best)}, has {_mean(top)}. "
     )
-    told += f"{advice.floor:.4f} or more, {'as the best does' if single else 'the best less its standard error'}"
+    edge = "as the best does" if single else f"the best {'plus' if low else 'less'} its standard error"
+    told += f"{_many(advice.n_close, single)} {advice.floor:.4f} or {'less' if low else 'more'}, {edge}"
     if constant is None:
         told += "; the constant prediction was not measured, so whether they beat it is not known. "
     else:
         of_them = "all of them" if len(advice.useful) == advice.n_close else f"{len(advice.useful)} of them"
         of_them = "it" if advice.n_close == 1 else of_them
         told += f", and {of_them} beat{'s' if of_them == 'it' else ''} the constant prediction, {constant.value:.4f}. "
-    told += "It is the only one." if len(advice.useful) == 1 and advice.n_close > 1 else ""
-    told += _decided(advice, chosen) if len(advice.useful) > 1 else ""
+    dominated = len(advice.useful) - len(advice.undominated)
+    if dominated:
+        one = dominated == 1
+        told += f"{'One' if one else dominated} of these {'is' if one else 'are'} dominated: another is at least as "
+        told += "good in every figure, and better in one. "
+    told += "It is the only one." if len(advice.undominated) == 1 and advice.n_close > 1 else ""
+    told += _decided(advice, single) if len(advice.undominated) > 1 else ""
     return f"Fit the {name_of(chosen)}", told.strip()
 
 
-def _decided(advice: Recommendation, chosen: Row) -> str:
+def _decided(advice: Recommendation, single: bool) -> str:
     """Return what sets the chosen model apart from the others that the rule leaves."""
-
-    def leaks(row: Row) -> tuple[float, ...]:
-        mean = row.measured(advice.measure)
-        bits = math.inf if row.bits is None else row.bits.value
-        seen = math.inf if row.vulnerability is None else row.vulnerability.value
-        return bits, seen, 0.0 if mean is None else -mean.value
-
     told = "Of these it has the smallest epsilon"
-    rivals = [leaks(row) for row in advice.useful if row is not chosen and row.epsilon == chosen.epsilon]
-    words = ("the fewest bits learned", "the lowest vulnerability", f"the highest {_word(advice.measure)}")
-    for i, (word, figure) in enumerate(zip(words, leaks(chosen), strict=True)):
-        alike = [rival for rival in rivals if rival[i] == figure]
-        if len(alike) < len(rivals):
-            told += f", and of those {'also ' if ', and' in told else 'with that epsilon '}{word}"
-        rivals = alike
-    return f"{told}, and stands first in the table." if rivals else f"{told}."
+    for criterion in advice.decided_by:
+        if criterion == "order":
+            return f"{told}, and stands first in the table."
+        if criterion != "epsilon":
+            words = f"the best {_word(advice.measure)}" if criterion == "mean" else DECIDED[criterion]
+            words = words.replace("within the standard error of", "as good as") if single else words
+            told += f", and of those {'also ' if ', and' in told else 'with that epsilon '}{words}"
+    return f"{told}."
+
+
+def _ranked_by(found: Comparison, measure: Measure, *, asked: bool) -> str:
+    """Return what models are ranked by, and why."""
+    share = wording.percent(found.largest_class)
+    word = _word(measure)
+    lopsided = found.largest_class >= LOPSIDED
+    classes = f"the largest class has {share} of the records"
+    if asked:
+        doubt = f" But {classes}: AUROC says more." if lopsided and measure == "accuracy" else ""
+        return f"Ranked by {word}, as asked.{doubt}"
+    if not lopsided:
+        return f"Ranked by {word}: {classes}, which is less than {LOPSIDED:.0%}."
+    instead = "" if measure == "auroc" else " AUROC is not defined on every split."
+    return f"Ranked by {word}: {classes}, so that to predict it for all is as accurate.{instead}"
 
 
 def _word(measure: Measure) -> str:
-    return MEASURES[measure] if measure == "auroc" else measure
+    return TITLES[measure] if measure == "auroc" else TITLES[measure].lower()
 
 
 def _many(count: int, single: bool) -> str:
@@ -197,7 +227,7 @@ def _many(count: int, single: bool) -> str:
 
 def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     measure = advice.measure
-    title = MEASURES[measure]
+    title = TITLES[measure]
     out: list[Fact] = []
     if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
         meaning = name_of(advice.chosen)
@@ -211,9 +241,14 @@ def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
         ("Constant prediction", [pair for pair in plain if pair[0].model == CONSTANT]),
     ):
         if rows:
-            row, mean = max(rows, key=lambda pair: pair[1].value)
+            row, mean = _best(rows, measure)
             out.append(Fact(name=head, value=_mean(mean), meaning=name_of(row)))
     return tuple(out)
+
+
+def _best(rows: Sequence[tuple[Row, Mean]], measure: Measure) -> tuple[Row, Mean]:
+    sign = -1 if measure == "log_loss" else 1
+    return max(rows, key=lambda pair: sign * pair[1].value)
 
 
 def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
@@ -222,7 +257,7 @@ def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
     least = min(row.epsilon or 0.0 for row, _ in private)
     if least >= (chosen.epsilon or 0.0):
         return []
-    row, mean = max((pair for pair in private if pair[0].epsilon == least), key=lambda pair: pair[1].value)
+    row, mean = _best([pair for pair in private if pair[0].epsilon == least], measure)
     return [Fact(name=f"Best at epsilon {least:g}", value=_mean(mean), meaning=CANDIDATES[row.model].title)]
 
 
@@ -286,7 +321,8 @@ def _charts(found: Comparison, chosen: Row | None) -> list[tuple[str, list[Marku
     budget: list[Markup] = []
     bits: list[Markup] = []
     seen: list[Markup] = []
-    for measure, title in MEASURES.items():
+    for measure in DRAWN:
+        title = TITLES[measure]
         budget.append(draw_budget(_lines(rows, measure), _references(rows, measure), title=title, ident=f"e-{measure}"))
         for charts, leak, told, nothing in (
             (bits, "bits", "bits learned per record", 0.0),
@@ -339,7 +375,7 @@ def render_comparison_html(
     found: Comparison,
     *,
     title: str,
-    measure: Measure = "accuracy",
+    measure: Measure | None = None,
     command: str = "",
     inputs: Sequence[InputFile] = (),
 ) -> str:
@@ -353,8 +389,8 @@ def render_comparison_html(
         The figures.
     title : str
         Title of the page.
-    measure : {"accuracy", "auroc"}, default="accuracy"
-        What the recommendation goes by.
+    measure : {"accuracy", "auroc", "log_loss"}, optional
+        What models are ranked by; see :func:`glassine.comparing.recommend`.
     command : str, optional
         The command that fits the recommended model.
     inputs : sequence of InputFile
@@ -368,13 +404,15 @@ def render_comparison_html(
         title=title,
         inputs=inputs,
         version=found.version,
+        holder_only=True,
     )
 
 
-def render_comparison_text(found: Comparison, *, measure: Measure = "accuracy", command: str = "") -> str:
+def render_comparison_text(found: Comparison, *, measure: Measure | None = None, command: str = "") -> str:
     """Return a comparison as plain text; the command alone may be wider than 88 characters."""
     view = comparison_view(found, measure=measure, command=command)
-    lines = [f"{view.headline}.", "", *textwrap.wrap(view.why, WIDTH)]
+    ranked = textwrap.wrap(f"{view.ranked_by} {view.why}", WIDTH)
+    lines = [wording.HOLDER_ONLY, f"{view.headline}.", "", *ranked]
     if view.command:
         lines += ["", f"  {view.command}"]
     lines += ["", "Means over the splits, ± their standard errors", *_text_table(view)]

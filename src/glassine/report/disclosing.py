@@ -96,6 +96,7 @@ def describe_disclosure(
         # A candidate names a threshold between two records.
         active=() if shown.below else tuple(map(str, found.active[:SHOWN_ACTIVE])),
         notes=found.notes,
+        unused=found.unused,
         remedies=()
         if remedies is None
         else tuple(_remedy(row, n, remedies.n_holdout or n, shown) for row in remedies.rows),

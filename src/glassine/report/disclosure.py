@@ -95,7 +95,7 @@ def disclosure_view(found: DisclosureFinding) -> DisclosureView:
     """Return what a tree discloses, in words."""
     facts = [
         estimate_fact(found.status, found.gap, known=found.knowledge),
-        internal_fact(found.readers, found.n_internal, found.n_active, named=found.active),
+        internal_fact(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
         *_sample(found),
         *_truth(found),
         *_anonymity(found),
@@ -146,6 +146,7 @@ def render_disclosure_html(
         title=title,
         described=described or _described(found),
         inputs=inputs,
+        holder_only=True,
     )
 
 
@@ -153,6 +154,7 @@ def render_disclosure_text(found: DisclosureFinding) -> str:
     """Return what a tree discloses as plain text, at most 88 characters wide."""
     view = disclosure_view(found)
     lines = [
+        wording.HOLDER_ONLY,
         *wrap(view.sentence, ""),
         "",
         "What each reader concludes; entropy left and distance to the truth in nats",
@@ -171,7 +173,7 @@ def render_disclosure_text(found: DisclosureFinding) -> str:
             distance = f", D_overall {group.d_overall}" if group.d_overall else ""
             lines += wrap(f"{group.name}: {group.size}, {group.entropy} left{distance}", "    ")
     if view.notes:
-        lines += ["", "Left out", *(line for note in view.notes for line in wrap(note, "    "))]
+        lines += ["", "Left out or assumed", *(line for note in view.notes for line in wrap(note, "    "))]
     if view.remedies:
         lines += [
             "",

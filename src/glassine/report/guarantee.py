@@ -20,12 +20,13 @@ STANDING = {
     "does not hold": "There is a caveat, so nothing follows from the claim, and it answers no rule.",
 }
 RELATIONS = {
-    "add-or-remove-one": "Adding or removing one person's record changes the probability of every model by at most "
+    "add-or-remove-one": "Adding or removing one record changes the probability of every model by at most that factor.",
+    "replace-one": "Putting another record in one record's place changes the probability of every model by at most "
     "that factor.",
-    "replace-one": "Putting another record in one person's place changes the probability of every model by at most "
-    "that factor.",
+    "add-or-remove-one-person": "Adding or removing all records of one person changes the probability of every model "
+    "by at most that factor.",
 }
-SHARES = ("members found", "guess of a record", "belief about")
+SHARES = ("members found", "guess of a ", "belief about")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,8 @@ class GuaranteeRow:
     ----------
     claim, sentence, standing, status : str
         The claim in figures and in a sentence, what the policy makes of it, and that in a word.
+    subject : str
+        What it speaks of: a record or a person.
     facts : tuple of Fact
         The parts of the claim.
     caveats : tuple of str
@@ -64,6 +67,7 @@ class GuaranteeRow:
     sentence: str
     standing: str
     status: str
+    subject: str
     facts: tuple[Fact, ...]
     caveats: tuple[str, ...]
     bounds: tuple[BoundRow, ...]
@@ -80,6 +84,7 @@ def guarantee_row(findings: Findings) -> GuaranteeRow | None:
         sentence=f"{_capital(wording.clean(found.claimed_by))} claims differential privacy with {claim}.",
         standing=STANDING[found.standing],
         status=found.standing,
+        subject=found.subject,
         facts=_facts(found),
         caveats=tuple(wording.clean(text) for text in found.caveats),
         bounds=tuple(_bound(bound) for bound in found.bounds),
@@ -93,7 +98,8 @@ def guarantee_figures(findings: Findings) -> tuple[Fact, ...]:
         return ()
     value = f"epsilon {found.epsilon:g}"
     first = Fact(name="Claimed guarantee", value=value, meaning=f"{_delta(found)}; {found.standing}")
-    names = ("Told about one record", "Told who was in the data")
+    member = "who" if found.subject == "person" else "which records"
+    names = (f"Told about one {found.subject}", f"Told {member} {'was' if member == 'who' else 'were'} in the data")
     if found.bits_per_record is None:
         return (first, *(Fact(name=name, value="not known", meaning="The guarantee does not hold.") for name in names))
     aside = "if the claim is true"
@@ -110,7 +116,7 @@ def guarantee_figures(findings: Findings) -> tuple[Fact, ...]:
 
 
 def _claim(found: GuaranteeFinding) -> str:
-    return f"epsilon {found.epsilon:g}, {_delta(found)}, {found.neighboring}"
+    return f"epsilon {found.epsilon:g}, {_delta(found)}, {found.neighboring}; unit: {found.unit}"
 
 
 def _delta(found: GuaranteeFinding) -> str:
@@ -139,7 +145,14 @@ def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
         Fact(
             name="Neighboring data sets",
             value=wording.clean(found.neighboring),
-            meaning="For k people together, such as a family: k times epsilon.",
+            meaning=f"For k {found.subject}s together: k times epsilon.",
+        ),
+        Fact(
+            name="Privacy unit",
+            value=wording.clean(found.unit),
+            meaning="All records of one person together."
+            if found.subject == "person"
+            else "One record; several records of one person are not covered together.",
         ),
         Fact(
             name="Noise in the counts",

@@ -40,7 +40,13 @@ def environment() -> Environment:
 
 
 def render_page(
-    template: str, *, title: str, described: str = "", inputs: Sequence[InputFile] = (), **more: Any
+    template: str,
+    *,
+    title: str,
+    described: str = "",
+    inputs: Sequence[InputFile] = (),
+    holder_only: bool = False,
+    **more: Any,
 ) -> str:
     """Return a page with its head and foot.
 
@@ -52,10 +58,17 @@ def render_page(
         Title of the page, and a line on what was examined.
     inputs : sequence of InputFile
         The files that were read.
+    holder_only : bool, default=False
+        Whether the page says at its head that it is for the holder of the data only.
     **more
         What the template shows besides; ``version``, unless it is given, is that of the package.
     """
-    head = {"title": wording.clean(title), "described": wording.clean(described), "inputs": clean_inputs(inputs)}
+    head = {
+        "title": wording.clean(title),
+        "described": wording.clean(described),
+        "inputs": clean_inputs(inputs),
+        "audience": wording.HOLDER_ONLY if holder_only else "",
+    }
     return environment().get_template(template).render({"version": __version__} | more | head)
 
 
@@ -127,10 +140,11 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
         "report.html",
         title=summary.title,
         version=summary.version,
+        holder_only=summary.holder_only,
         s=summary,
         curve=draw_curve(summary.curve, summary.scale),
         drawing=drawing,
         drawing_note=reading,
         shapes=draw_figures(summary.additive),
-        roc=draw_roc(summary.membership.curve, summary.membership.strongest) if summary.membership else "",
+        roc=draw_roc(summary.membership.curve, summary.membership.curve_of) if summary.membership else "",
     )

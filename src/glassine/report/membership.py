@@ -54,8 +54,8 @@ class MembershipView:
     facts : tuple of Fact
         The holdout, midpoints, vulnerability.
     curve : tuple of (float, float)
-        The ROC curve of the strongest attack.
-    strongest : str
+        The ROC curve of the strongest attack that scores every record.
+    curve_of : str
         Its name.
     """
 
@@ -67,7 +67,7 @@ class MembershipView:
     rows: tuple[AttackRow, ...]
     facts: tuple[Fact, ...]
     curve: tuple[tuple[float, float], ...]
-    strongest: str
+    curve_of: str
 
 
 def membership_view(found: MembershipFinding) -> MembershipView:
@@ -83,7 +83,7 @@ def membership_view(found: MembershipFinding) -> MembershipView:
         rows=tuple(_row(attack) for attack in found.attacks),
         facts=facts,
         curve=found.roc,
-        strongest=found.strongest or "",
+        curve_of=found.roc_attack or "",
     )
 
 
@@ -96,7 +96,7 @@ def _headline(found: MembershipFinding) -> tuple[str, str]:
 
 def _strongest(found: MembershipFinding) -> Fact:
     name = "Advantage of the strongest attack"
-    best = next((a for a in found.attacks if a.attack == found.strongest and a.advantage is not None), None)
+    best = found.best
     if best is None:
         return Fact(name=name, value="not known", meaning="No attack was made.")
     return Fact(name=name, value=f"{best.advantage:.3f}", meaning=f"{wording.clean(best.attack)}; 0 is guessing")
@@ -106,8 +106,8 @@ def _sentence(found: MembershipFinding) -> str:
     made = [attack for attack in found.attacks if attack.status == "measured"]
     if not made:
         return "No attack that calls each record a member or not could be made."
-    best = max(made, key=lambda attack: attack.advantage_low or 0.0)
-    if not any(attack.detected for attack in made):
+    best, detected = found.best, [attack for attack in made if attack.detected]
+    if best is None or not detected:
         high = max(attack.advantage_high or 0.0 for attack in made)
         told = (
             f"None of the {wording.plural(len(made), 'attack')} made tells members from others beyond chance; "
@@ -118,6 +118,8 @@ def _sentence(found: MembershipFinding) -> str:
             f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
             f"{_points(best.advantage)} more of the members than of other people."
         )
+        if best not in detected:
+            told += f" That may be chance; what the {wording.clean(detected[0].attack)} finds is not."
     if found.accused:
         told += f" Thresholds name {_records(found.accused)} of the training data{_wrongly(found)}."
     if found.overlap:

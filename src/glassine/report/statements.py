@@ -204,7 +204,7 @@ def value_facts(findings: Findings) -> tuple[Fact, ...]:
             Fact(
                 name="Not public cut points",
                 value="not known" if found.n_off_grid is None else f"{found.n_off_grid or 'none'} {of}",
-                meaning=_off_grid_meaning(found.n_off_grid),
+                meaning=_off_grid_meaning(found),
             ),
             Fact(
                 name="Midpoints of two training values",
@@ -242,10 +242,14 @@ def value_facts(findings: Findings) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _off_grid_meaning(count: int | None) -> str:
-    if count is None:
+def _off_grid_meaning(found: ValueLeakage) -> str:
+    if found.n_off_grid is None:
         return "It needs a domain."
-    return "Their place tells about training values." if count else "Anybody could name them without the data."
+    if found.n_inferred:
+        return "The domain was inferred from data: none of its cut points is public."
+    return (
+        "Their place tells about training values." if found.n_off_grid else "Anybody could name them without the data."
+    )
 
 
 def _midpoint_meaning(findings: Findings, found: ValueLeakage) -> str:

@@ -11,6 +11,7 @@ from glassine.report import wording
 from glassine.report.additive import AdditiveView, additive_figures, additive_view
 from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars
 from glassine.report.guarantee import GuaranteeRow, guarantee_figures, guarantee_row
+from glassine.report.inputs import clean_inputs
 from glassine.report.membership import MembershipView, membership_view
 from glassine.report.outline import Step, outline
 from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
@@ -56,6 +57,8 @@ class Summary:
         Whether everything was.
     inputs : tuple of InputFile
         The files that were read.
+    holder_only : bool
+        Whether it is for the holder of the data only.
     rebuilt, narrowed : str
         How far the records can be rebuilt, in two sentences; empty where not measured.
     readings : tuple of Reading
@@ -120,6 +123,7 @@ class Summary:
     measures: tuple[MeasureRow, ...]
     all_measured: bool
     inputs: tuple[InputFile, ...]
+    holder_only: bool
     rebuilt: str
     narrowed: str
     readings: tuple[Reading, ...]
@@ -191,10 +195,8 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         checks=check_rows(findings),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
-        inputs=tuple(
-            InputFile(role=wording.clean(file.role), name=wording.clean(file.name), sha256=wording.clean(file.sha256))
-            for file in findings.inputs
-        ),
+        inputs=clean_inputs(findings.inputs),
+        holder_only=findings.holder_only,
         rebuilt=_rebuilt(both),
         narrowed=_narrowed(findings, measured),
         readings=both,

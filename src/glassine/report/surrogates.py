@@ -99,6 +99,8 @@ class SurrogatesView:
         The attribute that was looked at more closely; empty without one.
     inputs : tuple of InputFile
         The files that were read.
+    holder_only : bool
+        Whether it is for the holder of the data only.
     version : str
         Version of Glassine.
     """
@@ -130,6 +132,7 @@ class SurrogatesView:
     reasons: dict[str, str]
     sensitive: str
     inputs: tuple[InputFile, ...]
+    holder_only: bool
     version: str
 
 
@@ -181,6 +184,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
         },
         sensitive=wording.clean(found.sensitive or ""),
         inputs=clean_inputs(found.inputs),
+        holder_only=found.holder_only,
         version=wording.clean(found.version),
     )
 
@@ -366,14 +370,22 @@ def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> 
         Title of the page.
     """
     view = surrogates_view(found, title=title)
-    chart = draw_roc(view.membership.curve, view.membership.strongest) if view.membership else ""
-    return render_page("surrogates.html", s=view, roc=chart, title=view.title, version=view.version)
+    chart = draw_roc(view.membership.curve, view.membership.curve_of) if view.membership else ""
+    return render_page(
+        "surrogates.html",
+        s=view,
+        roc=chart,
+        title=view.title,
+        version=view.version,
+        holder_only=view.holder_only,
+    )
 
 
 def render_surrogates_text(found: SurrogateFindings) -> str:
     """Return the report as plain text, at most 88 characters wide."""
     view = surrogates_view(found)
-    lines = [f"Glassine {view.version}: {view.verdict.upper()}", *wrap(view.described), *wrap(view.sentence)]
+    lines = [wording.HOLDER_ONLY] if view.holder_only else []
+    lines += [f"Glassine {view.version}: {view.verdict.upper()}", *wrap(view.described), *wrap(view.sentence)]
     lines += wrap(view.claim)
     lines += ["", "Policy"]
     for check in view.checks:

@@ -63,7 +63,8 @@ def render_rich(findings: Findings) -> Text:
 
 
 def _lines(summary: Summary) -> list[str]:
-    lines = [f"Glassine {summary.version}: {summary.verdict.upper()}"]
+    lines = [wording.HOLDER_ONLY] if summary.holder_only else []
+    lines.append(f"Glassine {summary.version}: {summary.verdict.upper()}")
     for note in summary.notes:
         lines += textwrap.wrap(f"Note: {note}", WIDTH, subsequent_indent="      ", break_on_hyphens=False)
     lines += [*_wrap(summary.described), *_wrap(summary.short_sentence), *_inputs(summary)]
@@ -112,9 +113,12 @@ def _guarantee(summary: Summary) -> list[str]:
 
 
 def _inputs(summary: Summary) -> list[str]:
-    named = [(file.role, wording.shorten(file.name, LONGEST_NAME), file.sha256[:12]) for file in summary.inputs]
-    roles, names = (max((len(entry[i]) for entry in named), default=0) for i in (0, 1))
-    return [f"{role:{roles}}  {name:{names}}  sha256 {digest}…" for role, name, digest in named]
+    named = [(file.role, wording.shorten(file.name, LONGEST_NAME), file.sha256) for file in summary.inputs]
+    roles, names = (max((len(entry[i] or "") for entry in named), default=0) for i in (0, 1))
+    return [
+        f"{role:{roles}}  {name:{names}}  {'no digest: records' if digest is None else f'sha256 {digest[:12]}…'}"
+        for role, name, digest in named
+    ]
 
 
 def _attributes(summary: Summary) -> str:

@@ -6,7 +6,21 @@ import math
 import re
 import unicodedata
 
-__all__ = ["amount", "bits", "candidates", "clean", "percent", "plural", "shorten", "shorten_condition", "worlds"]
+__all__ = [
+    "HOLDER_ONLY",
+    "amount",
+    "bits",
+    "candidates",
+    "clean",
+    "percent",
+    "plural",
+    "shorten",
+    "shorten_condition",
+    "worlds",
+]
+
+HOLDER_ONLY = "For the holder of the data only: measured on the records, covered by no guarantee."
+"""The first line of every text and page that was measured on records beside a model."""
 
 # Overrides of the direction of writing, which could reorder the text around a name.
 _DIRECTIONS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}

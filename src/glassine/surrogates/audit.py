@@ -10,8 +10,15 @@ import numpy as np
 from glassine import __version__
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
+from glassine.describing import relied_on
 from glassine.errors import InvalidParameterError
-from glassine.findings import DiversityFinding, ReleaseSummary, SurrogateFindings, ThresholdsFinding
+from glassine.findings import (
+    OF_THE_MODEL,
+    DiversityFinding,
+    ReleaseSummary,
+    SurrogateFindings,
+    ThresholdsFinding,
+)
 from glassine.judging import decide
 from glassine.policy import Policy
 from glassine.suppression import Suppression
@@ -40,6 +47,7 @@ NOT_COUNTED = (
     "Not measured: what the choice of splits at inner nodes tells, what the places of the representatives tell beyond "
     "distance, and what the black box's own decisions tell of those it learnt from."
 )
+BESIDE = "The guarantee covers the release, not these findings: they were measured on the records behind it."
 BLACK_BOX = "What the black box's decisions tell of the records that it learnt from was not measured."
 
 
@@ -114,7 +122,11 @@ def audit_evidence(
     show_small_counts: bool = False,
     random_state: Any = None,
 ) -> SurrogateFindings:
-    """Audit a release with what is known beside it."""
+    """Audit a release with what is known beside it.
+
+    Where the policy accepts the guarantee of the release, the findings follow from the release alone, and what records
+    add stands in their ``holder``.
+    """
     rules = Policy() if policy is None else policy
     if not isinstance(rules, Policy):
         raise InvalidParameterError(f"policy must be a Policy or None, got {type(rules).__name__}. Read one.")
@@ -125,6 +137,19 @@ def audit_evidence(
         )
     shown = Suppression(0 if show_small_counts else rules.suppress_below)
     rng = generator(random_state)
+    if not relied_on(guarantee_of(known, rules)):
+        return _measured(known, rules, shown, sensitive=sensitive, rng=rng)
+    alone = Evidence(release=known.release, lacking=OF_THE_MODEL)
+    public = _measured(alone, rules, shown, sensitive=sensitive, rng=generator(0))
+    if not known.beside:
+        return public
+    measured = _measured(known, rules, shown, sensitive=sensitive, rng=rng)
+    return replace(public, holder=replace(measured, notes=(*measured.notes, BESIDE), holder_only=True))
+
+
+def _measured(
+    known: Evidence, rules: Policy, shown: Suppression, *, sensitive: str | None, rng: np.random.Generator
+) -> SurrogateFindings:
     leaves, values = known.leaves(), leak_all(known)
     together = together_of(known, leaves)
     membership = membership_of(known, midpoints_of(known, random_state=rng), shown, random_state=rng)

@@ -17,11 +17,13 @@ from glassine.learners.intake import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.models import DecisionTree, Evidence
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.spending import Paid, Price, spend
 from glassine.surrogates.distances import Metric
 from glassine.surrogates.fitting import group_records, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
-from glassine.surrogates.private_trees import certify_labels, certify_partition, draw_trees, tree_class_of
+from glassine.surrogates.private_trees import certify_labels, certify_partition, draw_trees, tree_budget, tree_class_of
 from glassine.surrogates.public_cells import public_metric, public_points
 from glassine.surrogates.release import Provenance, SurrogateRelease
 from glassine.surrogates.settings import Plan
@@ -111,9 +113,9 @@ def build(plan: Plan, material: Material) -> Built:
     points = representatives_of(
         material.columns, grouping.labels, grouping.n_groups, metric, material.domain, rounded=plan.rounded
     )
-    trees, event, caveats = _trees(plan, material, grouping.labels, grouping.n_groups)
+    trees, event, paid = _trees(plan, material, grouping.labels, grouping.n_groups)
     trees, material = _in_used_classes(trees, material)
-    certificate = _certificate(plan, material, event, caveats)
+    certificate = _certificate(plan, material, event, paid)
     release = _release(plan, material, metric, points, trees, certificate, plan.k)
     return Built(
         release=release,
@@ -150,9 +152,9 @@ def _public(plan: Plan, material: Material) -> Built:
     # Each record is clipped by itself, so that its cell follows from it alone.
     columns = material.columns
     groups = metric.closest(metric.embed(columns), embedded, 1, domain)[:, 0].astype(np.int64)
-    trees, event, caveats = _trees(plan, material, groups, len(points))
+    trees, event, paid = _trees(plan, material, groups, len(points))
     trees, material = _in_used_classes(trees, material)
-    certificate = _certificate(plan, material, event, caveats)
+    certificate = _certificate(plan, material, event, paid)
     release = _release(plan, material, metric, points, trees, certificate, None)
     return Built(
         release=release,
@@ -166,7 +168,7 @@ def _public(plan: Plan, material: Material) -> Built:
 
 def _trees(
     plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int
-) -> tuple[tuple[DecisionTree, ...], Parallel | None, tuple[str, ...]]:
+) -> tuple[tuple[DecisionTree, ...], Parallel | None, Paid]:
     if plan.epsilon is None:
         trees = grow_trees(
             material.columns,
@@ -177,23 +179,30 @@ def _trees(
             classes=material.classes,
             growth=plan.growth,
         )
-        return trees, None, ()
+        return trees, None, Paid()
     randomness = Randomness.of(plan.random_state)
     caveats = _caveats(plan, material, seeded=randomness.seeded)
-    depth = plan.growth.max_depth or 1
+    every = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
+    # What can be refused is refused before the charge, and the charge comes before the draw.
+    tree_budget(plan.epsilon, every, n_groups)
+    price = _price(plan, n_groups)
+    receipt = None
+    if price is not None:
+        paid = spend(price, ledger=plan.ledger, dataset=plan.dataset, seeded=randomness.seeded)
+        caveats, receipt = (*caveats, *paid.caveats), paid.receipt
     drawn, event = draw_trees(
         material.columns,
         material.targets,
         groups,
         n_groups,
         epsilon=plan.epsilon,
-        trees=tree_class_of(material.domain, material.classes, depth),
+        trees=every,
         domain=material.domain,
         classes=material.classes,
         caveats=caveats if plan.private_partition else (*caveats, WHOLE_PARTITION),
         randomness=randomness,
     )
-    return drawn, event, caveats
+    return drawn, event, Paid(caveats=caveats, receipt=receipt)
 
 
 def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
@@ -221,6 +230,14 @@ def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tup
     return trees, own
 
 
+def _price(plan: Plan, n_groups: int) -> Price | None:
+    """Return what the certificate of private trees claims; None where it claims nothing for the release."""
+    epsilon = decimal(plan.epsilon or 0.0, "epsilon")
+    if not plan.private_partition:
+        return Price(epsilon=2 * epsilon, note="labels of surrogate trees") if plan.labels == "true" else None
+    return Price(epsilon=epsilon, note=f"{n_groups} surrogate trees of depth {plan.growth.max_depth}")
+
+
 def _caveats(plan: Plan, material: Material, *, seeded: bool) -> tuple[str, ...]:
     boxed = plan.labels == "black-box" and not plan.fixed_black_box
     found = (
@@ -232,7 +249,7 @@ def _caveats(plan: Plan, material: Material, *, seeded: bool) -> tuple[str, ...]
     return tuple(text for holds, text in found if holds)
 
 
-def _certificate(plan: Plan, material: Material, event: Parallel | None, caveats: tuple[str, ...]) -> Certificate:
+def _certificate(plan: Plan, material: Material, event: Parallel | None, paid: Paid) -> Certificate:
     if plan.records == "queries":
         return Certificate.none(QUERIED)
     if event is None or plan.epsilon is None:
@@ -244,14 +261,16 @@ def _certificate(plan: Plan, material: Material, event: Parallel | None, caveats
     }
     if plan.private_partition:
         boxed = plan.labels == "black-box"
-        certificate = certify_partition(plan.epsilon, event, caveats, public, black_box_labels=boxed)
+        certificate = certify_partition(plan.epsilon, event, paid.caveats, public, black_box_labels=boxed)
     elif plan.labels == "true":
         # With attributes public, so are the bounds that were taken from them.
-        own = tuple(caveat for caveat in caveats if caveat != DOMAIN_FROM_DATA)
+        own = tuple(caveat for caveat in paid.caveats if caveat != DOMAIN_FROM_DATA)
         certificate = certify_labels(plan.epsilon, own, public)
     else:
         return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
-    return vouched_for(certificate) if Randomness.of(plan.random_state).vouched else certificate
+    if Randomness.of(plan.random_state).vouched:
+        certificate = vouched_for(certificate)
+    return certificate if paid.receipt is None else replace(certificate, receipt=paid.receipt)
 
 
 def _release(

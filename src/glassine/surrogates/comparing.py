@@ -77,6 +77,8 @@ def compare_forms(
         random_state=rng,
         **labels,
     )
+    # All of it is measured on records, so that of a private release it is the holder's part.
+    found = found.holder or found
     measured_on = (X, y) if holdout is None else (holdout, holdout_y)
     rows = []
     for form in ("paper", "safe"):
@@ -93,7 +95,8 @@ def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> Surroga
     """Return the explainer in another form, on the same groups, with that form's own settings."""
     other: SurrogateExplainer = clone(explainer)
     labels = "black-box" if y is None else None
-    settings = {"form": form, "labels": labels, "max_depth": "auto", "min_samples_leaf": "auto", "epsilon": None}
+    settings = {"form": form, "labels": labels, "max_depth": "auto", "min_samples_leaf": "auto"}
+    settings |= dict.fromkeys(("epsilon", "ledger", "dataset"))
     if "leaf_counts" in other.get_params():
         settings["leaf_counts"] = None
     other.set_params(**settings)

@@ -101,6 +101,11 @@ class Evidence:
     lacking: str = ""
 
     @property
+    def beside(self) -> bool:
+        """Whether records are known: the people behind the release, or others."""
+        return self.people is not None or self.others is not None
+
+    @property
     def nobody(self) -> bool:
         """Whether nobody's record is behind the release."""
         return self.release.provenance.records == "queries"

@@ -90,6 +90,12 @@ class SurrogateExplainer(MeasuredExplainer):
         Without it a guarantee on trees that were trained on its labels has a caveat.
     n_closest : int, default=3
         Closest representatives among which a release answers by default.
+    ledger : Ledger or path, optional
+        The budget book, for ``epsilon`` with ``partition="public"``; the fit is charged to ``dataset`` before any tree
+        is drawn.
+    dataset : str, optional
+        Name of the data set, in the ledger or, without one, among the private fits of this process: the second fit on
+        one name warns, and its certificate and those of later ones do not hold.
     random_state : int, Generator or None, default=None
         For the choice among equally good splits, for which None means a fixed seed; and for private trees, for which
         None means the operating system's entropy, and anything else voids the guarantee.
@@ -167,6 +173,8 @@ class SurrogateExplainer(MeasuredExplainer):
         n_cells: int = 64,
         fixed_black_box: bool = False,
         n_closest: int = 3,
+        ledger: Any = None,
+        dataset: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.predict = predict
@@ -186,6 +194,8 @@ class SurrogateExplainer(MeasuredExplainer):
         self.n_cells = n_cells
         self.fixed_black_box = fixed_black_box
         self.n_closest = n_closest
+        self.ledger = ledger
+        self.dataset = dataset
         self.random_state = random_state
 
     def __sklearn_clone__(self) -> Self:
@@ -230,7 +240,8 @@ class SurrogateExplainer(MeasuredExplainer):
         random_state : int, Generator or None
             For the draw; None draws anew each time.
         **parameters
-            Further parameters of the explainer; ``epsilon`` and ``partition`` are refused, there is nobody to protect.
+            Further parameters of the explainer; ``epsilon``, ``partition``, ``ledger`` and ``dataset`` are refused,
+            there is nobody to protect.
 
         Raises
         ------
@@ -239,7 +250,7 @@ class SurrogateExplainer(MeasuredExplainer):
         InvalidDomainError
             If the domain was inferred from data.
         """
-        for name in ("epsilon", "partition", "fixed_black_box"):
+        for name in ("epsilon", "partition", "fixed_black_box", "ledger", "dataset"):
             if name in parameters:
                 raise InvalidParameterError(
                     f"{name} protects training records, and a third party has none. Leave it out."
@@ -276,7 +287,9 @@ class SurrogateExplainer(MeasuredExplainer):
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range, or k exceeds n.
+            If a parameter is out of its range or without effect, or k exceeds n.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
         InvalidDataError
             If the records do not fit the domain, or labels are absent where they are needed.
         BlackBoxError

@@ -248,6 +248,7 @@ def leak_all(known: Evidence) -> ValueLeakage:
     return ValueLeakage(
         n_thresholds=sum(found.n_thresholds for found in out),
         n_off_grid=sum(found.n_off_grid or 0 for found in out),
+        n_inferred=sum(found.n_inferred for found in out),
         n_midpoints=None if any(count is None for count in midpoints) else sum(count or 0 for count in midpoints),
         n_records_at_midpoints=None,
         exact_bounds=None,

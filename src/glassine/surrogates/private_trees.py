@@ -17,7 +17,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.conforming import Columns
 from glassine.domain.grid import public_grid
 from glassine.learners import gibbs
-from glassine.learners.budget import ONE_FIT, PERSONS, REFUSALS, TIMING, Budget, selection_event
+from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.gibbs import Weighting, powers_bytes
 from glassine.learners.limits import check_size
 from glassine.learners.literals import declared
@@ -28,7 +28,7 @@ from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["LABELS_ONLY", "certify_labels", "certify_partition", "draw_trees", "tree_class_of"]
+__all__ = ["LABELS_ONLY", "certify_labels", "certify_partition", "draw_trees", "tree_budget", "tree_class_of"]
 
 CUTS = 7
 """Most public cut points of a number that is declared without thresholds."""
@@ -50,6 +50,31 @@ def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> Tree
     }
     literals = declared(Domain(cut, groups=domain.groups), domain.names)
     return TreeClass(logic=LiteralLogic.of(domain, literals, up_to_negation=True), depth=depth, n_classes=len(classes))
+
+
+def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget, float]:
+    """Return the budget of each tree and what rounding may cost of it, or refuse the draw; nothing is drawn.
+
+    Raises
+    ------
+    InvalidParameterError
+        If epsilon is too small to be drawn at.
+    ClassTooLargeError
+        If all trees may need more memory or time than a fit should.
+    """
+    budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
+    slack = gibbs.rounding(trees.depth + 1, 2, len(trees.logic.literals) + trees.n_classes)
+    budget.selection(slack)
+    check_size(
+        f"trees of depth {trees.depth} over {len(trees.logic.literals)} literals, {n_groups} times",
+        "Lower max_depth or declare fewer thresholds.",
+        table_bytes=trees.table_bytes() + powers_bytes(budget.total),
+        steps=trees.steps() * n_groups,
+        memory_limit=4e9,
+        time_limit=3600.0,
+        log_range=trees.log_range(1.0),
+    )
+    return budget, slack
 
 
 def draw_trees(
@@ -92,18 +117,8 @@ def draw_trees(
     randomness : Randomness
         The stream of random bits.
     """
-    budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
-    slack = gibbs.rounding(trees.depth + 1, 2, len(trees.logic.literals) + len(classes))
+    budget, slack = tree_budget(epsilon, trees, n_groups)
     exact = budget.selection(slack)
-    check_size(
-        f"trees of depth {trees.depth} over {len(trees.logic.literals)} literals, {n_groups} times",
-        "Lower max_depth or declare fewer thresholds.",
-        table_bytes=trees.table_bytes() + powers_bytes(budget.total),
-        steps=trees.steps() * n_groups,
-        memory_limit=4e9,
-        time_limit=3600.0,
-        log_range=trees.log_range(1.0),
-    )
     claimed = Guarantee(epsilon=float(budget.total), caveats=caveats)
     truths = [columns.holds(literal) for literal in trees.logic.literals]
     drawn, spent = [], Fraction(0)
@@ -135,7 +150,7 @@ def certify_partition(
     epsilon: float, event: Parallel, caveats: Sequence[str], public: dict[str, Any], *, black_box_labels: bool
 ) -> Certificate:
     """Return the certificate of trees on a partition into public cells."""
-    assumptions = (PERSONS, REFUSALS, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
+    assumptions = (RECORDS, REFUSALS, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
     return Certificate(
         epsilon=float(epsilon), events=(event,), assumptions=assumptions, caveats=tuple(caveats), public=public
     )
@@ -156,7 +171,7 @@ def certify_labels(epsilon: float, caveats: Sequence[str], public: dict[str, Any
         epsilon=2 * float(epsilon),
         events=(event,),
         neighboring=LABELS_ONLY,
-        assumptions=(PERSONS, REFUSALS, TIMING, ONE_FIT),
+        assumptions=(RECORDS, REFUSALS, TIMING, ONE_FIT),
         caveats=tuple(caveats),
         public=public,
     )

@@ -46,7 +46,7 @@ class Plan:
         As in the explainer.
     growth : Growth
         How trees are grown; private trees take the depth alone.
-    random_state : object
+    random_state, ledger, dataset : object
         As in the explainer.
     """
 
@@ -64,6 +64,8 @@ class Plan:
     fixed_black_box: bool
     growth: Growth
     random_state: Any
+    ledger: Any
+    dataset: Any
 
     @property
     def rounded(self) -> bool:
@@ -95,6 +97,7 @@ def plan_of(explainer: Any, records: str) -> Plan:
         epsilon = check_number(epsilon, "epsilon", low=0.0, high=1e6, low_open=True)
         if form == "paper":
             raise InvalidParameterError('epsilon goes with form="safe": the paper publishes exact counts. Drop either.')
+    _check_ledger(explainer, private=epsilon is not None, public=partition == "public")
     if not isinstance(explainer.fixed_black_box, bool | np.bool_):
         raise InvalidParameterError(f"fixed_black_box must be true or false, got {explainer.fixed_black_box!r}.")
     k = check_whole(explainer.k, "k", 2, 10**9)
@@ -113,7 +116,25 @@ def plan_of(explainer: Any, records: str) -> Plan:
         fixed_black_box=bool(explainer.fixed_black_box),
         growth=_growth(explainer, form, k=k, private=epsilon is not None),
         random_state=explainer.random_state,
+        ledger=explainer.ledger,
+        dataset=explainer.dataset,
     )
+
+
+def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:
+    """Raise if a ledger or a data set is named for a fit that is not charged."""
+    if explainer.ledger is None and explainer.dataset is None:
+        return
+    if not private:
+        raise InvalidParameterError(
+            "ledger and dataset have no effect without epsilon: nothing is spent where nothing is private. Leave both "
+            "out, or pass epsilon."
+        )
+    if explainer.ledger is not None and not public:
+        raise InvalidParameterError(
+            'a ledger is charged for records, and with partition="microaggregation" epsilon covers no whole record: '
+            'the groups follow from all of them. Pass partition="public", or leave the ledger out.'
+        )
 
 
 def _safe_depth(k: int) -> int:

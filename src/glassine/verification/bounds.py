@@ -22,6 +22,7 @@ __all__ = [
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "delta_lower_bound",
+    "odds_bound",
     "trade_off_band",
 ]
 
@@ -208,6 +209,32 @@ def delta_lower_bound(false_positive_rate: float, false_negative_rate: float, ep
     a, b = (float(rate) for rate in _rates(np.array(false_positive_rate), np.array(false_negative_rate)))
     grown = math.exp(min(epsilon, 700.0))
     return max(0.0, 1 - b - grown * a, 1 - a - grown * b)
+
+
+def odds_bound(right: npt.ArrayLike, wrong: npt.ArrayLike, alpha: float) -> FloatArray:
+    """Return lower bounds on epsilon from guesses of fair coins, elementwise.
+
+    Guarantee
+    ---------
+    Each bound lies above the true epsilon with probability at most ``alpha``, if each run's data set was chosen by a
+    fair coin and the guesses follow from the outputs; see ``bounds.md``.
+
+    Parameters
+    ----------
+    right, wrong : array_like of int
+        Right and wrong guesses. A run may go without a guess.
+    alpha : float
+        In (0, 1).
+
+    Examples
+    --------
+    >>> round(float(odds_bound(270, 75, 0.05)), 3)
+    1.061
+    """
+    correct, errors = np.asarray(right, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    share = clopper_pearson_lower(correct, correct + errors, alpha)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(0.0, special.logit(share)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from glassine.errors import UnsupportedModelError
-from glassine.models import DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.verification.protocols import Refusal
 
-__all__ = ["Features", "features_of"]
+__all__ = ["REFUSED", "Features", "features_at", "features_of"]
 
 Features: TypeAlias = dict[str, float]
 """What a distinguisher sees of an output; a name that is absent counts as 0."""
+
+REFUSED = "refused: "
+"""Begins the feature of a refusal."""
 
 LONGEST = 2000
 """Parts of an output beyond it are seen through its hash alone."""
@@ -26,11 +30,12 @@ def features_of(output: Any) -> Features:
     """Return features of an output: presence of every part, every number, and a hash of the whole.
 
     A fitted private learner is seen through all that it releases: its model, its certificate and its classes. Of a
-    tree or a rule list the features are its literals with their places, the labels, the counts, and the structure.
+    tree or a rule list the features are its literals with their places, the labels, the counts, and the structure. Of
+    an additive model they are the intercept, the bins, and each bin's score and weight.
 
     Parameters
     ----------
-    output : fitted learner, DecisionTree, RuleList, array, number, text, None, mapping or sequence
+    output : fitted learner, model, Refusal, array, number, text, None, mapping or sequence
         What a run returned. Mappings and sequences may hold each other.
 
     Returns
@@ -59,11 +64,53 @@ def features_of(output: Any) -> Features:
     return out
 
 
+def features_at(output: Any, records: Any) -> Features:
+    """Return what a fitted learner says of some records: label or score, and the counts of their leaf.
+
+    Parameters
+    ----------
+    output : fitted learner
+        One that can predict; anything else has no such features.
+    records : array_like of shape (m, d)
+        Records as the learner was fitted to, such as those by which two data sets differ.
+
+    Returns
+    -------
+    dict of str to float
+        The names of the features of record ``j`` begin with ``record j``.
+    """
+    out: Features = {}
+    model = getattr(output, "model_", None)
+    if hasattr(output, "apply") and isinstance(model, DecisionTree | RuleList):
+        classes = model.classes or ()
+        for j, cell in enumerate(output.apply(records).tolist()):
+            evidence = model.cells[cell].evidence
+            out[f"record {j} label {classes[evidence.prediction] if classes else evidence.prediction}"] = 1.0
+            out.update({f"record {j} count {c}": float(count) for c, count in enumerate(evidence.counts or ())})
+        return out
+    # One of them says what the others say, and each reads the records anew.
+    method = next((name for name in ("decision_function", "predict_proba", "predict") if hasattr(output, name)), None)
+    if method is None:
+        return out
+    values = np.asarray(getattr(output, method)(records))
+    for j, row in enumerate(values.reshape(len(values), -1).tolist()):
+        for c, value in enumerate(row):
+            if isinstance(value, float):
+                out[f"record {j} {method} {c}"] = value
+            else:
+                out[f"record {j} label {value}"] = 1.0
+    return out
+
+
 def _parts(output: Any, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(output, DecisionTree | RuleList):
         yield from _model_parts(output, place)
-    elif hasattr(output, "model_") and isinstance(output.model_, DecisionTree | RuleList):
+    elif isinstance(output, AdditiveModel):
+        yield from _additive_parts(output, place)
+    elif isinstance(getattr(output, "model_", None), AdditiveModel | DecisionTree | RuleList):
         yield from _learner_parts(output, place)
+    elif isinstance(output, Refusal):
+        yield f"{place}{REFUSED}{output.kind}", 1.0
     elif isinstance(output, str | bytes | None):
         yield f"{place} = {output!s}", 1.0
     elif isinstance(output, bool | np.bool_):
@@ -108,7 +155,10 @@ def _sequence_parts(output: Sequence[Any], place: str) -> Iterator[tuple[str, fl
 
 
 def _learner_parts(learner: Any, place: str) -> Iterator[tuple[str, float]]:
-    yield from _model_parts(learner.model_, place)
+    yield from _parts(learner.model_, place)
+    marginals = getattr(learner, "marginals_", None)
+    if marginals is not None:
+        yield from _parts({f"{a} & {b}": table for (a, b), table in marginals.tables.items()}, f"{place} tables")
     for label in getattr(learner, "classes_", ()):
         yield f"{place} class {label!s}", 1.0
     certificate = getattr(learner, "certificate_", None)
@@ -126,7 +176,7 @@ def _model_parts(model: DecisionTree | RuleList, place: str) -> Iterator[tuple[s
         yield f"{place} tests {literal}", 1.0
     structure = " | ".join(f"{cell.inside} {cell.outside}" for cell in model.cells)
     yield f"{place} structure = {hashlib.sha256(structure.encode()).hexdigest()[:12]}", 1.0
-    total = 0.0
+    total = errors = 0.0
     for i, cell in enumerate(model.cells):
         where = " and ".join(map(str, cell.inside)) or "else"
         evidence = cell.evidence
@@ -136,8 +186,23 @@ def _model_parts(model: DecisionTree | RuleList, place: str) -> Iterator[tuple[s
             yield f"{place} {where} count {label}", float(count)
             yield f"{place} cell {i} count {label}", float(count)
             total += count
+        errors += sum(evidence.counts or ()) - max(evidence.counts or (0,))
         for name in ("size", "error_rate", "value"):
             value = getattr(evidence, name)
             if value is not None:
                 yield f"{place} {where} {name}", float(value)
     yield f"{place} total", total
+    yield f"{place} errors", float(errors)
+
+
+def _additive_parts(model: AdditiveModel, place: str) -> Iterator[tuple[str, float]]:
+    yield f"{place} terms", float(len(model.terms))
+    for i, value in enumerate(model.intercept):
+        yield f"{place} intercept {i}", value
+    for term in model.terms:
+        yield f"{place} term {term.name}", 1.0
+        bins = hashlib.sha256(repr(term.bins).encode()).hexdigest()[:12]
+        yield f"{place} {term.name} bins = {bins}", 1.0
+        for name, values in (("score", term.scores), ("weight", term.weights)):
+            for i, value in enumerate(() if values is None else values.ravel().tolist()):
+                yield f"{place} {term.name} {name} {i}", value

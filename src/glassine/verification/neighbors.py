@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Domain
-from glassine.domain.attributes import Category, Integer, Real, is_whole
+from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.verification.protocols import Progress
-from glassine.verification.statistical import FEWEST_RUNS, LowerBound, lower_bound
+from glassine.verification.containers import CONTAINERS, Records, declared_values, odd_values, of_each_type
+from glassine.verification.protocols import Progress, Relation
+from glassine.verification.searching import FEWEST, Hunt
+from glassine.verification.sources import EstimatorSource, check_neighbors, source_of
+from glassine.verification.statistical import FEWEST_RUNS, LowerBound, Plan
+from glassine.verification.trials import Crowd, StatedNoise
 
 __all__ = ["Pair", "Search", "search", "worst_pairs"]
 
 OUTLIER = "held by one record"
 """A category that nobody else has."""
+
+ARRAY = "array"
+"""Container of the pairs that are arrays of one type, or of objects."""
+
+BRIEF = ("tuples", "mappings", "object array", "polars")
+"""Containers that get but a few of the odd values: what reads lists or frames of pandas reads them alike."""
+
+FEW_VALUES = ("a text", "a fraction", "None", "a number as text")
+
+COPIES = 100
+"""Records of each kind beside an odd one: so many that what a learner makes of them is nearly certain."""
+
+IN_FRONT = 99
+"""Odd records in front, to which one more is added: frames are typed by their first hundred values."""
 
 Array = npt.NDArray[Any]
 
@@ -31,13 +50,37 @@ class Pair:
     ----------
     name : str
         Why it may be a bad case.
-    d0, d1 : tuple of ndarray
+    d0, d1 : tuple of ndarray, or what the container holds
         The data sets.
+    container : str, default="array"
+        What holds the records: "array", or a name in ``glassine.verification.containers``.
+    records : ndarray of shape (1, d), optional
+        The new record, where a fitted learner may be asked about it.
     """
 
     name: str
-    d0: tuple[Array, Array]
-    d1: tuple[Array, Array]
+    d0: Any
+    d1: Any
+    container: str = ARRAY
+    records: Any = None
+
+    @property
+    def canaries(self) -> int:
+        """One record is in by a coin."""
+        return 1
+
+    @property
+    def distance(self) -> int:
+        """The data sets differ by one record."""
+        return 1
+
+    def dataset(self, coins: npt.NDArray[np.bool_]) -> Any:
+        """Return the data set with or without the record, as the coin says."""
+        return self.d1 if coins[0] else self.d0
+
+    def differs(self, relation: Relation) -> str:
+        """Return in words how the data sets differ, or raise if they are not neighbors."""
+        return check_neighbors(self.d0, self.d1, relation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +89,28 @@ class Search:
 
     Attributes
     ----------
-    pair : Pair
-        The pair that looked worst in the preliminary runs.
+    pair : Pair, Crowd or StatedNoise
+        What looked worst in the preliminary runs: a pair, a crowd of canaries, or the noise of published counts.
     bound : LowerBound
-        Of that pair, from fresh runs.
-    preliminary : tuple of (str, LowerBound)
-        All pairs, the worst first; bounds of few runs, each for itself, which must not be picked from. Empty where
-        there was but one pair.
+        Of it, from fresh runs.
+    bounds : tuple of (str, LowerBound)
+        The bounds of all that fresh runs tested: at most one pair of arrays, one with an odd record, one crowd and
+        the noise of counts. They hold together at the stated confidence.
+    preliminary : tuple of (str, float)
+        What was tried, the worst first, with what its few runs would bound; no bounds, and not to be picked from.
+        Empty where there was but one pair.
+    refused : tuple of str
+        Containers that the learner refused whatever was in them, so that nothing was tried there.
+    runs : int
+        All runs, preliminary ones included.
     """
 
-    pair: Pair
+    pair: Pair | Crowd | StatedNoise
     bound: LowerBound
-    preliminary: tuple[tuple[str, LowerBound], ...]
+    bounds: tuple[tuple[str, LowerBound], ...]
+    preliminary: tuple[tuple[str, float], ...]
+    refused: tuple[str, ...]
+    runs: int
 
 
 def worst_pairs(
@@ -73,6 +126,9 @@ def worst_pairs(
     They are: an empty cell, a category or a number that nobody else has, the same values everywhere, a record that
     tips a majority, a duplicate, a hardly populated data set, a target at either end of its range, and labels in turn
     with a record in front or at the end, which moves all others.
+
+    With a domain one record more also holds an odd value, such as a text among numbers, 2**64, NaN, None or a date, in
+    an attribute or as its label; in lists, tuples, mappings, object arrays, frames and CSV files.
 
     Parameters
     ----------
@@ -102,6 +158,9 @@ def worst_pairs(
     >>> pairs = worst_pairs([[0, 1], [1, 0], [0, 0], [1, 1]], [0, 1, 0, 1])
     >>> len(pairs), pairs[0].name
     (20, 'empty cell, column 0, label 0')
+    >>> odd = worst_pairs([[0], [1], [0], [1]], [0, 1, 0, 1], domain=Domain.binary(["a"]))[-1]
+    >>> odd.container, odd.name
+    ('CSV', 'label: a number as text')
     """
     background, labels = _roomy(np.asarray(X)), _roomy(np.asarray(y))
     if background.ndim != 2 or labels.shape != background.shape[:1] or not len(labels) >= 4:
@@ -111,46 +170,60 @@ def worst_pairs(
         )
     if target_range is not None:
         labels, chosen = labels.astype(np.float64), [float(end) for end in target_range]
+        targets = chosen
     else:
         targets = list(classes) if classes is not None else np.unique(labels).tolist()
         counts = {target: int((labels == target).sum()) for target in targets}
         # One label that is rare and one that is common say enough.
         chosen = list(dict.fromkeys([min(targets, key=counts.__getitem__), max(targets[::-1], key=counts.__getitem__)]))
-    return tuple(_proposals(background, labels, domain, chosen))
+    plain = tuple(_proposals(background, labels, domain, chosen))
+    return plain if domain is None else (*plain, *_odd_pairs(domain, background.shape[1], targets))
 
 
 def search(
     learner: Any,
     pairs: Sequence[Pair],
     *,
-    runs: int = 1000,
-    preliminary: int = 200,
+    runs: int = 1600,
+    preliminary: int | None = None,
+    read: Callable[[Path, str], tuple[Any, Any]] | None = None,
     seed: int | None = 0,
     progress: Progress | None = None,
+    workers: int = 1,
+    relation: Relation = "add-or-remove-one",
     **options: Any,
 ) -> Search:
-    """Find the pair that looks worst in a few runs each, and bound the parameter on it from fresh runs.
+    """Find what looks worst in few runs, and bound the privacy parameter on it from fresh ones.
+
+    Of an estimator more is tried than the pairs: a crowd of canaries in cells of their own, several equal records at
+    once where the certificate states Gaussian noise, and the noise of published counts against its stated scale.
 
     Guarantee
     ---------
-    That of ``lower_bound``: the preliminary runs choose the pair and are not counted; see ``bounds.md``.
+    That of ``LowerBound``: the preliminary runs choose what is tested, and are not counted; see ``bounds.md``.
 
     Parameters
     ----------
     learner : estimator, callable or Source
-        As in ``lower_bound``.
+        As in ``lower_bound``. What is no estimator gets the pairs of arrays alone.
     pairs : sequence of Pair
         Such as ``worst_pairs``.
-    runs : int, default=1000
-        Runs for the bound.
-    preliminary : int, default=200
-        Runs for each pair beforehand.
+    runs : int, default=1600
+        Runs for the bound, those that help to choose the event included.
+    preliminary : int, optional
+        Runs for each pair beforehand, on average: what looks harmless gets fewer. By default 3/4 of ``runs`` in all.
+        Odd records have a least number of their own, which may be more.
+    read : callable, optional
+        From the path of a CSV file and the name of its target to ``(X, y)``. Without it no files are tried.
     seed : int or None, default=0
         Preliminary and final runs get different seeds.
     progress : callable, optional
         Called with the runs done and the runs in all, preliminary ones included.
+    workers, relation
+        As in ``lower_bound``.
     **options
-        Everything else that ``lower_bound`` takes.
+        ``epsilon``, ``delta``, ``mu``, ``confidence``, ``score``, ``bound`` and ``claim``, as in ``lower_bound``. With
+        a score of your own only the pairs of arrays are tried.
 
     Raises
     ------
@@ -161,50 +234,50 @@ def search(
     --------
     >>> def careless(dataset, seed):
     ...     return dataset[1].sum() + np.random.default_rng(seed).laplace(scale=0.5)
-    >>> found = search(careless, worst_pairs([[0], [0], [1], [1]], [0, 1, 0, 1]), runs=1000, epsilon=1.0, score=float)
+    >>> found = search(careless, worst_pairs([[0], [0], [1], [1]], [0, 1, 0, 1]), epsilon=1.0, score=float)
     >>> found.bound.violated, "label 1" in found.pair.name
     (True, True)
     """
-    if not pairs:
-        raise InvalidParameterError("there must be at least one pair, got none. See worst_pairs.")
-    for name, number in (("runs", runs), ("preliminary", preliminary)):
-        if not is_whole(number) or not number >= FEWEST_RUNS:
-            raise InvalidParameterError(f"{name} must be a whole number of at least {FEWEST_RUNS}, got {number!r}.")
-    # A single pair needs no choice.
-    rounds = preliminary if len(pairs) > 1 else 0
-    total = runs + rounds * len(pairs)
-    tried = []
-    for i, pair in enumerate(pairs if rounds else ()):
-        found = lower_bound(
-            learner,
-            pair.d0,
-            pair.d1,
-            runs=rounds,
-            seed=_other(seed, i + 1),
-            progress=_shifted(progress, i * rounds, total),
-            **options,
-        )
-        tried.append((found.value, abs(found.advantage), pair, found))
-    tried.sort(key=lambda one: one[:2], reverse=True)
-    best = tried[0][2] if tried else pairs[0]
-    fresh = lower_bound(
-        learner,
-        best.d0,
-        best.d1,
-        runs=runs,
-        seed=_other(seed, 0),
-        progress=_shifted(progress, total - runs, total),
-        **options,
+    for name, number, least in (("runs", runs, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
+        if number is not None and not (is_whole(number) and number >= least):
+            raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {number!r}.")
+    defaults = {"epsilon": None, "delta": 0.0, "mu": None, "confidence": 0.95}
+    plan = Plan.of(**{**defaults, "score": None, "bound": None, "claim": None, **options, "runs": runs})
+    source = source_of(learner)
+    if isinstance(source, EstimatorSource) and read is not None:
+        source = EstimatorSource(source.estimator, read)
+    own = options.get("score") is not None
+    plain = [pair for pair in pairs if pair.container == ARRAY]
+    odd = (
+        []
+        if own or not isinstance(source, EstimatorSource)
+        else [
+            pair for pair in pairs if pair.container != ARRAY and (pair.container != "CSV" or source.read is not None)
+        ]
     )
-    return Search(pair=best, bound=fresh, preliminary=tuple((pair.name, found) for _, _, pair, found in tried))
-
-
-def _other(seed: int | None, number: int) -> int | None:
-    return None if seed is None else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-
-
-def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
-    return None if progress is None else lambda more, _: progress(done + more, total)
+    if not plain and not odd:
+        raise InvalidParameterError("there must be at least one pair, got none. See worst_pairs.")
+    for pair in plain:
+        check_neighbors(pair.d0, pair.d1, relation)
+    hunt = Hunt(
+        source=source,
+        plan=plan,
+        relation=relation,
+        runs=runs,
+        budget=3 * runs // 4 if preliminary is None else preliminary * len(pairs),
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
+    found = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
+    return Search(
+        pair=found.case,
+        bound=found.bound,
+        bounds=found.bounds,
+        preliminary=found.tried,
+        refused=found.refused,
+        runs=hunt.done,
+    )
 
 
 def _proposals(X: Array, y: Array, domain: Domain | None, labels: list[Any]) -> Iterator[Pair]:
@@ -217,14 +290,74 @@ def _proposals(X: Array, y: Array, domain: Domain | None, labels: list[Any]) -> 
         yield _added(
             same,
             np.repeat([_other_label(label, labels, y)], len(y)).astype(y.dtype),
-            X[0],
+            X[0].tolist(),
             label,
             f"one of all, label {label!r}",
         )
         yield from _tipped(X, y, labels, label)
-        yield _added(X, y, X[0], label, f"duplicate of the first record, label {label!r}")
-        yield _added(X[:2], y[:2], X[-1], label, f"two records and a third, label {label!r}")
+        yield _added(X, y, X[0].tolist(), label, f"duplicate of the first record, label {label!r}")
+        yield _added(X[:2], y[:2], X[-1].tolist(), label, f"two records and a third, label {label!r}")
         yield from _in_turn(X, y, labels, label)
+
+
+def _odd_pairs(domain: Domain, width: int, targets: Sequence[Scalar]) -> Iterator[Pair]:
+    """Yield pairs of which the second has one record more with an odd value, in every container."""
+    names = tuple(domain)[:width]
+    declared = [declared_values(domain[name]) for name in names]
+    for container in CONTAINERS:
+        for j, name in enumerate(names):
+            for values in of_each_type(declared[j])[:1]:
+                records = _two_kinds(names, declared, j, values, targets)
+                yield from _with_odd(container, records, j, [*declared[j]], f"attribute {name!r}")
+        for group in of_each_type(targets):
+            records = _two_kinds(names, declared, 0, declared[0], group)
+            others = [target for target in targets if target not in group]
+            yield from _with_odd(container, records, None, [*group], "label", others)
+
+
+def _two_kinds(
+    names: tuple[str, ...],
+    declared: Sequence[Sequence[Scalar]],
+    j: int,
+    values: Sequence[Scalar],
+    targets: Sequence[Scalar],
+) -> Records:
+    """Return records of two kinds, which differ in one attribute and in their labels."""
+    group = of_each_type(targets)[0]
+    first = tuple(column[0] for column in declared)
+    kinds = [(*first[:j], value, *first[j + 1 :]) for value in (values[0], values[-1])]
+    return Records(
+        names=names,
+        rows=tuple(kind for kind in kinds for _ in range(COPIES)),
+        labels=tuple(label for label in (group[0], group[-1]) for _ in range(COPIES)),
+    )
+
+
+def _with_odd(
+    container: str, records: Records, j: int | None, declared: list[Scalar], where: str, others: Sequence[Scalar] = ()
+) -> Iterator[Pair]:
+    build = CONTAINERS[container]
+    d0 = build(records)
+    odd = [(f"the class {other!r}", other) for other in others] + list(odd_values(declared))
+    for name, value in odd:
+        if container in BRIEF and value not in others and name not in FEW_VALUES:
+            continue
+        row, label = list(records.rows[0]), records.labels[0]
+        if j is None:
+            label = value
+        else:
+            row[j] = value
+        yield Pair(name=f"{where}: {name}", d0=d0, d1=build(records.with_record(row, label)), container=container)
+        if j is not None and name == "a number as text" and container in ("object array", "pandas"):
+            front = records
+            for _ in range(IN_FRONT):
+                front = front.with_record(row, label, first=True)
+            yield Pair(
+                name=f"{where}: {IN_FRONT} of {name} in front, and one more",
+                d0=build(front),
+                d1=build(front.with_record(row, label, first=True)),
+                container=container,
+            )
 
 
 def _roomy(values: Array) -> Array:
@@ -234,10 +367,23 @@ def _roomy(values: Array) -> Array:
     return values.astype(np.int64) if values.dtype.kind in "iu" else values
 
 
-def _added(X: Array, y: Array, record: Array, label: Any, name: str, *, first: bool = False) -> Pair:
-    row, target = np.array(record, dtype=X.dtype).reshape(1, -1), np.array([label]).astype(y.dtype)
-    parts, targets = ((row, X), (target, y)) if first else ((X, row), (y, target))
-    return Pair(name=name, d0=(X, y), d1=(np.concatenate(parts), np.concatenate(targets)))
+def _joined(values: Array, value: Any, *, first: bool) -> Array:
+    """Return an array with one entry more: of its own type where that holds the entry as it is, else of objects."""
+    entry = np.empty((1, *values.shape[1:]), dtype=object)
+    entry[0] = value
+    parts = (values.astype(object), entry)
+    try:
+        same = entry.astype(values.dtype)
+        if bool((same == entry).all()):
+            parts = (values, same)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return np.concatenate(parts[::-1] if first else parts)
+
+
+def _added(X: Array, y: Array, record: Sequence[Any], label: Any, name: str, *, first: bool = False) -> Pair:
+    d1 = _joined(X, record, first=first), _joined(y, label, first=first)
+    return Pair(name=name, d0=(X, y), d1=d1, records=d1[0][:1] if first else d1[0][-1:])
 
 
 def _empty_cell(X: Array, y: Array, domain: Domain | None, j: int, label: Any) -> Iterator[Pair]:
@@ -246,33 +392,28 @@ def _empty_cell(X: Array, y: Array, domain: Domain | None, j: int, label: Any) -
     value = min(values, key=lambda candidate: int((X[:, j] == candidate).sum()))
     others = X[:, j] != value
     if others.sum() >= 2:
-        record = X[0].copy()
+        record = X[0].tolist()
         record[j] = value
         yield _added(X[others], y[others], record, label, f"empty cell, column {j}, label {label!r}")
 
 
 def _extremes(X: Array, domain: Domain | None, j: int) -> list[Any]:
-    attribute = None if domain is None else domain[list(domain)[j]]
-    if isinstance(attribute, Category):
-        return list(attribute.values)
-    if isinstance(attribute, Integer | Real):
-        return [attribute.lo, attribute.hi]
-    if attribute is not None:
-        return [0, 1]
+    if domain is not None:
+        return list(declared_values(domain[list(domain)[j]]))
     values = X[:, j].tolist()
     if all(isinstance(value, int | float) for value in values):
         return [min(values), max(values)]
     return list(dict.fromkeys(values))
 
 
-def _outlier(X: Array, domain: Domain | None, j: int) -> Array:
+def _outlier(X: Array, domain: Domain | None, j: int) -> list[Any]:
     """Return the first record with a value that no other has; outside the domain where that is possible."""
-    record: Array = X[0].copy()
+    record: list[Any] = X[0].tolist()
     values = X[:, j].tolist()
     if any(isinstance(value, bool) for value in values):
-        record[j] = not X[0, j]
+        record[j] = not record[j]
     elif all(isinstance(value, int | float) for value in values):
-        known = [*values, *(_extremes(X, domain, j) if domain is not None else [])]
+        known = [*values, *(v for v in _extremes(X, domain, j) if not isinstance(v, str))]
         record[j] = max(known) + 1000 * ((max(known) - min(known)) or 1)
     else:
         record[j] = OUTLIER
@@ -288,12 +429,18 @@ def _tipped(X: Array, y: Array, labels: list[Any], label: Any) -> Iterator[Pair]
     half = len(y) // 2
     balanced = np.array([label, other] * half).astype(y.dtype)
     same = np.repeat(X[:1], 2 * half, axis=0)
-    yield _added(same, balanced, X[0], label, f"tipped majority, label {label!r}")
+    yield _added(same, balanced, X[0].tolist(), label, f"tipped majority, label {label!r}")
 
 
 def _in_turn(X: Array, y: Array, labels: list[Any], label: Any) -> Iterator[Pair]:
     other = _other_label(label, labels, y)
     turns = np.array([label, other] * len(y))[: len(y)].astype(y.dtype)
     same = np.repeat(X[:1], len(y), axis=0)
-    yield _added(same, turns, X[0], other, f"labels in turn, a record in front, label {other!r}", first=True)
-    yield _added(same, turns, X[0], turns[0], f"labels in turn, a record at the end, label {label!r}")
+    yield _added(same, turns, X[0].tolist(), other, f"labels in turn, a record in front, label {other!r}", first=True)
+    yield _added(
+        same,
+        turns,
+        X[0].tolist(),
+        turns[0].item() if hasattr(turns[0], "item") else turns[0],
+        f"labels in turn, a record at the end, label {label!r}",
+    )

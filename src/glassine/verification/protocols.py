@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bound", "Event", "FloatArray", "Progress", "Relation", "Score", "Source", "verdict"]
+__all__ = ["Bound", "Event", "FloatArray", "Progress", "Refusal", "Relation", "Score", "Source", "verdict"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -26,6 +26,24 @@ class Source(Protocol):
     def draw(self, dataset: Any, seed: int | None) -> Any:
         """Return one output for a data set; ``seed`` makes it repeatable, None leaves it to the source."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The output of a learner that refused a data set: whether it does is seen by everybody.
+
+    Attributes
+    ----------
+    error : Exception
+        What was raised.
+    """
+
+    error: Exception
+
+    @property
+    def kind(self) -> str:
+        """Name of the type of the error; its text may quote records and is not looked at."""
+        return type(self.error).__name__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidParameterError
-from glassine.verification.protocols import Progress, Score, Source
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.privacy.spending import fresh_count
+from glassine.verification.features import REFUSED
+from glassine.verification.protocols import Progress, Refusal, Score, Source
 from glassine.verification.sources import check_seed
 
-__all__ = ["draw_outputs"]
+__all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
 
 
 def draw_outputs(
@@ -29,7 +31,7 @@ def draw_outputs(
     """Return what a score keeps of so many independent outputs on each of two data sets."""
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
         raise InvalidParameterError(f"workers must be a whole number of at least 1, or -1 for all, got {workers!r}.")
-    seeds = _seeds(seed, 2 * each)
+    seeds = seeds_of(seed, 2 * each)
     tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
     kept: tuple[list[Any], list[Any]] = ([], [])
     done = 0
@@ -38,7 +40,14 @@ def draw_outputs(
         done += len(chunk)
         if progress is not None:
             progress(done, 2 * each)
+    refuse_the_refused([*kept[0], *kept[1]])
     return kept
+
+
+def refuse_the_refused(kept: Sequence[Any]) -> None:
+    """Raise InvalidDataError if every run was refused: nothing was released, so that nothing is learned of it."""
+    if kept and all(isinstance(row, Mapping) and any(name.startswith(REFUSED) for name in row) for row in kept):
+        raise InvalidDataError("the learner refused both data sets in every run. Fit it to one of them to see why.")
 
 
 def _ran(
@@ -55,7 +64,19 @@ def _ran(
 
 
 def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) -> list[Any]:
-    return [score.keep(source.draw(dataset, seed)) for seed in seeds]
+    kept = []
+    for seed in seeds:
+        # Each output is that of one fit: neighbors are made up, and a caveat that counts runs would tell them apart.
+        with fresh_count():
+            kept.append(kept_of(score, source.draw(dataset, seed)))
+    return kept
+
+
+def kept_of(score: Score, output: Any) -> Any:
+    """Return what a score keeps of an output; a refusal is an output only for a score that looks for it."""
+    if isinstance(output, Refusal) and not getattr(score, "sees_refusals", False):
+        raise output.error
+    return score.keep(output)
 
 
 def _chunks(seeds: list[int | None], workers: int) -> Iterator[list[int | None]]:
@@ -65,7 +86,7 @@ def _chunks(seeds: list[int | None], workers: int) -> Iterator[list[int | None]]
         yield seeds[start : start + size]
 
 
-def _seeds(seed: int | None, number: int) -> list[int | None]:
+def seeds_of(seed: int | None, number: int) -> list[int | None]:
     """Return different seeds of 31 bits, which every library takes."""
     if seed is None:
         return [None] * number

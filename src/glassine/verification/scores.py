@@ -6,17 +6,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.errors import InvalidParameterError
 from glassine.verification.bounds import check_probability
-from glassine.verification.features import Features, features_of
-from glassine.verification.protocols import Event, FloatArray, Score
+from glassine.verification.features import Features, features_at, features_of
+from glassine.verification.protocols import Event, FloatArray, Refusal, Score
 
-__all__ = ["Distinguisher", "FixedEvent", "FixedThresholds", "Statistic", "score_of"]
+__all__ = ["CanaryLabel", "Distinguisher", "FixedEvent", "FixedThresholds", "Statistic", "score_of"]
 
 Rate: TypeAlias = Callable[..., FloatArray]
 
@@ -147,11 +147,16 @@ class Distinguisher:
         also finds their combinations. May be empty.
     train_share : float, default=0.5
         Share of the runs on which it learns, in (0, 1).
+    records : array_like of shape (m, d), optional
+        Records at which a fitted learner is asked besides: those by which the data sets differ.
     """
 
     features: Callable[[Any], Mapping[str, float]] = features_of
     models: Sequence[str] = ("logistic", "boosting")
     train_share: float = 0.5
+    records: Any = None
+
+    sees_refusals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_probability(self.train_share, "train_share")
@@ -161,7 +166,10 @@ class Distinguisher:
 
     def keep(self, output: Any) -> Features:
         """Return the features."""
-        return dict(self.features(output))
+        if isinstance(output, Refusal):
+            return features_of(output)
+        found = dict(self.features(output))
+        return found if self.records is None else found | features_at(output, self.records)
 
     def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Rate) -> tuple[Event, ...]:
         """Return the event that is best on the training runs; those of models are judged out of fold."""
@@ -181,6 +189,43 @@ class Distinguisher:
             for name in self.models:
                 best = max(best, _model_event(name, chosen, X, y, rate), key=lambda found: found[0])
         return (best[1],)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryLabel:
+    """The event "the label where a canary lies is that of the canary", fixed before any run.
+
+    Attributes
+    ----------
+    records : array_like of shape (m, d)
+        One record of each canary.
+    label : object
+        Their label.
+    """
+
+    records: Any
+    label: object
+
+    sees_refusals: ClassVar[bool] = True
+
+    @property
+    def train_share(self) -> float:
+        """No runs are needed."""
+        return 0.0
+
+    def keep(self, output: Any) -> Features:
+        """Return what the learner says of the canaries."""
+        return features_of(output) if isinstance(output, Refusal) else features_at(output, self.records)
+
+    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Rate) -> tuple[Event, ...]:
+        """Return the event."""
+        name = f"record label {self.label}"
+        return (
+            Event(
+                name=f"a canary's cell has the label {self.label!r}",
+                occurs=lambda kept: np.array([row.get(name, 0.0) > 0 for row in kept], dtype=np.bool_),
+            ),
+        )
 
 
 def score_of(score: Any) -> Score:
@@ -229,7 +274,7 @@ def _positives(values: FloatArray, cuts: FloatArray) -> FloatArray:
 def _gap(first: FloatArray, second: FloatArray) -> float:
     """Return the largest difference of the two empirical distribution functions at the candidate thresholds."""
     cuts = _cuts(np.concatenate([first, second]))
-    shares = _positives(first, cuts) / first.size - _positives(second, cuts) / second.size
+    shares = _positives(first, cuts) / max(1, first.size) - _positives(second, cuts) / max(1, second.size)
     return float(np.abs(shares).max(initial=0.0))
 
 

@@ -5,36 +5,66 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.verification.protocols import Relation, Source
+from glassine.verification.protocols import Refusal, Relation, Source
 
-__all__ = ["EstimatorSource", "MechanismSource", "check_neighbors", "check_seed", "pair_of", "records_of", "source_of"]
+__all__ = [
+    "CsvRecords",
+    "EstimatorSource",
+    "MechanismSource",
+    "check_neighbors",
+    "check_seed",
+    "pair_of",
+    "records_of",
+    "source_of",
+]
 
 RELATIONS = ("add-or-remove-one", "replace-one")
 
 
 @dataclass(frozen=True, slots=True)
+class CsvRecords:
+    """A data set as the text of a CSV file, with a header.
+
+    Attributes
+    ----------
+    text : str
+        The whole file.
+    target : str
+        Name of the column of labels.
+    """
+
+    text: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class EstimatorSource:
-    """Fits a clone of an estimator to a data set ``(X, y)``; the output is the fitted clone.
+    """Fits a clone of an estimator to a data set ``(X, y)``; the output is the fitted clone, or that it refused.
 
     Attributes
     ----------
     estimator : estimator
         As scikit-learn means it. With a seed, its ``random_state`` is set where it has one.
+    read : callable, optional
+        From the path of a CSV file and the name of the target in it to ``(X, y)``, such as a command's own way to read
+        its records. Needed where data sets are files, ``CsvRecords``.
     """
 
     estimator: Any
+    read: Callable[[Path, str], tuple[Any, Any]] | None = None
 
     def draw(self, dataset: Any, seed: int | None) -> Any:
-        """Return a fitted clone."""
+        """Return a fitted clone; a ``Refusal`` where the fit raised an error."""
         from sklearn.base import clone
 
-        X, y = pair_of(dataset)
         fresh = clone(self.estimator)
         parameters = fresh.get_params(deep=False)
         if seed is not None and "random_state" in parameters:
@@ -44,7 +74,20 @@ class EstimatorSource:
                 f"random_state must be None where the runs are not seeded, got {parameters['random_state']!r}: all "
                 "runs would be one. Set it to None, or pass a seed."
             )
-        return fresh.fit(X, y)
+        records = None if isinstance(dataset, CsvRecords) else pair_of(dataset)
+        if records is None:
+            _reader(self.read)
+        try:
+            X, y = self._read(dataset) if records is None else records
+            return fresh.fit(X, y)
+        except Exception as error:  # whatever it is, the world sees that there is no model
+            return Refusal(error=error)
+
+    def _read(self, dataset: CsvRecords) -> tuple[Any, Any]:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "records.csv"
+            path.write_text(dataset.text, encoding="utf-8")
+            return _reader(self.read)(path, dataset.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +105,12 @@ class MechanismSource:
     def draw(self, dataset: Any, seed: int | None) -> Any:
         """Return one output."""
         return self.mechanism(dataset, seed)
+
+
+def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Path, str], tuple[Any, Any]]:
+    if read is None:
+        raise InvalidDataError("a data set is a file, and nothing reads it. Pass read=, or leave files out.")
+    return read
 
 
 def source_of(learner: Any) -> Source:
@@ -145,11 +194,13 @@ def records_of(dataset: Any) -> Counter[Hashable]:
         Of ``(X, y)`` with a table ``X`` a record is a row with its label, where ``y`` is not the name of a column; of a
         frame or an array a row; of any other sequence an item.
     """
+    if isinstance(dataset, CsvRecords):
+        return Counter(dataset.text.splitlines()[1:])
     if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):
         rows = _rows(dataset[0])
         if isinstance(dataset[1], str):
             return Counter(rows)
-        labels = [_key(label) for label in np.asarray(dataset[1], dtype=object).ravel().tolist()]
+        labels = [_key(label) for label in _listed(dataset[1])]
         if len(labels) != len(rows):
             raise InvalidDataError(f"X and y must be of one length, got {len(rows)} and {len(labels)}.")
         return Counter(zip(rows, labels, strict=True))
@@ -157,10 +208,17 @@ def records_of(dataset: Any) -> Counter[Hashable]:
 
 
 def _is_table(value: Any) -> bool:
-    if isinstance(value, list):
-        return not value or isinstance(value[0], list | tuple | np.ndarray)
+    if isinstance(value, list | tuple):
+        return all(isinstance(row, list | tuple | np.ndarray | Mapping) for row in value)
     shape = getattr(value, "shape", ())
     return isinstance(shape, tuple) and len(shape) == 2
+
+
+def _listed(labels: Any) -> list[Any]:
+    """Return labels as Python objects, each as it is: an array of all of them would make texts of some."""
+    if isinstance(labels, list | tuple):
+        return list(labels)
+    return list(np.asarray(labels, dtype=object).ravel().tolist())
 
 
 def _rows(table: Any) -> list[Hashable]:
@@ -182,6 +240,8 @@ def _rows(table: Any) -> list[Hashable]:
 
 def _key(value: Any) -> Hashable:
     """Return something hashable in which missing values are equal."""
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
     if isinstance(value, list | tuple | np.ndarray):
         return tuple(_key(part) for part in value)
     try:

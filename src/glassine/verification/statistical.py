@@ -23,7 +23,7 @@ from glassine.verification.runner import draw_outputs
 from glassine.verification.scores import score_of
 from glassine.verification.sources import check_neighbors, source_of
 
-__all__ = ["LowerBound", "lower_bound", "lower_bound_from_outputs"]
+__all__ = ["LowerBound", "Plan", "lower_bound", "lower_bound_from_outputs"]
 
 FEWEST_RUNS = 40
 """Runs below which no bound could say anything."""
@@ -213,7 +213,7 @@ def lower_bound(
     >>> found.violated, round(found.epsilon, 2)
     (True, 1.57)
     """
-    plan = _Plan.of(
+    plan = Plan.of(
         epsilon=epsilon, delta=delta, mu=mu, confidence=confidence, score=score, bound=bound, claim=claim, runs=runs
     )
     source = source_of(learner)
@@ -262,7 +262,7 @@ def lower_bound_from_outputs(
     (True, 1.94)
     """
     runs = 2 * min(len(outputs0), len(outputs1))
-    plan = _Plan.of(
+    plan = Plan.of(
         epsilon=epsilon, delta=delta, mu=mu, confidence=confidence, score=score, bound=bound, claim=claim, runs=runs
     )
     kept0, kept1 = ([plan.score.keep(output) for output in outputs] for outputs in (outputs0, outputs1))
@@ -270,8 +270,24 @@ def lower_bound_from_outputs(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """The checked parameters of a verification."""
+class Plan:
+    """The checked parameters of a verification.
+
+    Attributes
+    ----------
+    score : Score
+        What tells outputs apart.
+    bound : Bound
+        What bounds the parameter.
+    delta : float
+        Delta of the claim.
+    claim, claimed_epsilon : float or None
+        What is claimed of the bound's parameter, and of epsilon.
+    confidence : float
+        In (0, 1).
+    assumptions : tuple of str
+        What the claim supposes.
+    """
 
     score: Score
     bound: Bound
@@ -293,7 +309,8 @@ class _Plan:
         bound: Bound | None,
         claim: float | None,
         runs: int,
-    ) -> _Plan:
+    ) -> Plan:
+        """Return the plan for parameters as given, or raise."""
         check_probability(confidence, "confidence")
         if not is_whole(runs) or not runs >= FEWEST_RUNS:
             raise InvalidParameterError(f"runs must be a whole number of at least {FEWEST_RUNS}, got {runs!r}.")
@@ -320,7 +337,7 @@ class _Plan:
         share = self.score.train_share
         trained0, trained1 = (int(share * len(kept)) for kept in (kept0, kept1))
         test0, test1 = kept0[trained0:], kept1[trained1:]
-        events = self.score.events(kept0[:trained0], kept1[:trained1], self._rate(trained0, trained1))
+        events = self.score.events(kept0[:trained0], kept1[:trained1], self.rate(trained0, trained1))
         if not events:
             raise InvalidParameterError("a score must return at least one event, got none.")
         alpha = (1 - self.confidence) / (2 * len(events))
@@ -359,7 +376,7 @@ class _Plan:
             runs=len(kept0) + len(kept1),
         )
 
-    def _rate(self, n0: int, n1: int) -> Callable[..., FloatArray]:
+    def rate(self, n0: int, n1: int) -> Callable[..., FloatArray]:
         """Return what training counts would bound; where they bound nothing, the wider gap wins."""
         alpha = (1 - self.confidence) / 2
         upper0 = clopper_pearson_upper(np.arange(n0 + 1), n0, alpha)

@@ -71,7 +71,8 @@ def test_the_truth_satisfies_the_constraints_of_scikit_learn(criterion: Criterio
     model = as_model(make_pipeline(encoder, tree).fit(data, y))
     assert isinstance(model, DecisionTree)
     for assumed in (None, smallest):
-        people, constraints = known(model, data, Adversary(criterion=criterion, min_samples_leaf=assumed))
+        adversary = Adversary(criterion=criterion, splits="binary", min_samples_leaf=assumed)
+        people, constraints = known(model, data, adversary)
         assert {"age", "hours", "job"} <= set(constraints.families.attributes)
         assert constraints.violations(table_of(people, y, model.classes or ())) == ()
 
@@ -176,11 +177,14 @@ def test_candidates_are_left_out_and_the_notes_say_why() -> None:
     frame = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"], "c": [1.0, 2.0, None, 1.0]})
     tree = MultiwayTreeClassifier().fit(frame.select("a", "b"), [0, 0, 1, 1]).model_
     tree = DecisionTree(tree.nodes, ("a", "b", "c", "d"), tree.classes)
-    constraints = known(tree, frame, Adversary())[1]
+    constraints = known(tree, frame, Adversary(splits="multiway"))[1]
     assert constraints.families.attributes == ("b",)
     assert [note.split(":")[0] for note in constraints.notes] == ["Nothing is known about d", "c is missing for some"]
     assert not len(known(tree, frame, Adversary(internal_nodes=False))[1].families)
-    assert not len(known(tree, frame, Adversary(min_samples_leaf=3))[1].families)
+    assert not len(known(tree, frame, Adversary(splits="multiway", min_samples_leaf=3))[1].families)
+    silent = known(tree, frame, Adversary())[1]
+    assert not len(silent.families)
+    assert any("Nothing states how categories were split" in note for note in silent.notes)
 
 
 def test_sets_of_categories_are_no_candidates() -> None:
@@ -199,6 +203,6 @@ def test_sets_of_categories_are_no_candidates() -> None:
         ("town", "job"),
         ("c0", "c1"),
     )
-    constraints = known(tree, frame, Adversary())[1]
+    constraints = known(tree, frame, Adversary(splits="binary"))[1]
     assert set(constraints.families.attributes) == {"job"}
     assert any("split by sets" in note for note in constraints.notes)

@@ -2,33 +2,40 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine.attacks.disclosure.hints import read_hints
+from glassine import Binary, Domain, OptimalTreeClassifier
+from glassine.attacks.disclosure.hints import NOT_STATED, Hints, read_hints
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "criterion", "why"),
     [
-        ({}, ("gini", True, "all_attributes")),
-        ({"criterion": "log_loss"}, ("entropy", True, "all_attributes")),
-        ({"splitter": "random"}, ("gini", False, "all_attributes")),
-        ({"class_weight": "balanced"}, ("gini", False, "all_attributes")),
-        ({"max_features": 1}, ("gini", True, "same_attribute")),
+        ({}, "gini", ""),
+        ({"criterion": "log_loss"}, "entropy", ""),
+        ({"splitter": "random"}, "gini", "splitter"),
+        ({"class_weight": "balanced"}, "gini", "class_weight"),
+        ({"max_features": 1}, "gini", "max_features"),
     ],
 )
-def test_an_estimator_tells_how_it_was_built(options: dict[str, Any], told: tuple[str, bool, str]) -> None:
+def test_an_estimator_states_how_its_splits_were_selected(options: dict[str, Any], criterion: str, why: str) -> None:
+    X, y = np.arange(40.0).reshape(-1, 2), [0, 1] * 10
     for model in (
-        DecisionTreeClassifier(**options),
-        make_pipeline(StandardScaler(), DecisionTreeClassifier(**options)),
+        DecisionTreeClassifier(max_depth=2, **options),
+        make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, **options)),
     ):
-        hints = read_hints(model)
-        assert (hints.criterion, hints.best, hints.candidates) == told
+        for hints in (read_hints(model), read_hints(model.fit(X, y))):
+            assert hints.criterion == criterion
+            assert (why in hints.reason) if why else hints.reason == ""
+        assert (read_hints(model).columns is None) == bool(why)
 
 
-def test_a_plain_value_tells_nothing() -> None:
-    hints = read_hints(object())
-    assert (hints.criterion, hints.best, hints.candidates) == (None, True, "all_attributes")
+def test_what_selects_no_splits_by_a_criterion_states_nothing() -> None:
+    domain = Domain({"a": Binary()})
+    optimal = OptimalTreeClassifier(max_depth=1, domain=domain).fit(np.array([[0], [1]]), [0, 1])
+    for model in (object(), optimal, optimal.model_, DecisionTreeRegressor().fit([[0], [1]], [0.0, 1.0])):
+        assert read_hints(model) == Hints(NOT_STATED)

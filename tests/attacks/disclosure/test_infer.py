@@ -106,7 +106,7 @@ def test_the_whole_numbers_of_example_1_leave_one_world() -> None:
 
 def test_measures_of_a_disclosure() -> None:
     frame, y, tree = categories(3, n=60, attributes=2)
-    disclosure = infer_sensitive(tree, frame)
+    disclosure = infer_sensitive(tree, frame, adversary=Adversary())
     assert disclosure.probabilities.shape == (60, 3)
     individual = disclosure.d_individual(y)
     assert disclosure.d_overall(y) == pytest.approx(individual.mean())
@@ -147,7 +147,7 @@ def test_every_kind_of_frame_and_estimator_gives_the_same() -> None:
     for other in (numbers.to_pandas(), numbers.to_arrow(), numbers.lazy(), numbers.with_columns(extra=pl.lit("x"))):
         assert infer_sensitive(fitted, other).probabilities == pytest.approx(one.probabilities)
     some = DecisionTreeClassifier(max_features=1, max_leaf_nodes=6, random_state=0).fit(numbers.to_pandas(), y)
-    assert infer_sensitive(some, numbers).adversary.candidates == "same_attribute"
+    assert not infer_sensitive(some, numbers).adversary.internal_nodes
     drawn = DecisionTreeClassifier(splitter="random", max_leaf_nodes=6, random_state=0).fit(numbers.to_pandas(), y)
     assert not infer_sensitive(drawn, numbers).adversary.internal_nodes
     weighted = DecisionTreeClassifier(class_weight="balanced", max_leaf_nodes=6).fit(numbers.to_pandas(), y)
@@ -160,9 +160,9 @@ def test_the_sensitive_column_is_not_looked_at() -> None:
     frame, y, tree = categories(3)
     with_truth = frame.with_columns(a9=pl.Series(y))
     wider = DecisionTree(tree.nodes, (*tree.attributes, "a9"), tree.classes)
-    hidden = infer_sensitive(wider, with_truth, sensitive="a9")
+    hidden = infer_sensitive(wider, with_truth, sensitive="a9", adversary=Adversary(splits="multiway"))
     assert "a9" not in hidden.people.columns
-    assert hidden.probabilities == pytest.approx(infer_sensitive(tree, frame).probabilities)
+    assert hidden.probabilities == pytest.approx(infer_sensitive(tree, frame, adversary=Adversary()).probabilities)
 
 
 def irrelevant_root() -> tuple[DecisionTree, pl.DataFrame]:
@@ -177,7 +177,7 @@ def irrelevant_root() -> tuple[DecisionTree, pl.DataFrame]:
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
 def test_a_contradiction_names_the_node_and_the_candidate(criterion: Any) -> None:
     tree, frame = irrelevant_root()
-    adversary = Adversary(criterion=criterion)
+    adversary = Adversary(criterion=criterion, splits="multiway")
     with pytest.raises(ContradictionError, match="node 0 against a split by b") as caught:
         infer_sensitive(tree, frame, adversary=adversary)
     assert [str(clash) for clash in caught.value.clashes] == ["node 0 against a split by b"]
@@ -195,7 +195,7 @@ def test_a_contradiction_among_people_of_whom_something_is_open() -> None:
     tree = DecisionTree((root, Node(branches=by_b[0]), Node(branches=by_b[1]), *leaves), ("a", "b", "c"), ("no", "yes"))
     frame = pl.DataFrame({"a": ["x"] * 8 + ["y"] * 8, "b": (["u"] * 4 + ["v"] * 4) * 2, "c": ["p", "q"] * 8})
     with pytest.raises(ContradictionError, match="node 0 against a split by b"):
-        infer_sensitive(tree, frame)
+        infer_sensitive(tree, frame, adversary=Adversary(splits="multiway"))
 
 
 def test_outcomes() -> None:
@@ -252,7 +252,7 @@ BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
     ("not fitted", lambda: infer_sensitive(DecisionTreeClassifier(), AGES), InvalidModelError, "not fitted"),
     (
         "a private tree",
-        lambda: infer_sensitive(stump(guarantee=Guarantee(epsilon=1.0, delta=0.0)), AGES),
+        lambda: infer_sensitive(stump(guarantee=Guarantee(epsilon=1.0, delta=0.0)), AGES, adversary=Adversary()),
         UndefinedMeasureError,
         "internal_nodes=False",
     ),
@@ -382,10 +382,12 @@ def test_bad_input_has_a_clear_message(call: Callable[[], Any], error: type[Glas
 
 def test_progress_names_the_stages() -> None:
     frame, _, tree = next(
-        t for seed in range(50) if infer_sensitive((t := parity(seed, n=26, values=2))[2], t[0]).counts.active
+        t
+        for seed in range(50)
+        if infer_sensitive((t := parity(seed, n=26, values=2))[2], t[0], adversary=Adversary()).counts.active
     )
     stages: list[str] = []
-    infer_sensitive(tree, frame, progress=stages.append)
+    infer_sensitive(tree, frame, adversary=Adversary(), progress=stages.append)
     infer_sensitive(tree, frame, adversary=Adversary("error_rates"), n_starts=2, progress=stages.append)
     assert stages == [
         "cutting off what the internal nodes exclude", "climbing from start 1 of 2", "climbing from start 2 of 2",

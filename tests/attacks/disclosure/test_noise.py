@@ -193,7 +193,7 @@ def test_noise_that_cannot_be_used_is_refused() -> None:
         infer_sensitive(blurred, frame, adversary=laplace)
     assert isinstance(measure_disclosure(blurred, frame, adversary=laplace), NotApplicable)
     with pytest.raises(UndefinedMeasureError, match="noisy or rounded"):
-        infer_sensitive(blurred, frame)
+        infer_sensitive(blurred, frame, adversary=Adversary())
     with pytest.raises(UndefinedMeasureError, match="noisy or rounded"):
         infer_sensitive(blurred, frame, adversary=Adversary(training="sample"))
     wrong = Adversary(noise=CountNoise("rounded", 2), internal_nodes=False)
@@ -210,6 +210,6 @@ def test_noise_that_cannot_be_used_is_refused() -> None:
 
 def test_exact_counts_are_read_exactly_whatever_noise_is_stated() -> None:
     frame, _, tree = parity(1, n=20, values=2)
-    one = infer_sensitive(tree, frame)
+    one = infer_sensitive(tree, frame, adversary=Adversary())
     other = infer_sensitive(tree, frame, adversary=Adversary(noise=CountNoise("gaussian", 3.0)))
     assert other.probabilities == pytest.approx(one.probabilities)

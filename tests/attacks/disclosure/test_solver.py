@@ -127,7 +127,7 @@ def test_error_rates_of_three_classes_reach_what_a_general_solver_reaches(criter
 def test_error_rates_of_two_classes_are_counts() -> None:
     frame, y = mixed(2, n=150)
     tree = DecisionTreeClassifier(max_leaf_nodes=10, random_state=0).fit(frame.select("age", "hours").to_pandas(), y)
-    counts = infer_sensitive(tree, frame)
+    counts = infer_sensitive(tree, frame, adversary=Adversary())
     rates = infer_sensitive(tree, frame, adversary=Adversary("error_rates"))
     assert rates.status == "optimal"
     assert rates.probabilities == pytest.approx(counts.probabilities, abs=1e-9)
@@ -176,8 +176,8 @@ def test_more_knowledge_leaves_less_entropy() -> None:
 def test_the_order_of_people_and_the_names_of_classes_do_not_matter() -> None:
     frame, _, tree = categories(7, n=50, attributes=4)
     order = np.random.default_rng(0).permutation(50)
-    plain = infer_sensitive(tree, frame)
-    moved = infer_sensitive(tree, frame[order])
+    plain = infer_sensitive(tree, frame, adversary=Adversary())
+    moved = infer_sensitive(tree, frame[order], adversary=Adversary())
     assert moved.probabilities == pytest.approx(plain.probabilities[order], abs=1e-9)
     swapped = DecisionTree(
         tuple(
@@ -190,21 +190,25 @@ def test_the_order_of_people_and_the_names_of_classes_do_not_matter() -> None:
         tree.attributes,
         (tree.classes or ())[::-1],
     )
-    assert infer_sensitive(swapped, frame).probabilities[:, ::-1] == pytest.approx(plain.probabilities, abs=1e-6)
+    assert infer_sensitive(swapped, frame, adversary=Adversary()).probabilities[:, ::-1] == pytest.approx(
+        plain.probabilities, abs=1e-6
+    )
 
 
 def test_counts_of_inner_nodes_are_not_needed() -> None:
     frame, _, tree = categories(5, n=50)
-    bare = infer_sensitive(without_inner_evidence(tree), frame)
-    assert bare.probabilities == pytest.approx(infer_sensitive(tree, frame).probabilities)
+    bare = infer_sensitive(without_inner_evidence(tree), frame, adversary=Adversary())
+    assert bare.probabilities == pytest.approx(infer_sensitive(tree, frame, adversary=Adversary()).probabilities)
 
 
 def test_the_gap_is_not_certified_by_a_solver_that_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: without rounds of outer approximation the estimate breaks constraints, and the notes say so."""
     infer: Any = import_module("glassine.attacks.disclosure.infer")
     original = infer.outer_approximation
-    frame, _, tree = next(t for seed in range(100) if reshaped(infer_sensitive((t := parity(seed))[2], t[0])))
+    frame, _, tree = next(
+        t for seed in range(100) if reshaped(infer_sensitive((t := parity(seed))[2], t[0], adversary=Adversary()))
+    )
     monkeypatch.setattr(infer, "outer_approximation", lambda *a, **k: original(*a, **(k | {"most_rounds": 0})))
-    hasty = infer_sensitive(tree, frame)
+    hasty = infer_sensitive(tree, frame, adversary=Adversary())
     assert any("stopped after 0 rounds" in note for note in hasty.notes)
     assert not hasty.constraints.satisfied(hasty.quasi_probabilities * hasty.people.sizes[:, None])

@@ -156,7 +156,7 @@ def test_whole_people_can_contradict_what_fractions_satisfy(method: str) -> None
 
 def test_too_many_worlds_are_refused_or_sampled() -> None:
     frame, _, tree = categories(1, n=60)
-    disclosure = infer_sensitive(tree, frame)
+    disclosure = infer_sensitive(tree, frame, adversary=Adversary())
     with pytest.raises(CountingLimitError, match=r"more than most_worlds=10\. Raise the limit"):
         disclosure.posterior(method="enumeration", most_worlds=10)
     assert isinstance(measure_posterior(disclosure, method="enumeration", most_worlds=10), Failed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidParameterError
 from glassine.learners.impurity import Criterion, check_criterion
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure.hints import Hints
 
 __all__ = ["Adversary", "Leaves"]
 
@@ -45,14 +48,19 @@ class Adversary:
         How many records each class has, if that was published too. Leaf counts tell it anyhow.
     splits : {"auto", "multiway", "binary"}, default="auto"
         How a category can be split: into one branch for each value, or one value against all others. "auto" takes the
-        first where a node has more than two branches, or where all of its literals name one value each. A number is
-        split at thresholds in any case.
+        first where a node of the tree has more than two branches, or the tree says that it comes from
+        :class:`~glassine.MultiwayTreeClassifier`; otherwise no split of a category is a candidate, since a tree does
+        not show which splits its learner compared. A number is split at thresholds in any case.
     candidates : {"all_attributes", "same_attribute"}, default="all_attributes"
         Among which splits a node's was the best. "same_attribute" is for learners that look at a random part of the
-        attributes at each node (``max_features``): other thresholds or values of the chosen attribute were looked at
-        in any case. A learner that draws thresholds at random keeps no constraint: ``internal_nodes=False``.
+        attributes at each node: other thresholds or values of the chosen attribute were looked at in any case. A
+        learner that draws thresholds at random keeps no constraint: ``internal_nodes=False``.
     categories : sequence of str, default=()
         Columns of numbers that are codes of categories.
+    stated : Hints, optional
+        What the model states of its learner, for a plain model that was read from an estimator: the
+        :func:`~glassine.attacks.disclosure.hints.read_hints` of that estimator. It replaces what is said here of the
+        criterion and the candidates. An estimator that is attacked itself states it in any case.
     min_samples_leaf : int, optional
         Fewest records of a branch that the learner allowed. By default the size of the smallest leaf of the tree: it
         was allowed, so that candidates with smaller branches are left out and none is assumed that was not there.
@@ -88,6 +96,7 @@ class Adversary:
     splits: Literal["auto", "multiway", "binary"] = "auto"
     candidates: Literal["all_attributes", "same_attribute"] = "all_attributes"
     categories: Sequence[str] = ()
+    stated: Hints | None = None
     min_samples_leaf: int | None = None
     training: Training = "known"
     sampling_fraction: float | None = None

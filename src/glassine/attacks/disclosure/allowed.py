@@ -1,4 +1,4 @@
-"""Which candidate splits the learner is known to have looked at: those with enough people in every branch."""
+"""Which candidate splits the learner is known to have looked at: those it had, with enough people in every branch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def allowed_candidates(
         Training records in each leaf, where the people are a superset of them; None where they are the people.
         A branch then holds at least those of a leaf's records that the leaf's other people are too few to be.
     """
-    out = np.ones(len(families.sizes), dtype=bool)
+    out = families.known.copy()
     if smallest == 1 and members is not None:
         # A branch that is empty gains nothing, so that its constraint holds by itself.
         return out
@@ -50,7 +50,7 @@ def allowed_candidates(
             least = parts if kind == MULTIWAY else np.minimum(one, whole - one)
         else:
             least = _certain(families, people, f, members)
-        out[first:last] = (least >= smallest).all() if kind == MULTIWAY else least >= smallest
+        out[first:last] &= (least >= smallest).all() if kind == MULTIWAY else least >= smallest
     return out
 
 

@@ -143,6 +143,7 @@ class _Family(NamedTuple):
     members: npt.NDArray[np.int32]
     group: npt.NDArray[np.int32]
     sizes: npt.NDArray[np.int64]
+    known: npt.NDArray[np.bool_]
 
 
 def _families(constraints: Constraints) -> list[_Family]:
@@ -153,17 +154,18 @@ def _families(constraints: Constraints) -> list[_Family]:
         first, last = int(given.families[f]), int(given.families[f + 1])
         sizes = given.sizes[first:last]
         one = np.cumsum(sizes)[:-1] if given.kinds[f] == THRESHOLD else sizes
+        known = given.known[first:last][: len(one)]
         least = np.minimum(one, sizes.sum() - one)
-        if given.kinds[f] != MULTIWAY and not (least >= (constraints.smallest or 1)).any():
+        if given.kinds[f] != MULTIWAY and not (known & (least >= (constraints.smallest or 1))).any():
             continue
         group = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(given.groups[first : last + 1]))
-        out.append(_Family(int(given.kinds[f]), int(given.splits[f]), given.members(f), group, sizes))
+        out.append(_Family(int(given.kinds[f]), int(given.splits[f]), given.members(f), group, sizes, known))
     for v in sorted({family.split for family in out}):
         split = people.splits[v]
         sizes = np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.int64)
-        out.append(_Family(OWN, v, split.members, split.branch, sizes))
+        out.append(_Family(OWN, v, split.members, split.branch, sizes, sizes > 0))
         none = np.zeros(len(split.members), dtype=np.int32)
-        out.append(_Family(OWN, v, split.members, none, sizes.sum(keepdims=True)))
+        out.append(_Family(OWN, v, split.members, none, sizes.sum(keepdims=True), sizes[:1] > 0))
     return out
 
 
@@ -179,7 +181,8 @@ def _cells(
     one = np.cumsum(sizes)[:-1] if family.kind == THRESHOLD else sizes
     both = np.stack([one, sizes.sum() - one], axis=1)
     ratios = split_information(both) / divisor if constraints.divides else np.ones(len(both))
-    return both.ravel(), np.repeat(both.min(axis=1) >= (constraints.smallest or 1), 2), np.repeat(ratios, 2).tolist()
+    allowed = family.known & (both.min(axis=1) >= (constraints.smallest or 1))
+    return both.ravel(), np.repeat(allowed, 2), np.repeat(ratios, 2).tolist()
 
 
 def _paths(

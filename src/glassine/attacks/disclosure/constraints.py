@@ -9,7 +9,6 @@ leaves, E(T) and H are known numbers, so that both forms describe a convex set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +17,9 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.allowed import allowed_candidates
-from glassine.attacks.disclosure.people import Column, People, Split
+from glassine.attacks.disclosure.compared import View, compared_views
+from glassine.attacks.disclosure.people import People, Split
 from glassine.attacks.disclosure.slacks import MULTIWAY, ONE_VALUE, THRESHOLD, worst_slacks
-from glassine.domain.literals import number
 from glassine.learners.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree
 
@@ -31,9 +30,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Families:
-    """Candidate splits, one family for each node and attribute, as flat arrays.
+    """Candidate splits, one family for each node and view of an attribute, as flat arrays.
 
-    A family holds the quasi-identifiers of its node, grouped by the attribute's value. Of kind :data:`MULTIWAY` it is
+    A family holds the quasi-identifiers of its node, grouped as the view says. Of kind :data:`MULTIWAY` it is
     one candidate, a branch for each group; of kind :data:`THRESHOLD` the candidate at g has the groups up to g on one
     side; of kind :data:`ONE_VALUE` the candidate g has that group alone on one side.
 
@@ -49,10 +48,12 @@ class Families:
         Number of people of each group.
     kinds, splits : ndarray of int64, shape (f,)
         The kind of each family, and the split, among those of the people, with which it competes.
-    attributes : tuple of str, length f
-        The attribute of each family.
+    views : tuple of View, length f
+        The attribute of each family, as the learner compared it.
     values : ndarray of int32, shape (g,)
-        Code of each group's value; of numbers the largest.
+        Number of each group in its view.
+    known : ndarray of bool, shape (g,)
+        Whether the learner had the candidate at each group.
     """
 
     order: npt.NDArray[np.int32]
@@ -61,11 +62,17 @@ class Families:
     sizes: npt.NDArray[np.int64]
     kinds: npt.NDArray[np.int64]
     splits: npt.NDArray[np.int64]
-    attributes: tuple[str, ...]
+    views: tuple[View, ...]
     values: npt.NDArray[np.int32]
+    known: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attribute of each family, length f."""
+        return tuple(view.attribute for view in self.views)
 
     def members(self, family: int) -> npt.NDArray[np.int32]:
         """Return the quasi-identifiers of a family, group by group."""
@@ -93,7 +100,9 @@ class Families:
     def n_candidates(self) -> int:
         """Number of candidates: the chosen split is one where thresholds or single values compete with their like."""
         groups = np.diff(self.families)
-        each = np.where(self.kinds == MULTIWAY, 1, np.where(self.kinds == THRESHOLD, groups - 1, groups))
+        # The last group of a family of thresholds is no candidate, nor are the values without a column of their own.
+        had = np.add.reduceat(self.known.astype(np.int64), self.families[:-1]) if len(self) else groups
+        each = np.where(self.kinds == MULTIWAY, 1, np.where(self.kinds == THRESHOLD, groups - 1, had))
         two = (self.kinds == ONE_VALUE) & (groups == 2)
         return int(np.where(two, 1, each).sum())
 
@@ -252,20 +261,8 @@ class Constraints:
     def clash(self, family: int, at: int) -> Clash:
         """Return a candidate by name."""
         split = self.people.splits[int(self.families.splits[family])]
-        return Clash(split.node, self._name(family, at))
-
-    def _name(self, family: int, at: int) -> str:
-        name = self.families.attributes[family]
-        column, kind = self.people.columns[name], self.families.kinds[family]
-        if kind == MULTIWAY:
-            return f"a split by {name}"
         first = int(self.families.families[family])
-        codes = self.families.values[first : int(self.families.families[family + 1])]
-        if kind == THRESHOLD:
-            # The members of a group of equal levels have no larger value, those of the next no smaller one.
-            cut = (float(column.values[codes[at]]) + float(column.values[codes[at] + 1])) / 2
-            return f"{name} <= {number(cut, 6)}"
-        return f"{name} = {column.values[codes[at]]}" if codes[at] >= 0 else f"{name} is missing"
+        return Clash(split.node, self.families.views[family].name(int(self.families.values[first + at])))
 
 
 def branch_counts(x: Floats, members: npt.NDArray[Any], branch: npt.NDArray[Any]) -> Floats:
@@ -304,12 +301,13 @@ def derive_constraints(
     splits: tuple[Split, ...] = people.splits if adversary.internal_nodes else ()
     building = _Building(people)
     divisors = np.ones(len(people.splits))
-    multiway = splits_all_values(model, adversary)
+    views: list[View] = []
     if adversary.internal_nodes:
+        views, left_out = compared_views(model, people, adversary)
         absent = [name for name in model.attributes if name not in people.columns]
         if absent:
             notes.append(f"Nothing is known about {', '.join(absent)}: its splits are not among the candidates.")
-    sets = _split_by_sets(model, multiway)
+        notes += left_out
     for i, split in enumerate(splits):
         sizes = _branch_sizes(people, split, members if sampled else None)
         if adversary.criterion == "gain_ratio":
@@ -317,14 +315,10 @@ def derive_constraints(
             if not divisors[i] > 0:
                 notes.append(f"Node {split.node} sends everyone into one branch: its gain ratio is not defined.")
                 continue
-        for name in _attributes(split, people, adversary):
-            column = people.columns[name]
-            if name in sets and column.levels is None:
-                continue
-            least = None if sampled else smallest
-            building.add(i, split, name, column, multiway=multiway, smallest=least)
-    notes += [f"Categories of {name} are split by sets; none of its splits is among the candidates." for name in sets]
-    notes += [f"{name} is missing for some: where it is, its thresholds are not among the candidates."
+        for view in views:
+            if adversary.candidates == "all_attributes" or view.attribute == split.attribute:
+                building.add(i, split, view, smallest=None if sampled else smallest)
+    notes += [f"{name} is missing for some: where it is, its splits are not among the candidates."
               for name in sorted(building.gappy)]  # fmt: skip
     families = building.finish()
     if sampled and smallest is not None and smallest > 1:
@@ -358,33 +352,6 @@ def _branch_sizes(people: People, split: Split, members: Floats | None) -> Float
     return np.bincount(pairs[0], weights=members[pairs[1]]).astype(np.float64)
 
 
-def _attributes(split: Split, people: People, adversary: Adversary) -> Iterator[str]:
-    for name in people.columns:
-        if adversary.candidates == "all_attributes" or name == split.attribute:
-            yield name
-
-
-def splits_all_values(model: DecisionTree, adversary: Adversary) -> bool:
-    """Return whether the learner splits a category into one branch for each value."""
-    if adversary.splits != "auto":
-        return adversary.splits == "multiway"
-    branches = [branch.literal for node in model.nodes for branch in node.branches]
-    listed = [literal for literal in branches if hasattr(literal, "values")]
-    if any(len(node.branches) > 2 for node in model.nodes) or not listed:
-        return any(len(node.branches) > 2 for node in model.nodes)
-    return all(len(literal.values) <= 1 and not literal.negated for literal in listed)
-
-
-def _split_by_sets(model: DecisionTree, multiway: bool) -> tuple[str, ...]:
-    """Return the categories that a binary tree splits otherwise than one value against the rest."""
-    out = []
-    for node in model.nodes if not multiway else ():
-        sizes = [len(getattr(branch.literal, "values", (0,))) for branch in node.branches]
-        if node.branches and min(sizes) > 1:
-            out.append(node.branches[0].literal.attribute)
-    return tuple(dict.fromkeys(out))
-
-
 class _Building:
     """The flat arrays of candidates in the making."""
 
@@ -395,45 +362,45 @@ class _Building:
         self.spans: list[npt.NDArray[np.int64]] = []
         self.sizes: list[npt.NDArray[np.int64]] = []
         self.values: list[npt.NDArray[np.int32]] = []
-        self.heads: list[tuple[int, int, int, str]] = []
+        self.heads: list[tuple[int, int, View]] = []
 
-    def add(self, i: int, split: Split, name: str, column: Column, *, multiway: bool, smallest: int | None) -> None:
+    def add(self, i: int, split: Split, view: View, *, smallest: int | None) -> None:
         """Add the candidates of one attribute at one split, if there are any."""
-        codes = column.codes[split.members]
-        kind = MULTIWAY if multiway else ONE_VALUE
-        if column.levels is not None:
-            kind = THRESHOLD
-            if codes.min() < 0:
-                self.gappy.add(name)
-                return
+        codes = view.of(split.members)
+        if codes.min() < 0:
+            self.gappy.add(view.attribute)
+            return
         order = np.argsort(codes, kind="stable")
         ordered = codes[order]
-        key = ordered if column.levels is None else column.levels[ordered]
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1])
-        if len(starts) < 2 or (kind == MULTIWAY and name == split.attribute):
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1])
+        if len(starts) < 2 or (view.kind == MULTIWAY and view.attribute == split.attribute):
+            return
+        if view.kind == ONE_VALUE and not view.known[ordered[starts]].any():
             return
         members = split.members[order]
         sizes = np.add.reduceat(self.people.sizes[members], starts)
-        if kind == MULTIWAY and smallest is not None and sizes.min() < smallest:
+        if view.kind == MULTIWAY and smallest is not None and sizes.min() < smallest:
             return
         ends = np.concatenate([starts[1:], [len(members)]])
         self.orders.append(members)
         self.spans.append((ends - starts).astype(np.int64))
         self.sizes.append(sizes)
-        self.values.append(ordered[ends - 1])
-        self.heads.append((len(starts), kind, i, name))
+        self.values.append(ordered[starts])
+        self.heads.append((len(starts), i, view))
 
     def finish(self) -> Families:
         """Return the arrays."""
         none = np.zeros(0, dtype=np.int64)
         groups = np.concatenate([none, *self.spans])
+        views = [head[2] for head in self.heads]
         return Families(
             order=np.concatenate([none.astype(np.int32), *self.orders]),
             groups=np.concatenate([[0], np.cumsum(groups)]).astype(np.int64),
             families=np.concatenate([[0], np.cumsum([head[0] for head in self.heads])]).astype(np.int64),
             sizes=np.concatenate([none, *self.sizes]),
-            kinds=np.array([head[1] for head in self.heads], dtype=np.int64),
-            splits=np.array([head[2] for head in self.heads], dtype=np.int64),
-            attributes=tuple(head[3] for head in self.heads),
+            kinds=np.array([view.kind for view in views], dtype=np.int64),
+            splits=np.array([head[1] for head in self.heads], dtype=np.int64),
+            views=tuple(views),
             values=np.concatenate([none.astype(np.int32), *self.values]),
+            known=np.concatenate([none.astype(bool), *(v.known[at] for v, at in zip(views, self.values, strict=True))]),
         )

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
-from glassine.attacks.disclosure.people import People
+from glassine.attacks.disclosure.people import People, true_table
 from glassine.attacks.subgroups import subgroups
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.inference import columns as read_columns
-from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -136,7 +135,9 @@ class Disclosure:
     residual : float
         Largest violation of what the leaves tell, in people.
     notes : tuple of str
-        Which knowledge was left out, and why.
+        Which knowledge was left out or assumed, and why.
+    unused : str
+        Why the internal nodes were not used; empty if they were, or if the adversary leaves them out.
     sample, leaf_sample : SampleEstimate or None
         Of a sample: what the reader concludes about membership, and the reader of the leaves alone. The probabilities
         are then those of anybody among the people, in the sample or not.
@@ -156,6 +157,7 @@ class Disclosure:
     active: tuple[Clash, ...]
     residual: float
     notes: tuple[str, ...]
+    unused: str = ""
     sample: SampleEstimate | None = None
     leaf_sample: SampleEstimate | None = None
 
@@ -235,9 +237,7 @@ class Disclosure:
         InvalidDataError
             If there is not one class for each person.
         """
-        table = np.zeros((len(self.people.sizes), len(self.classes)))
-        np.add.at(table, (self.people.person, self._codes(truth)), 1.0)
-        return np.asarray(table / self.people.sizes[:, None])
+        return np.asarray(true_table(self.people, self.classes, truth) / self.people.sizes[:, None])
 
     def d_individual(self, truth: npt.ArrayLike) -> Floats:
         """Return D_individual of each person's quasi-identifier, in nats, shape (n,).
@@ -364,24 +364,6 @@ class Disclosure:
 
     def _mean_entropy(self, estimate: Floats) -> float:
         return float(self.people.sizes @ _entropies(estimate)) / self.people.n_people
-
-    def _codes(self, truth: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        values = np.asarray(truth)
-        if values.shape != (self.people.n_people,):
-            raise InvalidDataError(
-                f"truth must hold one class for each of the {self.people.n_people} people, got the shape "
-                f"{values.shape}. Give them in the order of the quasi-identifiers."
-            )
-        if is_missing(values).any():
-            raise InvalidDataError("truth holds a missing value. Give the class of everybody.")
-        place = {name: i for i, name in enumerate(self.classes)}
-        codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
-        if (codes < 0).any():
-            raise InvalidDataError(
-                f"truth holds a value, in row {int(np.argmin(codes))}, that is not one of the tree's "
-                f"{len(self.classes)} classes. Recode it."
-            )
-        return codes
 
 
 def _entropies(estimate: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -18,10 +18,10 @@ from glassine.attacks.disclosure.concave import MOST_STEPS, climb, convex_concav
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.hints import read_hints
+from glassine.attacks.disclosure.hints import completed, read_hints
 from glassine.attacks.disclosure.leaves import LeafKnowledge, read_leaves
 from glassine.attacks.disclosure.noise import CountNoise
-from glassine.attacks.disclosure.people import People, read_people
+from glassine.attacks.disclosure.people import People, read_people, true_table
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
 from glassine.attacks.disclosure.tangents import Cut
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
@@ -35,7 +35,6 @@ from glassine.errors import (
     UndefinedMeasureError,
     UnsupportedModelError,
 )
-from glassine.learners.impurity import check_criterion
 from glassine.models import DecisionTree
 from glassine.models.formats import as_model
 
@@ -43,6 +42,8 @@ __all__ = ["ContradictionError", "SearchError", "infer_sensitive", "measure_disc
 
 PRECISION = 1e-10
 """Gap of the dual that is aimed at, in nats a person."""
+
+CONTRADICTED = "the true classes contradict that every split was the best of its node: see {}."
 
 
 class ContradictionError(GlassineError):
@@ -103,17 +104,21 @@ def infer_sensitive(
     sensitive : str, optional
         The name of the class attribute; if it is a column of the frame, the reader does not look at it.
     adversary : Adversary, optional
-        What the reader knows; by default class counts and internal nodes of the criterion that the estimator names,
-        Gini if it is a plain value. An estimator with class weights or random splits is read without internal nodes,
-        one with ``max_features`` by the candidates of the chosen attribute.
+        What the reader knows; by default class counts, and the internal nodes if the model states how its splits were
+        selected. A :class:`~glassine.MultiwayTreeClassifier`, or a tree of scikit-learn with the steps before it,
+        states the criterion, the columns that it compared and the fewest records of a branch: these replace what the
+        adversary says. Trees whose splits were not the best of all candidates (random splits, ``max_features``,
+        weights, ``monotonic_cst``) are read without internal nodes. A plain model states nothing: what the adversary
+        says of its learner is assumed, and a note says so.
     n_starts : int, default=3
         Number of starts of the convex-concave procedure, at least 1.
     random_state : int, Generator or None, default=0
         Source of the starts after the first.
     truth : array-like, shape (n,), optional
-        Everybody's class, as the publisher knows it. It is looked at only where no start of the convex-concave
-        procedure leads anywhere: the procedure then climbs from the truth, which keeps all constraints, and a note
-        says so. Not for a sample.
+        Everybody's class, as the publisher knows it. It is compared with the leaves, and with the constraints: where
+        the truth breaks one that the model's own statement implies, the internal nodes are not used, and ``unused``
+        says so. Where no start of the convex-concave procedure leads anywhere, the procedure climbs from the truth,
+        and a note says so. Not for a sample.
     most_steps : int, default=80
         Most steps of each start, at least 1.
     progress : callable, optional
@@ -131,9 +136,10 @@ def infer_sensitive(
     UndefinedMeasureError
         If it is a regression, or does not publish what the adversary is taken to know.
     InvalidDataError
-        If people and tree do not belong together.
+        If people and tree, or the truth and the leaves, do not belong together.
     ContradictionError
-        If nothing agrees with what the reader is taken to know, as when the criterion is another one.
+        If nothing agrees with what the reader is taken to know, or the truth breaks what the adversary says of the
+        learner, as when the criterion is another one.
     SearchError
         If no start of the convex-concave procedure leads to an estimate.
 
@@ -155,14 +161,17 @@ def infer_sensitive(
     ... )
     >>> salary = ["<=50K", "<=50K", "<=50K", ">50K", ">50K", ">50K"]
     >>> tree = MultiwayTreeClassifier(min_samples_split=3).fit(people, salary)
-    >>> disclosure = infer_sensitive(tree.model_, people)
+    >>> disclosure = infer_sensitive(tree, people)
     >>> disclosure.probabilities.round(3)[:3].tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]]
     >>> round(disclosure.d_overall(salary), 3)
     0.231
     """
     tree = _tree(model)
-    assumed = _adversary(model, adversary)
+    given: object = adversary
+    if adversary is not None and not isinstance(given, Adversary):
+        raise InvalidParameterError(f"adversary must be an Adversary, got {type(given).__name__}.")
+    assumed, notes, unused = completed(adversary, read_hints(model))
     data = dict(read_columns(quasi_identifiers))
     if sensitive is not None:
         if not isinstance(sensitive, str):
@@ -189,9 +198,18 @@ def infer_sensitive(
             "not known. Take internal_nodes=False."
         )
     constraints = derive_constraints(tree, people, assumed, sampled=sampled, members=members)
+    if truth is not None and not sampled:
+        table = true_table(people, tree.classes or (), truth)
+        _check_leaves(leaves, people, table)
+        if broken := constraints.violations(table):
+            if assumed.stated is None:
+                raise ContradictionError(_broken(broken, assumed.criterion), clashes=broken)
+            unused = CONTRADICTED.format(_nodes(broken))
+            assumed = replace(assumed, internal_nodes=False)
+            constraints = derive_constraints(tree, people, assumed, members=members)
     if noise is not None:
-        told = f"The class counts were read with {noise.kind} noise of scale {noise.scale:g}, the sizes exactly."
-        constraints = replace(constraints, notes=(*constraints.notes, told))
+        notes.append(f"The class counts were read with {noise.kind} noise of scale {noise.scale:g}, the sizes exactly.")
+    constraints = replace(constraints, notes=(*constraints.notes, *notes))
     totals = assumed.class_totals(tree.classes or ())
     _check_totals(totals, leaves, people.n_people)
     known = _rows_of_totals(totals, leaves, people.n_people)
@@ -206,7 +224,7 @@ def infer_sensitive(
             )
         tell = progress or (lambda stage: None)
         starts = _Starts(n_starts, np.random.default_rng(random_state), tell, truth, most_steps)
-        return _estimate(engine, constraints, start, tree, assumed, starts)
+        return replace(_estimate(engine, constraints, start, tree, assumed, starts), unused=unused)
 
 
 def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Outcome[Disclosure]:
@@ -245,18 +263,34 @@ def _tree(model: Any) -> DecisionTree:
     return tree
 
 
-def _adversary(model: Any, adversary: Adversary | None) -> Adversary:
-    """Return the adversary, by default with what a fitted estimator says about itself."""
-    given: object = adversary
-    if adversary is not None:
-        if not isinstance(given, Adversary):
-            raise InvalidParameterError(f"adversary must be an Adversary, got {type(given).__name__}.")
-        return adversary
-    told = read_hints(model)
-    criterion = check_criterion("gini" if told.criterion is None else told.criterion)
-    if not told.best:
-        return Adversary(internal_nodes=False, criterion=criterion)
-    return Adversary(criterion=criterion, candidates=told.candidates)
+def _nodes(broken: Sequence[Clash]) -> str:
+    """Return the nodes of some clashes in words; their candidates name values between two records."""
+    nodes = sorted({clash.node for clash in broken})
+    named = ", ".join(map(str, nodes[:3])) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
+    return f"node{'s' * (len(nodes) > 1)} {named}"
+
+
+def _broken(broken: Sequence[Clash], criterion: str) -> str:
+    more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
+    return (
+        f"the true classes contradict that every split was the best by {criterion.replace('_', ' ')}: "
+        f"{'; '.join(map(str, broken[:3]))}{more}. The learner used another criterion, compared other candidates "
+        "(splits, columns, min_samples_leaf), or drew its splits: mend the adversary, or take internal_nodes=False."
+    )
+
+
+def _check_leaves(leaves: LeafKnowledge, people: People, table: npt.NDArray[np.int64]) -> None:
+    """Raise unless the truth, shape (q, c), has the class counts that the leaves are known to have."""
+    if leaves.counts is None or isinstance(leaves, ExpectedLeaves):
+        return
+    counts = np.zeros((len(people.leaf_nodes), table.shape[1]), dtype=np.int64)
+    np.add.at(counts, people.leaf, table)
+    wrong = np.flatnonzero((leaves.counts != counts).any(axis=1))
+    if len(wrong):
+        raise InvalidDataError(
+            f"the truth has other class counts than the tree publishes, first at the leaf of node "
+            f"{people.leaf_nodes[wrong[0]]}. Give the classes of the training records."
+        )
 
 
 def _leaves(tree: DecisionTree, people: People, adversary: Adversary) -> tuple[LeafKnowledge, CountNoise | None]:
@@ -411,7 +445,7 @@ def _local(
                 break
     if not any(local.feasible for local in reached) and starts.truth is not None and not constraints.sampled:
         starts.progress("climbing from the truth")
-        table = found.true_probabilities(starts.truth) * engine.people.sizes[:, None]
+        table = true_table(engine.people, found.classes, starts.truth).astype(np.float64)
         reached.append(climb(engine, constraints, start, table))
         if reached[-1].feasible:
             notes.append("The search was started from the true classes: no other start led to a table that is allowed.")

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
 from glassine.models import DecisionTree
 
-__all__ = ["Column", "People", "Split", "read_people"]
+__all__ = ["Column", "People", "Split", "read_people", "true_table"]
 
 CLOSEST = 1e-7
 """scikit-learn puts no threshold between values that differ by no more."""
@@ -156,6 +157,43 @@ def read_people(
     return People(
         person=person, sizes=sizes, first=first, columns=kept, leaf=leaf, leaf_nodes=leaf_nodes, splits=splits
     )
+
+
+def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return the people of each quasi-identifier and class, shape (q, c).
+
+    Parameters
+    ----------
+    people : People
+        Whom the reader knows.
+    classes : sequence of scalars
+        The classes, in the order of the columns.
+    truth : array-like, shape (n,)
+        Everybody's class.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is not one class for each person.
+    """
+    values = np.asarray(truth)
+    if values.shape != (people.n_people,):
+        raise InvalidDataError(
+            f"truth must hold one class for each of the {people.n_people} people, got the shape {values.shape}. Give "
+            "them in the order of the quasi-identifiers."
+        )
+    if is_missing(values).any():
+        raise InvalidDataError("truth holds a missing value. Give the class of everybody.")
+    place = {name: i for i, name in enumerate(classes)}
+    codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
+    if (codes < 0).any():
+        raise InvalidDataError(
+            f"truth holds a value, in row {int(np.argmin(codes))}, that is not one of the tree's {len(classes)} "
+            "classes. Recode it."
+        )
+    out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
+    np.add.at(out, (people.person, codes), 1)
+    return out
 
 
 def _lists(literal: Any) -> bool:

@@ -263,7 +263,7 @@ def infer_posterior(
     ... )
     >>> salary = ["<=50K", "<=50K", "<=50K", ">50K", ">50K", ">50K"]
     >>> tree = MultiwayTreeClassifier(min_samples_split=3).fit(people, salary)
-    >>> posterior = infer_posterior(infer_sensitive(tree.model_, people))
+    >>> posterior = infer_posterior(infer_sensitive(tree, people))
     >>> posterior.n_worlds, posterior.probabilities[2:4].tolist(), posterior.d_overall(salary)
     (1, [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """

@@ -16,8 +16,8 @@ from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.bounded import ExpectedLeaves
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
-from glassine.attacks.disclosure.merging import merge_leaves
 from glassine.attacks.disclosure.noise import CountNoise
+from glassine.attacks.disclosure.people import true_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.inference import columns as read_columns
@@ -25,6 +25,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidParameterErr
 from glassine.learners.exponential_tree import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
 from glassine.models.formats import as_model
+from glassine.models.merging import merge_leaves
 
 __all__ = ["Remedy", "RemedyTable", "class_tables", "measure_remedies"]
 
@@ -151,7 +152,8 @@ def measure_remedies(
     truth : array-like, shape (n,)
         Everybody's class.
     adversary : Adversary, optional
-        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy.
+        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
+        completed by what the model states, as for :func:`infer_sensitive`.
     merge_below : sequence of int
         Sizes k, at least 2.
     purities : sequence of float
@@ -192,14 +194,15 @@ def measure_remedies(
     """
     _check(merge_below, purities, round_to)
     tell = progress or (lambda stage: None)
-    base = replace(adversary or Adversary(), leaves="leaf_counts", marginals=None)
-    if base.training != "known":
+    base = None if adversary is None else replace(adversary, leaves="leaf_counts", marginals=None)
+    if base is not None and base.training != "known":
         raise InvalidParameterError(
             'remedies are measured by the publisher, who knows the training records. Take training="known".'
         )
     name = "class counts of the leaves"
     tell(name)
-    first = infer_sensitive(model, quasi_identifiers, adversary=base)
+    first = infer_sensitive(model, quasi_identifiers, adversary=base, truth=truth)
+    base = first.adversary
     tree = _plain(model)
     held = None if evaluation is None else read_holdout(evaluation, tree)
     codes = _codes(first, truth)
@@ -245,9 +248,8 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
         If they are not the class counts that the tree publishes or, of more people than were in the sample, are fewer.
     """
     people = found.people
-    true = np.rint(found.true_probabilities(truth) * people.sizes[:, None]).astype(np.int64)
     counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)
-    np.add.at(counts, people.leaf, true)
+    np.add.at(counts, people.leaf, true_table(people, found.classes, truth))
     known = None if isinstance(found.leaves, ExpectedLeaves) else found.leaves.counts
     wrong: list[int] = []
     if known is not None:
@@ -326,18 +328,23 @@ class _Bench:
 
     def merged(self, name: str, below: int = 0, purity: float = 1.0) -> Remedy:
         """Return what a reader of the tree with merged leaves concludes."""
-        return self.read(name, "merge", merge_leaves(self.tree, self.tables, below, purity), self.base)
+        counted = self._counted(1)
+        sizes = {cell.node: cell.evidence.size or 0 for cell in counted.cells}
+        return self.read(name, "merge", merge_leaves(counted, sizes, below, purity=purity), self.base)
 
     def rounded(self, name: str, step: int) -> Remedy:
         """Return what a reader of rounded counts concludes."""
+        return self._searched(name, "round", self._counted(step), replace(self.base, noise=CountNoise("rounded", step)))
+
+    def _counted(self, step: int) -> DecisionTree:
+        """Return the tree with the class counts of its leaves alone, to multiples of a step."""
         nodes = []
         none = np.zeros(len(self.tree.classes or ()), dtype=np.int64)
         for index, node in enumerate(self.tree.nodes):
             counts = (self.tables.get(index, none) + step // 2) // step * step
             told = Evidence(counts=tuple(counts.tolist()), label=node.evidence.prediction)
             nodes.append(replace(node, evidence=Evidence() if node.branches else told))
-        tree = replace(self.tree, nodes=tuple(nodes), approximate=True)
-        return self._searched(name, "round", tree, replace(self.base, noise=CountNoise("rounded", step)))
+        return replace(self.tree, nodes=tuple(nodes), approximate=step > 1)
 
     def private(self, name: str, epsilon: float, settings: _Private) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""

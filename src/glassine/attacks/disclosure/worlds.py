@@ -19,6 +19,7 @@ from glassine.attacks.disclosure.bounded import BoundedLeaves
 from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import LeafKnowledge
+from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.sample import SampledLeaves
 from glassine.attacks.disclosure.totals import known_totals
 from glassine.errors import GlassineError
@@ -150,5 +151,4 @@ def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
     truth : array-like, shape (n,)
         Everybody's class.
     """
-    shares = disclosure.true_probabilities(truth)
-    return np.asarray(np.rint(shares * disclosure.people.sizes[:, None]), dtype=np.int64)
+    return true_table(disclosure.people, disclosure.classes, truth)

@@ -25,8 +25,8 @@ class Composition:
     epsilons, deltas : tuple of float
         What each contributes, under ``neighboring``.
     neighboring : str
-        The relation of all claims; ``replace-one`` where they differ, with those for adding or removing one record
-        taken twice.
+        The relation of all claims; ``replace-one`` where they differ, with those for adding or removing one record or
+        person taken twice. A record that is replaced keeps its person.
     caveats : tuple of str
         What is said against one of the claims, with the model's name; then the sum does not hold as stated.
     """

@@ -118,8 +118,9 @@ class MidpointResult:
         Share of members among the candidates: the precision of accusing at random. None without the truth.
     tpr, fpr : Estimate or None
         Shares of the members, and of the others, that are accused; None without the truth, or without any of them.
+        There are no others if every non-member equals a member in the columns that the model knows.
     advantage : Estimate or None
-        True less false positive rate, as of the other membership attacks.
+        True less false positive rate, as of the other membership attacks; None without one of them.
     """
 
     n_candidates: int

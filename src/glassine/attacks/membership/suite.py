@@ -72,12 +72,15 @@ class MembershipAttacks:
         return tuple(outcome.value for outcome in outcomes if isinstance(outcome, Measured))
 
     @property
-    def strongest(self) -> MembershipResult | None:
-        """The result of the largest lower bound on the advantage; None where nothing was measured.
+    def strongest(self) -> MembershipResult | MidpointResult | None:
+        """The result of the largest advantage; None where no advantage was measured.
 
         It is the largest of several, so its own interval is a little too narrow.
         """
-        return max(self.results, key=lambda result: result.advantage.low, default=None)
+        made: list[MembershipResult | MidpointResult] = list(self.results)
+        if isinstance(self.midpoint, Measured) and self.midpoint.value.advantage is not None:
+            made.append(self.midpoint.value)
+        return max(made, key=_strength, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for JSON; each outcome has a status."""
@@ -86,6 +89,12 @@ class MembershipAttacks:
     def __repr__(self) -> str:
         found = [result.attack for result in self.results if result.detected]
         return f"<MembershipAttacks: {', '.join(found) if found else 'none'} detected members>"
+
+
+def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
+    """Return the advantage of an attack as it is shown, then its lower bound for those that look alike."""
+    advantage = result.advantage
+    return (-1.0, -1.0) if advantage is None else (round(advantage.value, 3), advantage.low)
 
 
 def attack_membership(

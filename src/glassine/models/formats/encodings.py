@@ -6,9 +6,10 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.domain import Between, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
@@ -16,6 +17,8 @@ from glassine.errors import UnsupportedModelError
 from glassine.models.formats.conditions import at_most, scalar, with_missing
 
 __all__ = ["Coded", "Column", "Number", "Stepped"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 Step: TypeAlias = tuple[str, float]
 """One arithmetic operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most``, and its number."""
@@ -27,6 +30,14 @@ FORWARD: dict[str, Callable[[float, float], float]] = {
     "div": lambda x, c: x / c,
     "at least": max,
     "at most": min,
+}
+ARRAYS: dict[str, Callable[[Floats, float], Floats]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "at least": np.maximum,
+    "at most": np.minimum,
 }
 BACK = {"add": "sub", "sub": "add", "mul": "div", "div": "mul"}
 
@@ -94,6 +105,20 @@ class Number:
     def filled(self, value: Scalar) -> Number:
         """Return the column with its missing values replaced."""
         return self if self.fill is not None else dataclasses.replace(self, fill=value)
+
+    def codes_of(self, values: npt.NDArray[Any]) -> Floats:
+        """Return the column of present values, shape (v,); NaN for what is no number."""
+        if values.dtype.kind not in "iufb":
+            return np.full(len(values), math.nan)
+        out = values.astype(np.float64)
+        for name, constant in self.steps:
+            out = ARRAYS[name](out, constant)
+        return out
+
+    @property
+    def gap_code(self) -> float:
+        """The column of a missing value; NaN while it is still missing."""
+        return math.nan if self.fill is None or isinstance(self.fill, str) else float(self.fill)
 
     def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
         """Return the conditions on the attribute under which the column is at most, or above, a bound."""
@@ -180,6 +205,16 @@ class Coded:
         """Return the column with its missing codes replaced."""
         return self._mapped(lambda code: float(value) if math.isnan(code) else code)
 
+    def codes_of(self, values: npt.NDArray[Any]) -> Floats:
+        """Return the column of present values, shape (v,); NaN where the encoder refuses one."""
+        codes, other = dict(self.codes), math.nan if self.other is None else self.other
+        return np.array([codes.get(value, other) for value in values.tolist()], dtype=np.float64)
+
+    @property
+    def gap_code(self) -> float:
+        """The column of a missing value; NaN where the encoder refuses it, or leaves it missing."""
+        return math.nan if self.missing is None or self.also_missing else self.missing
+
     def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
         """Return the conditions on the attribute under which the column is at most, or above, a bound."""
         sides: dict[bool, list[Scalar]] = {True: [], False: []}
@@ -238,6 +273,17 @@ class Stepped:
     def filled(self, value: Scalar) -> Stepped:
         """Return the column with its missing values replaced."""
         return self
+
+    def codes_of(self, values: npt.NDArray[Any]) -> Floats:
+        """Return the column of present values, shape (v,); NaN for what is no number."""
+        if values.dtype.kind not in "iufb":
+            return np.full(len(values), math.nan)
+        return np.asarray(self.codes)[np.searchsorted(self.tops, values.astype(np.float64), side="left")]
+
+    @property
+    def gap_code(self) -> float:
+        """The column of a missing value; NaN where the encoder refuses it."""
+        return math.nan if self.missing is None else self.missing
 
     def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
         """Return the conditions on the attribute under which the column is at most, or above, a bound."""

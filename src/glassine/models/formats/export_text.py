@@ -12,14 +12,14 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
 from glassine.models.formats.assembling import COMPLETE_RECORDS
-from glassine.models.formats.conditions import at_most, require
+from glassine.models.formats.conditions import at_most, require, with_missing
 from glassine.models.formats.rule_conditions import plain
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = ["tree_from_export_text"]
 
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
-SPLIT = re.compile(r"(.+) (<=|> ) (\S+)")
+SPLIT = re.compile(r"(.+) (<=|> ) (\S+)( or missing)?")
 LEAF = re.compile(r" ?(?:weights: \[(?P<weights>[^\]]*)\] )?class: (?P<label>.*)")
 VALUE = re.compile(r" ?value: \[(?P<value>[^\],]*)\]")
 
@@ -33,12 +33,13 @@ class _Leaf:
 
 @dataclass(slots=True)
 class _Split:
-    """An open split: its node, the text of its first line, and its children so far."""
+    """An open split: its node, the text of its first line, its children so far, and where missing values go."""
 
     node: int
     name: str
     bound: str
     children: list[int]
+    gaps: tuple[bool, bool]
 
 
 def _bad(line: int, why: str) -> UnsupportedModelError:
@@ -103,6 +104,9 @@ def _parse(text: str) -> tuple[list[_Leaf | _Split], int]:
             top = open_splits[-1]
             if split is None or split[2] != "> " or (split[1], split[3]) != (top.name, top.bound):
                 raise _bad(line, f"'{top.name} >  {top.bound}' is expected")
+            if top.gaps[0] and split[4]:
+                raise _bad(line, "missing values go to the other side already")
+            top.gaps = top.gaps[0], split[4] is not None
             back = False
             continue
         deeper = at + 1 < len(lines) and lines[at + 1][1] == depth + 1
@@ -111,7 +115,7 @@ def _parse(text: str) -> tuple[list[_Leaf | _Split], int]:
             if split is None or split[2] != "<=":
                 raise _bad(line, f"a condition such as 'age <= 40.50' is expected, got {content[:60]!r}")
             _number(split[3], line)
-            opened = _Split(len(nodes), split[1], split[3], [])
+            opened = _Split(len(nodes), split[1], split[3], [], (split[4] is not None, False))
             nodes.append(opened)
             open_splits.append(opened)
             continue
@@ -182,7 +186,9 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
 
 
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
-    r"""Read what ``sklearn.tree.export_text`` wrote.
+    r"""Read what ``sklearn.tree.export_text`` or :func:`~glassine.models.formats.to_text` wrote.
+
+    The latter also says where missing values go, as in ``age <= 40.5 or missing``.
 
     Parameters
     ----------
@@ -222,9 +228,10 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     classes = None if regression else _classes(leaves)
     counted = all(leaf.weights is not None and all(w >= 0 and w.is_integer() for w in leaf.weights) for leaf in leaves)
     names = _names(parsed, domain)
+    silent = {names[node.name] for node in parsed if isinstance(node, _Split) and not any(node.gaps)}
     for name in names.values():
         require(name, domain, "the exported tree tests")
-        if domain is not None and domain[name].missing:
+        if domain is not None and domain[name].missing and name in silent:
             raise InvalidModelError(
                 f"{name!r} can be missing, but an exported text does not say where missing values go. "
                 f"Give the estimator itself, or a skops file; or, {COMPLETE_RECORDS}"
@@ -234,7 +241,7 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
         if isinstance(node, _Leaf):
             nodes.append(Node(evidence=_evidence(node, classes, counted)))
             continue
-        sides = at_most(names[node.name], float(node.bound), domain)
+        sides = map(with_missing, at_most(names[node.name], float(node.bound), domain), node.gaps)
         nodes.append(Node(branches=tuple(Branch(lit, child) for lit, child in zip(sides, node.children, strict=True))))
     attributes = domain.names if domain is not None else tuple(names.values())
     # Without decimals, weights that are not whole print as if they were counts.

@@ -68,10 +68,12 @@ def scalars(values: list[Any], what: str) -> tuple[Any, ...]:
 
 def guarantee_dict(guarantee: Guarantee) -> dict[str, Any]:
     """Return a guarantee as plain JSON values."""
+    most = guarantee.records_per_person
     return {
         "epsilon": guarantee.epsilon,
         "delta": guarantee.delta,
         "neighboring": guarantee.neighboring,
+        **({} if most is None else {"records_per_person": most}),
         "count_scale": guarantee.count_scale,
         "caveats": list(guarantee.caveats),
     }
@@ -82,7 +84,7 @@ def read_guarantee(entry: Any) -> Guarantee | None:
     if entry is None:
         return None
     what = "the model's guarantee"
-    keys = ("epsilon", "delta", "neighboring", "count_scale", "caveats")
+    keys = ("epsilon", "delta", "neighboring", "records_per_person", "count_scale", "caveats")
     # A neighboring relation that goes without saying is how guarantees are misread.
     entry = take(entry, what, keys, ("epsilon", "neighboring"))
     if "delta" in entry and entry["delta"] is None:
@@ -91,6 +93,7 @@ def read_guarantee(entry: Any) -> Guarantee | None:
         epsilon=entry["epsilon"],
         delta=entry.get("delta", 0.0),
         neighboring=entry["neighboring"],
+        records_per_person=entry.get("records_per_person"),
         count_scale=entry.get("count_scale"),
         caveats=tuple(listed(entry, "caveats", what)),
     )

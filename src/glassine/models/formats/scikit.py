@@ -17,7 +17,7 @@ from glassine.models.formats.pipelines import sklearn_names, through
 from glassine.models.formats.tree_counts import class_counts
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["is_sklearn_tree", "tree_from_sklearn"]
+__all__ = ["final_tree", "is_sklearn_tree", "tree_from_sklearn"]
 
 TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor")
 SEARCHES = ("BaseSearchCV",)
@@ -58,7 +58,7 @@ def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]
     return tuple(f"x{i}" for i in range(width))
 
 
-def _final(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
+def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
     """Return the tree at the end, the names of the attributes, and the tree's columns as functions of them."""
     kinds = sklearn_names(estimator)
     if "Pipeline" not in kinds:
@@ -96,6 +96,7 @@ class _Arrays:
         self.value = np.asarray(tree.value, dtype=float)[:, 0, :]
         missing = getattr(tree, "missing_go_to_left", None)
         n = len(self.left)
+        self.routes_gaps = missing is not None
         self.missing_left = np.zeros(n, dtype=bool) if missing is None else np.asarray(missing).astype(bool)
         self.leaf = self.left == -1
         if not np.array_equal(self.leaf, self.right == -1):
@@ -119,15 +120,6 @@ class _Arrays:
             )
         if math.isnan(self.threshold[node]) or self.threshold[node] == -math.inf:
             raise InvalidModelError(f"node {node} has the threshold {self.threshold[node]}, which is not a number.")
-
-    def trained_with_gaps(self) -> bool:
-        """Return whether a node shows that values were missing in training.
-
-        Where none is missing, the node sends gaps to the child that holds more records.
-        """
-        splits = ~self.leaf
-        larger = self.sizes[self.left[splits]] > self.sizes[self.right[splits]]
-        return bool((self.missing_left[splits] != larger).any() or np.isinf(self.threshold[splits]).any())
 
 
 def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
@@ -159,9 +151,7 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
     ]
 
 
-def _branches(
-    tree: _Arrays, columns: list[Column], domain: Domain | None, gaps: bool
-) -> list[tuple[tuple[Literal, int], ...]]:
+def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> list[tuple[tuple[Literal, int], ...]]:
     out: list[tuple[tuple[Literal, int], ...]] = []
     for node in range(len(tree.left)):
         if tree.leaf[node]:
@@ -170,7 +160,10 @@ def _branches(
         column = columns[int(tree.feature[node])]
         bound, missing_left = float(tree.threshold[node]), bool(tree.missing_left[node])
         sides = column.split(bound, missing_left, domain)
-        possible = domain[column.attribute].missing if domain is not None else gaps or column.knows_gaps
+        if domain is not None:
+            possible = domain[column.attribute].missing
+        else:
+            possible = column.knows_gaps or (tree.routes_gaps and isinstance(column, Number))
         if not possible:
             sides = with_missing(sides[0], False), with_missing(sides[1], False)
         out.append(tuple(zip(sides, (int(tree.left[node]), int(tree.right[node])), strict=True)))
@@ -209,15 +202,16 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
     here. A threshold on a scaled column is given as the shortest number in the original unit that single precision
     cannot tell from it.
 
-    Where the domain says that an attribute can be missing, or, without a domain, where the tree shows that values were
-    missing in training, each branch says whether it takes missing values.
+    Each node stores where it sends missing values: where one was missing in training, to the better side, else to the
+    larger one. The branches say so, unless the domain says that the attribute cannot be missing. A step of a pipeline
+    that refuses missing values leaves nothing to say.
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> fitted = DecisionTreeClassifier().fit([[1], [2], [5]], ["no", "no", "yes"])
     >>> [(str(cell), cell.evidence.counts) for cell in tree_from_sklearn(fitted).cells]
-    [('x0 <= 3.5', (2, 0)), ('x0 > 3.5', (0, 1))]
+    [('x0 <= 3.5 or missing', (2, 0)), ('x0 > 3.5', (0, 1))]
     """
     kinds = sklearn_names(estimator)
     if set(SEARCHES) & set(kinds):
@@ -229,7 +223,7 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")
-    tree, names, columns = _final(estimator, domain)
+    tree, names, columns = final_tree(estimator, domain)
     for name in names:
         require(name, domain, "the estimator was fitted on")
     if len(set(names)) < len(names):
@@ -243,7 +237,7 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
     if "DecisionTreeClassifier" in sklearn_names(tree):
         classes = tuple(scalar(name, "a class") for name in np.ravel(_fitted(tree, "classes_")))
     evidence = _evidence(arrays, tree, classes)
-    branches = _branches(arrays, columns, domain, arrays.trained_with_gaps())
+    branches = _branches(arrays, columns, domain)
     nodes = tuple(
         Node(branches=tuple(Branch(literal, child) for literal, child in sides), evidence=entry)
         for sides, entry in zip(branches, evidence, strict=True)

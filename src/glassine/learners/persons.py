@@ -1,0 +1,317 @@
+"""Persons: which records have one identifier, and how often a private fit counts each of them; see ``persons.md``."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting import CountTable
+from glassine.counting.engines import held
+from glassine.domain import Domain
+from glassine.domain.conforming import Columns, as_columns
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.privacy.unit import RECORD, PrivacyUnit
+
+__all__ = ["WEIGHTS", "Persons", "identifier", "take_persons", "unit_of"]
+
+WEIGHTS = ("equal", "records")
+"""Whether each person counts as much as any other, or as many records as are kept."""
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
+"""A whole number as Python writes it, of as many digits as it surely reads."""
+
+Ints = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Persons:
+    """Whose record each is, and how many records a person counts as.
+
+    Attributes
+    ----------
+    identifiers : tuple of bytes or None
+        One for each record; None where it has none.
+    unit : PrivacyUnit
+        One person, with the most records.
+    equal : bool
+        Whether the records of a person are repeated until they are as many as that.
+    column : str or None
+        The column of the records that holds them; it is no attribute.
+    """
+
+    identifiers: tuple[bytes | None, ...]
+    unit: PrivacyUnit
+    equal: bool
+    column: str | None
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """What a certificate says of the weights."""
+        how = "repeated until there are as many" if self.equal else "each counted once"
+        return {"records of each person": f"at most {self.unit.most_records}, {how}"}
+
+    def without_column(self, domain: Domain | None) -> Domain | None:
+        """Return a domain without the column of identifiers, which is no attribute."""
+        if domain is None or self.column not in domain:
+            return domain
+        return domain.restrict([name for name in domain if name != self.column])
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> Persons:
+        """Return the identifiers of some of the records.
+
+        Raises
+        ------
+        InvalidDataError
+            If there are not as many identifiers as records.
+        """
+        if len(self.identifiers) != len(rows):
+            raise InvalidDataError(
+                f"persons must hold one identifier for each record, got {len(self.identifiers)} for {len(rows)} "
+                "records. Pass as many."
+            )
+        return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
+
+    def times(self, columns: Columns, labels: npt.NDArray[Any]) -> Ints:
+        """Return how often each record counts, shape (n,): at most m times for all records of one person together.
+
+        What is kept of a person follows from the identifier, the records and the targets of that person alone, not from
+        their order, nor from any other person.
+
+        Parameters
+        ----------
+        columns : Columns
+            The records that may be used, n in number, as they conform to the domain.
+        labels : ndarray, shape (n,)
+            Their targets, as the fit reads them.
+        """
+        places: dict[bytes, int] = {}
+        person = np.array(
+            [-1 if key is None else places.setdefault(key, len(places)) for key in self.identifiers], dtype=np.int64
+        )
+        out = np.zeros(len(person), dtype=np.int64)
+        there = np.flatnonzero(person >= 0)
+        whose, most = person[there], self.unit.most_records
+        number = np.bincount(whose, minlength=len(places))[whose]
+        # Of k records each counts m // k times, and the first m % k of them once more.
+        whole, more = np.divmod(most, number)
+        if not self.equal:
+            whole, more = np.minimum(whole, 1), np.where(number > most, most, 0)
+        out[there] = whole
+        some = more > 0
+        if some.any():
+            rows = there[some]
+            keys = np.array([_hash(key) for key in places], dtype=np.uint64)
+            rank = _ranks(whose[some], keys[whose[some]], _contents(columns, labels, rows))
+            out[rows] += rank < more[some]
+        return out
+
+
+def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
+    """Return the privacy unit of a fit.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the number of records per person is out of its range, or one of both is missing.
+    """
+    if records_per_person is None and persons is None:
+        return RECORD
+    if records_per_person is None:
+        raise InvalidParameterError(
+            "persons needs records_per_person: how many records of one person may count, such as 1. Choose it without "
+            "looking at the records."
+        )
+    if persons is None:
+        raise InvalidParameterError(
+            f"records_per_person={records_per_person!r} needs persons: pass fit(X, y, persons=...) one identifier for "
+            "each record, or the name of the column that holds them."
+        )
+    number = int(records_per_person) if isinstance(records_per_person, np.integer) else records_per_person
+    return PrivacyUnit.person(number)  # type: ignore[arg-type]  # it checks the type
+
+
+def take_persons(
+    X: Any, persons: Any, unit: PrivacyUnit, person_weights: object, *, y: Any, domain: object
+) -> tuple[Any, Persons]:
+    """Return the records without the column of identifiers, and the identifiers.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n, d)
+        The records. A lazy frame is brought into memory.
+    persons : array-like of shape (n,), series, or str
+        The identifiers, or the name of the column of ``X`` that holds them.
+    unit : PrivacyUnit
+        One person, with the most records.
+    person_weights : str
+        One of :data:`WEIGHTS`.
+    y : array-like of shape (n,), or str
+        The target, or the name of its column.
+    domain : object
+        The public domain, if there is one.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``person_weights`` is none.
+    InvalidDataError
+        If the identifiers are no column, or ``X`` is a table of counts.
+    """
+    if not isinstance(person_weights, str) or person_weights not in WEIGHTS:
+        raise InvalidParameterError(f"person_weights must be 'equal' or 'records', got {person_weights!r}.")
+    if isinstance(X, CountTable):
+        raise InvalidDataError("a CountTable does not say whose its records are. Pass the records, with persons=.")
+    name = persons if isinstance(persons, str) else getattr(persons, "name", None)
+    if isinstance(persons, str):
+        if persons == (y if isinstance(y, str) else getattr(y, "name", None)):
+            raise InvalidDataError(
+                f"the column {persons!r} is the target, and cannot hold the persons too. Name another."
+            )
+        X = as_columns(X, _names(persons, y, domain))
+    frame = _frame(X)
+    if isinstance(persons, str):
+        if frame is None or persons not in frame.columns:
+            raise InvalidDataError(
+                f"persons names the column {persons!r}, which X lacks. Pass a data frame that has it, or one "
+                "identifier for each record."
+            )
+        values = frame[persons].to_list()
+    else:
+        values = _listed(persons)
+    column = name if isinstance(name, str) and frame is not None and name in frame.columns else None
+    keys = tuple(identifier(value) for value in values)
+    if frame is not None:
+        X = (frame if column is None else frame.drop(column)).to_native()
+    return X, Persons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
+
+
+def _names(persons: str, y: Any, domain: object) -> list[str] | None:
+    """Return the columns of records that are mappings, from what is public; None where nothing is."""
+    if not isinstance(domain, Domain):
+        return None
+    target = y if isinstance(y, str) else getattr(y, "name", None)
+    declared = [name for name in domain if name not in (persons, target)]
+    return [*declared, persons, *([y] if isinstance(y, str) else [])]
+
+
+def _frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return a frame in memory; None for anything but a frame."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    try:
+        return held(nw.from_native(X))
+    except (TypeError, nw.exceptions.NarwhalsError):
+        return None
+
+
+def _listed(persons: Any) -> list[Any]:
+    """Return identifiers as Python objects, each as it stands in its container."""
+    if isinstance(persons, list | tuple):
+        return list(persons)
+    if isinstance(persons, np.ndarray):
+        if persons.ndim != 1:
+            raise InvalidDataError(f"persons must have shape (n,), got {persons.shape}. Pass one column.")
+        out: list[Any] = persons.tolist()
+        return out
+    try:
+        return list(nw.from_native(persons, series_only=True).to_list())
+    except TypeError:
+        raise InvalidDataError(
+            f"persons must be a list, an array, a series or the name of a column, got {type(persons).__name__}."
+        ) from None
+
+
+def identifier(value: object) -> bytes | None:
+    """Return what stands for an identifier: equal bytes for one person, None where it is none.
+
+    Numbers are equal if their values are, whatever their types; texts if every character is. A text that is a whole
+    number as it is usually written, "1" but not "01", is that number: of one column, libraries may read either. Truth
+    values, dates and everything else identify no one.
+
+    Examples
+    --------
+    >>> identifier(1) == identifier(1.0), identifier(1) == identifier("1"), identifier("01") == identifier("1")
+    (True, True, False)
+    >>> [identifier(value) for value in (None, float("nan"), "", " ", True, [1])]
+    [None, None, None, None, None, None]
+    """
+    if isinstance(value, str):
+        if WHOLE.fullmatch(value):
+            return f"n{int(value):x}/1".encode()
+        return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
+    if isinstance(value, bytes):
+        return b"b" + value if value else None
+    if isinstance(value, UUID):
+        return b"u" + value.bytes
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
+        return None
+    try:
+        top, bottom = (int(value), 1) if isinstance(value, numbers.Integral) else _ratio(value)
+    except (ValueError, OverflowError, AttributeError):
+        return None  # not a number, or infinite
+    return f"n{top:x}/{bottom:x}".encode()
+
+
+def _ratio(value: Any) -> tuple[int, int]:
+    top, bottom = value.as_integer_ratio()
+    return int(top), int(bottom)
+
+
+def _hash(key: bytes) -> int:
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
+
+
+def _contents(columns: Columns, labels: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Bits:
+    """Return a hash of each record with its target, equal for equal ones, shape (rows,)."""
+    out = np.zeros(len(rows), dtype=np.uint64)
+    for values in (*(columns.array(name) for name in columns.names), labels):
+        out = _mixed(out ^ _bits(np.asarray(values)[rows]))
+    return out
+
+
+def _bits(values: npt.NDArray[Any]) -> Bits:
+    if values.dtype.kind == "f":
+        # One zero, and one missing value.
+        values = np.where(np.isnan(values), np.nan, values.astype(np.float64) + 0.0)
+        return np.ascontiguousarray(values).view(np.uint64)
+    return values.astype(np.int64).view(np.uint64)
+
+
+def _ranks(person: Ints, keys: Bits, contents: Bits) -> Ints:
+    """Return the place of each record among those of its person, in an order that only that person's data decide."""
+    # Equal records of one person are told apart by a number, as which is which makes no difference.
+    order = np.lexsort((contents, person))
+    same = (person[order][1:] == person[order][:-1]) & (contents[order][1:] == contents[order][:-1])
+    copy = _within(order, np.concatenate(([True], ~same)))
+    mixed = _mixed(contents ^ _mixed(keys ^ _mixed(copy.astype(np.uint64))))
+    order = np.lexsort((mixed, person))
+    return _within(order, np.concatenate(([True], person[order][1:] != person[order][:-1])))
+
+
+def _within(order: npt.NDArray[np.intp], first: npt.NDArray[np.bool_]) -> Ints:
+    """Return the place of each entry within its run; ``first`` marks where, in the order, a run begins."""
+    starts = np.flatnonzero(first)
+    places = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    out = np.empty(len(order), dtype=np.int64)
+    out[order] = places
+    return out
+
+
+def _mixed(values: Bits) -> Bits:
+    """Return values with their bits mixed, one to one (Steele, Lea and Flood 2014, SplitMix)."""
+    with np.errstate(over="ignore"):
+        values = values + np.uint64(0x9E3779B97F4A7C15)
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return values ^ (values >> np.uint64(31))

@@ -1,0 +1,129 @@
+"""With an accepted guarantee the findings follow from the model alone; what the data add is for their holder only."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from glassine import (
+    Binary,
+    DecisionTree,
+    Domain,
+    Integer,
+    NotApplicable,
+    Policy,
+    audit,
+    render_html,
+    render_text,
+)
+from glassine.domain import Between
+from glassine.errors import InvalidDataError, PrivacyLeakWarning
+from glassine.findings import Findings, schema
+from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term
+from glassine.report.wording import HOLDER_ONLY
+
+DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary()})
+ACCEPTING = Policy(accept_guarantee=True)
+FEW = pd.DataFrame({"age": [20] * 3 + [50] * 70, "sex": [0] * 73, "ill": ["no"] * 70 + ["yes"] * 3})
+MANY = pd.DataFrame({"age": [20] * 40 + [50, 120] * 150, "sex": [1] * 340, "ill": ["yes", "no"] * 170, "town": 3})
+
+
+def tree(epsilon: float = 1.0, *, counts: bool = True, cut: float = 40.0) -> DecisionTree:
+    leaves = (
+        [Evidence(counts=(40, 20)), Evidence(counts=(12, 60))] if counts else [Evidence(label=0), Evidence(label=1)]
+    )
+    nodes = (
+        Node(branches=(Branch(Between("age", hi=cut), 1), Branch(Between("age", lo=cut), 2))),
+        *(Node(evidence=leaf) for leaf in leaves),
+    )
+    claim = Guarantee(epsilon=epsilon, count_scale=2.0 if counts else None)
+    return DecisionTree(nodes, ("age", "sex"), ("no", "yes"), guarantee=claim)
+
+
+def shown(findings: Findings) -> tuple[str, str, str, int]:
+    plain = json.dumps(findings.to_dict(), allow_nan=False)
+    return plain, render_html(findings), render_text(findings), findings.exit_status
+
+
+GIVEN: list[dict[str, Any]] = [
+    {},
+    {"data": FEW},
+    {"data": MANY},
+    {"data": FEW, "target": "ill"},
+    {"data": MANY, "target": "ill"},
+    {"data": MANY[:200], "target": "ill", "holdout": MANY[200:]},
+    {"data": FEW, "target": "ill", "holdout": MANY},
+    {"data": FEW, "sensitive": "ill"},
+    {"data": MANY, "sensitive": "ill", "quasi": ["age", "town"]},
+]
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, None])
+@pytest.mark.parametrize("model", [tree(), tree(counts=False), tree(cut=35.0), tree(epsilon=4.0)])
+def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain | None) -> None:
+    """A guarantee beyond the limits of the policy is no less one: the figures of the data stay out there, too."""
+    public: dict[Any, set[Any]] = {}
+    for given in GIVEN:
+        if domain is None and given:
+            with pytest.warns(PrivacyLeakWarning):
+                findings = audit(model, domain, policy=ACCEPTING, **given)
+        else:
+            findings = audit(model, domain, policy=ACCEPTING, **given)
+        public.setdefault(given.get("sensitive"), set()).add(shown(findings))
+        assert (findings.holder is None) == (not given)
+    assert [len(same) for same in public.values()] == [1, 1]
+
+
+def test_the_holder_gets_what_the_data_add_and_it_is_marked() -> None:
+    few, many = (audit(tree(), DOMAIN, data=data, policy=ACCEPTING).holder for data in (FEW, MANY))
+    assert few is not None
+    assert many is not None
+    assert few != many
+    for holder, smallest in ((few, "<10"), (many, "40")):
+        assert holder.holder_only
+        assert any(f"captures {smallest}." in note for note in holder.notes)
+        assert render_text(holder).startswith(HOLDER_ONLY)
+        assert HOLDER_ONLY in render_html(holder)
+        plain = json.loads(json.dumps(holder.to_dict(), allow_nan=False))
+        assert plain["holder_only"] is True
+        jsonschema.validate(plain, schema())
+    assert "150 records of the data lie outside the domain" in render_text(many)
+    public = audit(tree(), DOMAIN, data=MANY, policy=ACCEPTING)
+    assert HOLDER_ONLY not in render_text(public) + render_html(public)
+    assert public.to_dict()["holder_only"] is False
+    assert isinstance(public.exposed_rows, NotApplicable)
+
+
+def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
+    findings = audit(tree(), DOMAIN, data=FEW)
+    assert findings.holder is None
+    assert any("covers the model, not these findings" in note for note in findings.notes)
+    assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == ["<10"]
+
+
+def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:
+    ways: list[dict[str, Any]] = [{}, {"data": FEW}]
+    for given in ways:
+        with pytest.raises(InvalidDataError, match="neither in the domain nor a column"):
+            audit(tree(), DOMAIN, policy=ACCEPTING, sensitive="town", **given)
+
+
+def test_additive_models_are_no_exception() -> None:
+    age = Term(bins=(NumericBins("age", (40.0,)),), scores=np.array([0.1, -0.2, 0.0]))
+    claim = Guarantee(epsilon=1.0)
+    model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity", guarantee=claim)
+    ways: list[dict[str, Any]] = [{}, {"data": FEW}, {"data": MANY}, {"data": FEW, "holdout": MANY}]
+    found = [audit(model, DOMAIN, policy=ACCEPTING, **given) for given in ways]
+    assert found[0].guarantee is not None
+    assert found[0].guarantee.standing == "accepted"
+    assert len({shown(findings) for findings in found}) == 1
+    holder = found[2].holder
+    assert holder is not None
+    assert holder.holder_only
+    assert "The smallest bin that holds any record of the data holds 40." in holder.notes
+    assert any("outside the domain" in note for note in holder.notes)

@@ -1,0 +1,165 @@
+"""Every refusal of a private fit that depends on the records is one that its certificate names."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glassine
+from glassine.errors import InvalidDataError
+from glassine.learners.budget import REFUSALS
+from tests.contracts.test_private_fits import PEOPLE, SIMPLEST, target
+
+SOURCE = Path(glassine.__file__).parent
+ROOMS = ("domain/conforming*.py", "domain/columns.py", "counting/engines.py", "counting/fine.py", "learners/*.py")
+
+COVERED = {
+    "Found array with 0 sample(s)": "no record to one",
+    "no record has one of the declared classes": "at least one has a declared target",
+    "no record has a number as its target": "at least one has a declared target",
+    "the rows of X must have one length": "all rows have one length",
+    "no record has a value for": "every declared column is there",
+    "must hold numbers, got the type": "in a type that can hold its values",
+    "which cannot hold the values of its attribute": "in a type that can hold its values",
+    ", not numbers, Booleans or text": "in a type that can hold its values",
+    "the lazy frame gave another number of records": "a lazy frame gives the same records each time",
+}
+"""Refusals that depend on the records, and what the certificate assumes instead."""
+
+NAMES_AND_SHAPES = (
+    "names must hold at least one attribute",
+    "data lack the column",
+    "data lack the target column",
+    "an array of records must have shape",
+    "data cannot be read",
+    "data must be a data frame",
+    "columns must be arrays of one length",
+    "the records lack the column",
+    "requires y to be passed",
+    "with a CountTable, y must be the name",
+    "the count table lacks the target",
+    "y names a column, so X must be a data frame",
+    "columns must be named by strings",
+    "the columns of X must have different names",
+    "0 feature(s) found",
+    "features, but",
+    "the columns of X are not the attributes",
+    "columns without names, but the domain has",
+    "is not an attribute of the domain",
+    "a frame of a distributed engine is not collected",
+    "is a number in the domain",
+    "is not a number in the domain",
+)
+"""Refusals that follow from parameters, from names of columns and from numbers of columns."""
+
+NOT_PRIVATE = (
+    # conform(strict=True), index_of and sample_weight: audits and learners without privacy.
+    "holds a missing value, NaN or infinity, which its attribute does not allow",
+    "holds text alone, and its attribute declares numbers",
+    "among its values. Convert it to a numeric type",
+    "must hold numbers, Booleans or strings, got nested values",
+    "MISSING_LABEL",
+    "the target holds a value that is not one of the declared classes",
+    "sample_weight must",
+    # Without a public domain, classes or range: a caveat voids the guarantee of such a fit.
+    "X holds text where numbers are needed",
+    "Input X contains NaN or infinity in column",
+    "Give one class per record, all of one type, or declare the classes",
+    "Complex data not supported",
+    "Input y contains NaN, infinity or a missing value. Drop or fill in",
+    "the target must hold numbers. Convert it, or use a classifier",
+)
+"""Refusals that no private fit with a guarantee reaches."""
+
+
+def refusals() -> list[str]:
+    """Return the words of each refusal of data that the source of the readers and learners holds."""
+    out = []
+    for pattern in ROOMS:
+        for path in sorted(SOURCE.glob(pattern)):
+            for node in ast.walk(ast.parse(path.read_text())):
+                call = node.exc if isinstance(node, ast.Raise) else None
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == "InvalidDataError":
+                    out.append(words_of(call))
+    return out
+
+
+def words_of(call: ast.Call) -> str:
+    return "".join(
+        str(node.value) if isinstance(node, ast.Constant) else node.id
+        for argument in call.args
+        for node in ast.walk(argument)
+        if isinstance(node, ast.Constant | ast.Name)
+    )
+
+
+def test_every_refusal_is_covered_by_the_certificate_or_is_public_or_not_private() -> None:
+    found = refusals()
+    assert len(found) > 40
+    known = (*COVERED, *NAMES_AND_SHAPES, *NOT_PRIVATE)
+    for words in found:
+        assert sum(part in words for part in known) == 1, words
+    for part in known:
+        assert any(part in words for words in found), part
+
+
+def test_the_certificate_assumes_what_the_refusals_depend_on() -> None:
+    for part, assumed in COVERED.items():
+        assert assumed in REFUSALS, part
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    change: Callable[[pl.DataFrame, Any], tuple[Any, Any]]
+    says: str
+
+
+def rows_of(frame: pl.DataFrame) -> list[list[Any]]:
+    return [list(row) for row in frame.rows()]
+
+
+REACHED = {
+    "no record": Case(lambda X, y: (X.head(0), y[:0]), "Found array with 0 sample(s)"),
+    "no declared target": Case(lambda X, y: (X, ["?"] * len(X)), "no record has"),
+    "a short row": Case(lambda X, y: ([*rows_of(X)[:-1], [1]], y), "the rows of X must have one length"),
+    "a column of dates": Case(
+        lambda X, y: (X.with_columns(age=pl.lit(datetime.date(2020, 1, 1))), y), "must hold numbers, got the type"
+    ),
+    "a column of lists": Case(lambda X, y: (X.with_columns(job=pl.concat_list("age")), y), "which cannot hold"),
+    "a key that no mapping has": Case(
+        lambda X, y: (X.drop("age").to_dicts(), y),
+        "no record has a value for",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REACHED)
+@pytest.mark.parametrize("learner", SIMPLEST)
+def test_what_depends_on_the_records_is_refused_before_the_charge(learner: str, case: str, tmp_path: Path) -> None:
+    book = glassine.Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10.0, 0.1)
+    estimator = SIMPLEST[learner](ledger=book, dataset="people")
+    X, y = REACHED[case].change(PEOPLE, target(estimator))
+    with pytest.raises(InvalidDataError) as caught:
+        estimator.fit(X, y)
+    assert REACHED[case].says in str(caught.value)
+    assert any(part.startswith(REACHED[case].says) or REACHED[case].says in part for part in COVERED)
+    assert not book.entries("people")
+
+
+@pytest.mark.parametrize("learner", SIMPLEST)
+def test_one_odd_record_among_others_is_no_reason_to_refuse(learner: str) -> None:
+    estimator = SIMPLEST[learner]()
+    labels = target(estimator).tolist()
+    for odd in (None, float("nan"), float("inf"), "x", b"x", datetime.date(2020, 1, 1), [1], 10**400):
+        fitted = estimator.fit([*rows_of(PEOPLE), [odd] * 3], [*labels, odd])
+        assert fitted.certificate_.holds
+        assert np.shape(fitted.predict([[odd] * 3])) == (1,)
