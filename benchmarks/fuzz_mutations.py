@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from typing import Any
 
-__all__ = ["mutated"]
+__all__ = ["grown", "mutated"]
 
 NUMBERS = (
     *(
@@ -258,3 +258,15 @@ def _archive(data: bytes, rng: random.Random) -> bytes:
                     new.writestr(member, content[::-1])
     made = out.getvalue()
     return _bytes(made, rng) if rng.random() < 0.2 else made
+
+
+def grown(data: bytes, rng: random.Random, size: int) -> bytes:
+    """Return a good file with one piece of it repeated up to a size: a line, an entry, or any part."""
+    mark = rng.choice((b"\n", b",", b" ", b"<", b"]", b"[", b'"', b""))
+    places = [found.start() for found in re.finditer(re.escape(mark), data)] if mark else []
+    if len(places) < 2:
+        places = [rng.randrange(len(data)), rng.randrange(len(data))]
+    first = rng.randrange(len(places))
+    start, end = sorted((places[first], places[min(len(places) - 1, first + rng.choice((1, 1, 1, 2, 5)))]))
+    piece = data[start:end] or data[start : start + 1]
+    return data[:start] + piece * max(2, (size - len(data)) // len(piece)) + data[end:]

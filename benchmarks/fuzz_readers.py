@@ -5,6 +5,9 @@ from which it is made again with ``--one``. Readers run in a process of their ow
 that raises another error, takes more than two seconds, or ends the process is told and counted. The exit status is 1 if
 there was one. With the package atheris installed, ``--atheris`` chooses the faults by the readers' coverage
 instead, takes the options of libFuzzer, such as ``-runs=100000``, and stops at the first fault.
+
+With ``--grow SIZE`` pieces of good files are repeated up to that many bytes instead; the costliest answers are told
+with their memory and time for each byte: an answer may take a gigabyte of memory and 20 seconds of a processor.
 """
 
 from __future__ import annotations
@@ -40,10 +43,10 @@ if "--atheris" in sys.argv:
         import glassine.models.formats
         import glassine.policy  # noqa: F401
 
-from benchmarks.fuzz_mutations import mutated
+from benchmarks.fuzz_mutations import grown, mutated
 from benchmarks.fuzz_seeds import Seed, seeds
 
-__all__ = ["Job", "fuzz", "mutated", "outcome", "seeds"]
+__all__ = ["Growth", "Job", "fuzz", "grow", "grown", "mutated", "outcome", "seeds"]
 
 SECONDS = 2.0
 """No input of the sizes made here may take more of a processor's time."""
@@ -51,6 +54,8 @@ STUCK = 20.0
 """After so long a process that no signal reaches is ended."""
 MEMORY = 2 * 2**30
 """Bytes that reading may take on top of what the process has at its start."""
+GROWN_SECONDS, GROWN_MEMORY = 20.0, 2**30
+"""What an answer to a large file may take."""
 BATCH = 5000
 COSTLY = ("skops", "interpret", "domain.json")
 """Parts of the names of readers that get a quarter of the inputs of others: each takes several times as long."""
@@ -74,10 +79,11 @@ class Job:
         return name, mutated(self.seeds[name][0], random.Random(f"{self.seed}/{number}"))  # noqa: S311 - test inputs, no secrets
 
 
-def outcome(read: Callable[[bytes], object], data: bytes) -> str:
+def outcome(read: Callable[[bytes], object], data: bytes, seconds: float | None = None) -> str:
     """Return how a reader took a file: read, refused, or the fault in one line."""
+    seconds = SECONDS if seconds is None else seconds
     before = signal.signal(signal.SIGPROF, _alarm)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         read(data)
         return "read"
@@ -85,7 +91,7 @@ def outcome(read: Callable[[bytes], object], data: bytes) -> str:
         return "refused" if len(str(error).splitlines()) <= 1 else f"fault: a message of several lines: {error!r:.100}"
     except _Late:
         last = traceback.extract_tb(sys.exc_info()[2])[-1]
-        return f"fault: more than {SECONDS:g} s, at {Path(last.filename).name}:{last.lineno}"
+        return f"fault: more than {seconds:g} s, at {Path(last.filename).name}:{last.lineno}"
     except BaseException as error:
         ours = [f for f in traceback.extract_tb(error.__traceback__) if "glassine" in f.filename]
         where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else "?"
@@ -179,6 +185,77 @@ def fuzz(job: Job, inputs: int) -> tuple[Counter[tuple[str, str]], list[str]]:
     return found, faults
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What the answer to a grown file took.
+
+    Attributes
+    ----------
+    number : int
+        The number from which the file is made again.
+    name : str
+        The reader.
+    how : str
+        Read, refused, or the fault.
+    size, memory : int
+        Bytes of the file, and of the largest memory on top of what the process has at its start.
+    seconds : float
+        Time of the processor.
+    """
+
+    number: int
+    name: str
+    how: str
+    size: int
+    memory: int
+    seconds: float
+
+    def __str__(self) -> str:
+        each = f"{self.memory / self.size:,.0f} bytes and {1e6 * self.seconds / self.size:,.2f} µs a byte"
+        return f"{self.number} {self.name}: {self.how}; {self.size:,} bytes, {each}"
+
+
+def grow(job: Job, inputs: int, size: int) -> list[Growth]:
+    """Return what each of some grown files took, each in a process of its own."""
+    return [_grown(job, number, size) for number in range(inputs)]
+
+
+def _grown(job: Job, number: int, size: int) -> Growth:
+    name = job.names[number % len(job.names)]
+    data = grown(job.seeds[name][0], random.Random(f"{job.seed}/{number}"), size)  # noqa: S311 - test inputs, no secrets
+    ours, theirs = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the child uses none of the threads that forking leaves behind
+        child = os.fork()
+    if child == 0:
+        try:
+            warnings.simplefilter("ignore")
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (held + 2 * GROWN_MEMORY,) * 2)
+            Path("/proc/self/clear_refs").write_text("5")  # the peak starts at what is held now
+            start = _peak()
+            how = outcome(job.seeds[name][1], data, GROWN_SECONDS)
+            os.write(theirs, json.dumps([how, _peak() - start]).encode()[:4000])
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as stream:
+        answer = stream.read()
+    _, status, used = os.wait4(child, 0)
+    how, memory = json.loads(answer) if answer else (f"fault: the process ended with status {status}", 0)
+    if memory > GROWN_MEMORY:
+        how = f"fault: more than {GROWN_MEMORY:,} bytes of memory"
+    seconds = used.ru_utime + used.ru_stime
+    return Growth(number=number, name=name, how=how, size=len(data), memory=memory, seconds=seconds)
+
+
+def _peak() -> int:
+    """Return the largest memory that the process has had, in bytes."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return 1024 * int(line.split()[1])
+
+
 def _guided(job: Job, options: list[str]) -> None:
     """Let atheris choose among faults of its own and ours, guided by the coverage of the readers."""
     import atheris
@@ -209,6 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reader", help="part of the name of the readers")
     parser.add_argument("--one", type=int, help="make and read one input, and write it to standard output")
+    parser.add_argument("--grow", type=int, metavar="SIZE", help="repeat pieces of good files up to so many bytes")
     parser.add_argument("--atheris", action="store_true")
     asked, options = parser.parse_known_args(arguments)
     if options and not asked.atheris:
@@ -225,6 +303,14 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.atheris:
         _guided(Job(made, names, asked.seed), options)
         return 0
+    if asked.grow is not None:
+        answers = grow(Job(made, names, asked.seed), asked.inputs, asked.grow)
+        bad = [answer for answer in answers if answer.how.startswith("fault")]
+        costly = sorted(answers, key=lambda answer: answer.memory / answer.size)[-5:]
+        slow = sorted(answers, key=lambda answer: answer.seconds / answer.size)[-5:]
+        for title, few in (("faults", bad), ("most memory", costly), ("most time", slow)):
+            print(title, *few, sep="\n  ")  # noqa: T201
+        return int(bool(bad))
     if asked.one is not None:
         name, data = job.input(asked.one)
         sys.stdout.buffer.write(data)

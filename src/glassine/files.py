@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from glassine.errors import UnreadableFileError
 __all__ = [
     "MAX_BYTES",
     "FileContent",
+    "decoded",
     "parse_json",
     "read_bytes",
     "read_json",
@@ -27,6 +29,15 @@ __all__ = [
 
 MAX_BYTES = 200_000_000
 """Most bytes of a model, a domain or a policy."""
+WIDEST = 4
+"""Most bytes that a character of a text takes in memory."""
+MAX_VALUES = 250_000_000
+"""Most bytes of memory that the values of a JSON file may take, beside the file and its text: together below 1 GB."""
+MARKS = {"{": 200, "[": 80, ",": 40, ":": 30, '"': 15}
+"""What each mark of a JSON text costs, in bytes: an object of one key, a list of one entry, a number and its place,
+what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16 and 29; its parser takes some more."""
+PIECE = 1 << 16
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -73,33 +84,42 @@ def read_once(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> FileCon
     UnreadableFileError
         If the file cannot be opened, or is larger.
     """
-    try:
-        with Path(path).open("rb") as stream:
-            data = stream.read(most + 1)
-    except OSError as error:
-        raise UnreadableFileError(f"cannot read {os.fspath(path)}: {error.strerror or error}.", path=path) from None
-    if len(data) > most:
-        raise UnreadableFileError(
-            f"{os.fspath(path)} is larger than {most:,} bytes, which is the most that is read. Give a smaller file.",
-            path=path,
-        )
-    return FileContent(path=Path(path), data=data)
+    return FileContent(path=Path(path), data=read_bytes(path, most=most))
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
+def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
     """Return a file's bytes, of one that was read once those that were read.
+
+    The bound holds while reading: a device has no size, and a file can grow after it was asked for its own.
+
+    Parameters
+    ----------
+    path : path
+        The file, which may be a device or a pipe.
+    most : int, default=200,000,000
+        Most bytes that are read.
 
     Raises
     ------
     UnreadableFileError
-        If the file cannot be opened.
+        If the file cannot be opened, or is larger.
     """
     if isinstance(path, FileContent):
-        return path.data
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise UnreadableFileError(f"cannot read {os.fspath(path)}: {error.strerror or error}.", path=path) from None
+        data, size = path.data, len(path.data)
+    else:
+        try:
+            with Path(path).open("rb") as stream:
+                size = os.fstat(stream.fileno()).st_size
+                data = b"" if size > most else stream.read(most + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", path=path) from None
+    if max(size, len(data)) > most:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is larger than {most:,} bytes, which is the most that is read. Give a smaller file.",
+            path=path,
+        )
+    return data
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -108,14 +128,40 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     UnreadableFileError
-        If the file cannot be opened or is not UTF-8 text.
+        If the file cannot be opened, is not UTF-8 text, or is larger than 200 MB, as bytes or as text.
     """
+    data = read_bytes(path)
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return decoded(data, path=path)
     except UnicodeDecodeError:
         raise UnreadableFileError(
             f"{os.fspath(path)} is not UTF-8 text. Give a JSON, text or skops file.", path=path
         ) from None
+
+
+def decoded(data: bytes, *, path: str | os.PathLike[str]) -> str:
+    """Return bytes as text, UTF-8, if it takes no more memory than the largest file.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If they are not UTF-8.
+    UnreadableFileError
+        If one rare character makes each of many take up to four bytes.
+    """
+    if len(data) * WIDEST > MAX_BYTES and not data.isascii():
+        width = 4 if _holds(data, range(0xF0, 0x100)) else 2 if _holds(data, range(0xC4, 0x100)) else 1
+        if width * len(data.translate(None, bytes(range(0x80, 0xC0)))) > MAX_BYTES:
+            raise UnreadableFileError(
+                f"the text of {os.fspath(path)} takes more than {MAX_BYTES:,} bytes of memory, as some of its "
+                "characters are not Latin. Give a smaller file.",
+                path=path,
+            )
+    return data.decode("utf-8-sig")
+
+
+def _holds(data: bytes, codes: range) -> bool:
+    return len(data.translate(None, bytes(codes))) < len(data)
 
 
 def _refuse_constant(name: str) -> float:
@@ -132,15 +178,52 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_json(text: str, *, path: str | os.PathLike[str]) -> Any:
-    """Return the value of a JSON text; NaN, infinities and repeated keys are errors."""
+    """Return the value of a JSON text; NaN, infinities and repeated keys are errors.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the text is no JSON, or its values would take more than :data:`MAX_VALUES` bytes of memory: they are counted
+        before any is made.
+    """
+    _check_values(text, path)
     try:
         value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-        if "\\ud" in text.lower():
-            json.dumps(value, ensure_ascii=False).encode()
+        if SURROGATE.search(text):
+            # Part by part: the whole text again would take as much memory as the file.
+            for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+                part.encode()
         return value
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UnreadableFileError(f"{os.fspath(path)} is not valid JSON: {reason}.", path=path) from None
+
+
+def _check_values(text: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a JSON text whose values would take too much memory."""
+    if _memory({mark: text.count(mark) for mark in MARKS}) <= MAX_VALUES:
+        return
+    # Marks within quoted texts cost nothing, so that only the others count, and the quotes.
+    counts, quoted, escape = dict.fromkeys(MARKS, 0), False, ""
+    for start in range(0, len(text), PIECE):
+        piece = escape + text[start : start + PIECE]
+        escape = "\\" if (len(piece) - len(piece.rstrip("\\"))) % 2 else ""
+        parts = piece.removesuffix(escape).replace("\\\\", "").replace('\\"', "").split('"')
+        outside = "".join(parts[quoted::2])
+        quoted ^= len(parts) % 2 == 0
+        counts['"'] += len(parts) - 1
+        for mark in MARKS.keys() - {'"'}:
+            counts[mark] += outside.count(mark)
+        if _memory(counts) > MAX_VALUES:
+            raise UnreadableFileError(
+                f"{os.fspath(path)} holds too many values: they would take more than {MAX_VALUES:,} bytes of memory. "
+                "Give a smaller file.",
+                path=path,
+            )
+
+
+def _memory(counts: dict[str, int]) -> int:
+    return sum(MARKS[mark] * count for mark, count in counts.items())
 
 
 def read_json(path: str | os.PathLike[str]) -> Any:

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine.domain import Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.models.formats import as_model, load_model, loading, parse_rules, to_onnx, write_model
+from glassine.models.formats import as_model, load_model, parse_rules, to_onnx, write_model
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_corels import FEATURES, RULES, TEXT
 from tests.models.test_rule_text import PAPER
@@ -176,7 +176,7 @@ def test_bad_files(data: bytes, message: str, tmp_path: Path) -> None:
         assert "a file" in str(caught.value)
 
 
-def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_are_no_files(tmp_path: Path) -> None:
     paths: list[tuple[str | Path, str]] = [
         (tmp_path, "cannot read"),
         (tmp_path / "none", "No such file"),
@@ -185,9 +185,10 @@ def test_paths_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for path, message in paths:
         with pytest.raises(UnreadableFileError, match=message):
             load_model(path)
-    monkeypatch.setattr(loading, "MAX_BYTES", 10)
-    with pytest.raises(UnreadableFileError, match="at most 10"):
-        load_model(stored(tmp_path, PAPER.encode()))
+    with (large := tmp_path / "large").open("wb") as stream:
+        stream.truncate(200_000_001)
+    with pytest.raises(UnreadableFileError, match="larger than 200,000,000"):
+        load_model(large)
 
 
 class Trap:

@@ -15,7 +15,10 @@ from glassine.errors import InvalidModelError
 from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
 from glassine.models.guarantee import Guarantee
 
-__all__ = ["Rule", "RuleList"]
+__all__ = ["MAX_RULES", "Rule", "RuleList"]
+
+MAX_RULES = 5_000
+"""Most rules of a list: what a rule captures depends on all before it, so that work and memory grow as their square."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,8 @@ class RuleList:
     Raises
     ------
     InvalidModelError
-        If there is no default rule, a rule names an unknown attribute, or evidence does not fit the classes.
+        If there is no default rule, there are more than 5,000 rules, one names an unknown attribute, or evidence does
+        not fit the classes.
     """
 
     rules: tuple[Rule, ...]
@@ -73,6 +77,8 @@ class RuleList:
             object.__setattr__(self, "classes", tuple(self.classes))
         if not self.rules or self.rules[-1].antecedent:
             raise InvalidModelError("a rule list must end with a default rule, one without conditions. Add an else.")
+        if len(self.rules) > MAX_RULES:
+            raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, got {len(self.rules):,}.")
         known = set(self.attributes)
         if len(known) < len(self.attributes):
             raise InvalidModelError("a rule list names an attribute twice. Name each once.")

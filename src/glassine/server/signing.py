@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from glassine.errors import GlassineError, SignatureError, UnreadableFileError
-from glassine.files import parse_json, read_bytes, write_bytes
+from glassine.files import decoded, parse_json, read_bytes, write_bytes
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.serialization import MAX_BYTES
 
 __all__ = ["ReleaseFile", "make_keys", "read_public_key", "read_release", "sign_release"]
 
@@ -103,16 +102,9 @@ def _text_of(public_key: Any) -> str:
     return base64.b64encode(public_key.public_bytes_raw()).decode()
 
 
-def _key_bytes(path: str | os.PathLike[str]) -> bytes:
-    data = read_bytes(path)
-    if len(data) > MAX_KEY_BYTES:
-        raise UnreadableFileError(f"{os.fspath(path)} has {len(data)} bytes; it is no key.", path=path)
-    return data
-
-
 def _private_key(path: str | os.PathLike[str]) -> Any:
     serialization, ed25519 = _cryptography("serialization"), _cryptography("asymmetric.ed25519")
-    data = _key_bytes(path)
+    data = read_bytes(path, most=MAX_KEY_BYTES)
     try:
         key = serialization.load_pem_private_key(data, password=None)
     except (ValueError, TypeError, _unsupported()) as error:
@@ -136,7 +128,7 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
         If it holds no public Ed25519 key.
     """
     serialization, ed25519 = _cryptography("serialization"), _cryptography("asymmetric.ed25519")
-    data = _key_bytes(path)
+    data = read_bytes(path, most=MAX_KEY_BYTES)
     try:
         key = serialization.load_pem_public_key(data)
     except (ValueError, _unsupported()):
@@ -207,13 +199,6 @@ def read_release(path: str | os.PathLike[str], public_key: str | None = None) ->
         If the signature does not hold, is missing although a key is given, or is of another key.
     """
     name = os.fspath(path)
-    try:
-        size = Path(path).stat().st_size
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UnreadableFileError(f"cannot read {name}: {reason}.", path=path) from None
-    if size > MAX_BYTES:
-        raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
     content = read_bytes(path)
     envelope = _envelope(content, path)
     if envelope.get("schema") != SCHEMA:
@@ -231,7 +216,7 @@ def read_release(path: str | os.PathLike[str], public_key: str | None = None) ->
 
 def _envelope(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        text = content.decode()
+        text = decoded(content, path=path)
     except UnicodeDecodeError:
         raise UnreadableFileError(f"{os.fspath(path)} is not UTF-8 text.", path=path) from None
     value = parse_json(text, path=path)

@@ -225,13 +225,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
         If it holds something else, or the package that reads it is not installed.
     """
     name = os.fspath(path)
-    try:
-        size = os.stat(path).st_size
-    except (OSError, ValueError) as error:
-        raise UnreadableFileError(f"cannot read {name}: {getattr(error, 'strerror', error)}.", path=path) from None
-    if size > MAX_BYTES:
-        raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
-    data = read_bytes(path)
+    data = read_bytes(path, most=MAX_BYTES)
     if not data:
         raise UnreadableFileError(f"{name} is empty. Give an ONNX or a skops file.", path=path)
     if data.startswith(b"PK"):
@@ -251,12 +245,13 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
 
 def _read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
     """Return the estimator of a skops file; scikit-learn's optimizers, which hold numbers alone, are trusted too."""
-    from glassine.models.formats.skops_file import MAX_UNPACKED, read_skops
+    from glassine.models.formats.skops_file import MAX_OBJECTS, read_skops, unpacked
 
     try:
         io_of_skops: Any = importlib.import_module("skops.io")
+        data = unpacked(data, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            small = sum(entry.file_size for entry in archive.infolist()) <= MAX_UNPACKED
+            small = archive.read("schema.json").count(b"{") <= MAX_OBJECTS
         foreign = set(io_of_skops.get_untrusted_types(data=data)) if small else set()
         if foreign and foreign <= set(OPTIMIZERS):
             with warnings.catch_warnings():

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.domain.serialization import from_dict as domain_from_dict
 from glassine.domain.serialization import to_dict as domain_to_dict
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError
+from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json
 from glassine.models import DecisionTree
 from glassine.models.formats.json import from_dict as model_from_dict
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "from_dict", "read", "to_dict"]
 
 SCHEMA = "glassine.surrogates/1"
-
-MAX_BYTES = 200_000_000
 MAX_GROUPS = 100_000
 MAX_NODES = 2_000_000
 MAX_TREE_DEPTH = 200
@@ -221,11 +218,4 @@ def _provenance(entry: Any) -> Provenance:
 
 def read(path: str | os.PathLike[str]) -> SurrogateRelease:
     """Read a release from a file that is not too large."""
-    try:
-        size = Path(path).stat().st_size
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", path=path) from None
-    if size > MAX_BYTES:
-        raise UnreadableFileError(f"{os.fspath(path)} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
     return from_dict(read_json(path))

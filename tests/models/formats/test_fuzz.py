@@ -102,3 +102,32 @@ def test_the_inputs_are_made_again_from_their_numbers() -> None:
     job = fuzzer.Job(SEEDS, NAMES, 3)
     assert [job.input(i) for i in range(50)] == [job.input(i) for i in range(50)]
     assert [fuzzer.Job(SEEDS, NAMES, 4).input(i) for i in range(50)] != [job.input(i) for i in range(50)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_grown_files_are_answered_within_bounds(seed: int) -> None:
+    answers = fuzzer.grow(fuzzer.Job(SEEDS, NAMES, seed), 2 * len(NAMES), 300_000)
+    assert [str(answer) for answer in answers if answer.how not in ("read", "refused")] == []
+
+
+def test_growing_tells_the_memory_and_the_time_of_each_byte() -> None:
+    def read(data: bytes) -> object:
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
+        return bytearray(b"x" * 100 * len(data)) and None
+
+    (answer,) = fuzzer.grow(fuzzer.Job({"x": (b"0123456789" * 3, read)}, ["x"], 0), 1, 300_000)
+    assert answer.how == "read"
+    assert 250_000 <= answer.size <= 350_000
+    assert 20_000_000 <= answer.memory <= 100_000_000
+    assert 0.2 <= answer.seconds <= 5
+
+
+@pytest.mark.parametrize(("kind", "told"), [("hang", "more than"), ("memory", "Memory")])
+def test_growing_finds_planted_faults(kind: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzzer, "GROWN_SECONDS", 0.05)
+    seeds = {kind: (b"0123456789\0", planted(kind))}
+    answers = fuzzer.grow(fuzzer.Job(seeds, [kind], 0), 20, 1_000)
+    assert any(told in answer.how for answer in answers)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from glassine.errors import UnreadableFileError, UnsupportedModelError
 from glassine.files import read_bytes
-from glassine.models.formats.loading import MAX_BYTES, _is_pickle, _skops_archive, _unpickled
+from glassine.models.formats.loading import _is_pickle, _skops_archive, _unpickled
 from glassine.models.formats.skops_file import read_skops
 
 __all__ = ["load_estimator"]
@@ -32,15 +31,9 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
         If it is neither, or holds a type that skops does not trust.
     """
     name = os.fspath(path)
-    try:
-        size = Path(path).stat().st_size
-    except (OSError, ValueError) as error:
-        raise UnreadableFileError(
-            f"cannot read {name}: {getattr(error, 'strerror', None) or error}.", path=path
-        ) from None
-    if not 0 < size <= MAX_BYTES:
-        raise UnreadableFileError(f"{name} has {size} bytes; from 1 to {MAX_BYTES} are read.", path=path)
     data = read_bytes(path)
+    if not data:
+        raise UnreadableFileError(f"{name} is empty. Give a skops file, or a pickle that you trust.", path=path)
     if data.startswith(b"PK"):
         return read_skops(_skops_archive(data, path), path)
     if _is_pickle(data):

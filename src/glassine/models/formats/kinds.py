@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.files import parse_json
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
@@ -38,6 +38,10 @@ FILES = (
     "'else [false]' on two lines"
 )
 RULES = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
+LINE = re.compile(r"(?m)^.{1,1000}")
+"""A line, or its start: no kind of file needs more to be known."""
+MAX_LINES = 250_000
+"""Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
 SEVERAL: dict[str, tuple[Callable[..., DecisionTree], Callable[..., Forest]]] = {
     "ONNX": (tree_from_onnx, forest_from_onnx),
     "PMML": (tree_from_pmml, forest_from_pmml),
@@ -70,7 +74,11 @@ def text_kind(text: str, path: str | os.PathLike[str]) -> tuple[str, Any]:
         return "the program of CORELS", text
     if start.startswith(("{", "[")):
         return json_kind(parse_json(text, path=path))
-    lines = (line.strip() for line in start.splitlines())
+    if start.count("\n") + start.count("\r") > MAX_LINES:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} has more than {MAX_LINES:,} lines. Give a smaller model.", path=path
+        )
+    lines = (line[0].strip() for line in LINE.finditer(start))
     first = next((line for line in lines if line and not line.startswith("#")), "")
     if re.match(r"\|-+ ", first):
         return "export_text", text

@@ -34,6 +34,10 @@ EVERY_RECORD = {
 }
 """Parameters under which every tree sees every record, and their values."""
 REMEDY = "Write the first tree alone with booster.save_model('tree.txt', num_iteration=1)."
+MAX_NUMBERS = 3_000_000
+"""Most numbers in the lists of all trees."""
+MAX_CATEGORIES = 1_000_000
+"""Most categories in the lists of all trees: a word of ten digits lists up to 32."""
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
 NONE, ZERO, NAN = 0, 1, 2
 
@@ -68,7 +72,7 @@ def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None
     ------
     UnsupportedModelError
         If the model has several trees and none is asked for, takes zeros for missing values, or has linear leaves or
-        an objective that is not read.
+        an objective that is not read, or its lists hold more than 3,000,000 numbers or 1,000,000 categories.
     InvalidModelError
         If lists contradict each other or do not fit the domain.
     InvalidParameterError
@@ -126,6 +130,7 @@ class _File:
 
 def _file(text: str, domain: Domain | None) -> _File:
     head, trees, parameters, categories = _sections(text)
+    _check_sizes(trees)
     objective = head.get("objective", "").split()
     kind = objective[0] if objective else ""
     if kind not in (*REGRESSIONS, *POSITIVE, "binary", "multiclass") or "sqrt" in objective:
@@ -231,6 +236,18 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
         [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
         for a, b in itertools.pairwise(ends)
     ]
+
+
+def _check_sizes(trees: list[dict[str, str]]) -> None:
+    """Refuse lists that are too long, before any becomes numbers."""
+    if sum(text.count(" ") + text.count("\t") for tree in trees for text in tree.values()) > MAX_NUMBERS:
+        raise UnsupportedModelError(f"the trees of the LightGBM model list more than {MAX_NUMBERS:,} numbers.")
+    words = (word for tree in trees for word in tree.get("cat_threshold", "").split())
+    # A word that is none is refused where it is read.
+    if sum(int(word).bit_count() for word in words if re.fullmatch("[0-9]{1,10}", word)) > MAX_CATEGORIES:
+        raise UnsupportedModelError(
+            f"the splits of the LightGBM model list more than {MAX_CATEGORIES:,} categories. Group rare ones first."
+        )
 
 
 def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str, str], str]:

@@ -11,12 +11,11 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
-from glassine.files import read_bytes
+from glassine.files import MAX_BYTES, decoded, read_bytes
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.formats.conditions import conformed
@@ -48,7 +47,6 @@ __all__ = [
 
 Read = TypeVar("Read")
 
-MAX_BYTES = 200_000_000
 OBJECT = "an object"
 SUPPORTED = (
     "a scikit-learn decision tree or a pipeline that ends with one, a tree of pystreed or pydl8.5, a CORELS rule list, "
@@ -272,22 +270,9 @@ def load_additive(path: str | os.PathLike[str]) -> AdditiveModel:
     return model
 
 
-def _read(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file that is not too large."""
-    name = os.fspath(path)
-    try:
-        size = Path(path).stat().st_size
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UnreadableFileError(f"cannot read {name}: {reason}.", path=path) from None
-    if size > MAX_BYTES:
-        raise UnreadableFileError(f"{name} has {size} bytes; at most {MAX_BYTES} are read.", path=path)
-    return read_bytes(path)
-
-
 def _text_of(data: bytes, path: str | os.PathLike[str]) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        text = decoded(data, path=path)
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
@@ -299,7 +284,7 @@ def _text_of(data: bytes, path: str | os.PathLike[str]) -> str:
 
 def _held(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[str, Any]:
     """Return what a file holds: the kind, which names its readers, and the content as they take it."""
-    data = _read(path)
+    data = read_bytes(path)
     if not data.strip():
         raise UnreadableFileError(f"{os.fspath(path)} is empty. Give {FILES}.", path=path)
     if data.startswith(b"PK"):

@@ -7,16 +7,23 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.formats.conditions import at_least, at_most, binary, just_below, near, require, with_missing
 
-__all__ = ["condition", "plain", "split_conditions", "word"]
+__all__ = ["condition", "plain", "quoted_spans", "split_conditions", "word"]
 
 OPERATORS = re.compile(r"<=|>=|!=|==|<|>|=")
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
+"""A JSON-quoted string up to its last quote, or to where it ends being one."""
+MAX_OPERATORS = 100
+"""Most operators of a condition: each could end its name, so that all are compared."""
+GAPS = re.compile(r"\s{100}")
+"""More spaces than anyone writes; patterns would try each of them as the end of a name."""
 LISTED = re.compile(r"(.+?)\s+(not\s+)?in\s*\{(.*)\}", re.DOTALL)
 GAP = re.compile(r"(.+?)\s+is\s+(not\s+)?missing", re.DOTALL)
 
@@ -44,16 +51,33 @@ def word(text: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+@lru_cache(maxsize=8)
+def quoted_spans(text: str) -> dict[int, int]:
+    """Return where each JSON-quoted string of a text starts, and where it ends.
+
+    A quote that starts none says the same of all that follow up to where it fails: they are escaped, or it would end
+    at them. So each character is read at most twice.
+    """
+    spans: dict[int, int] = {}
+    at, failed = text.find('"'), 0
+    while at >= 0:
+        match = STRING.match(text, at) if at >= failed else None
+        if match is not None and text.startswith('"', match.end()):
+            spans[at] = match.end() + 1
+            at = text.find('"', match.end() + 1)
+            continue
+        failed = failed if match is None else match.end()
+        at = text.find('"', at + 1)
+    return spans
+
+
 def _outside_quotes(text: str) -> Iterator[int]:
     """Yield the positions of a text that are not within JSON-quoted strings."""
-    at = 0
+    at, spans = 0, quoted_spans(text)
     while at < len(text):
-        if text[at] == '"':
-            try:
-                at = json.JSONDecoder().raw_decode(text, at)[1]
-                continue
-            except ValueError:
-                pass
+        if at in spans:
+            at = spans[at]
+            continue
         yield at
         at += 1
 
@@ -144,6 +168,8 @@ def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None
     """Return the name, the operator and the value of a comparison; a name that is certain is preferred."""
     outside = set(_outside_quotes(text))
     found = [m for m in OPERATORS.finditer(text) if m.start() in outside and m.start() > 0]
+    if len(found) > MAX_OPERATORS:
+        raise _cannot(text, f"it has more than {MAX_OPERATORS} operators")
     parts = [(text[: m.start()].strip(), m[0], text[m.end() :].strip()) for m in found]
     parts = [part for part in parts if part[0] and part[2]]
     certain = [part for part in parts if _known(part[0], domain) is not None]
@@ -168,7 +194,7 @@ def _range(text: str, domain: Domain | None) -> Between | None:
 
 
 def _listed(text: str, domain: Domain | None) -> OneOf | None:
-    found = LISTED.fullmatch(text)
+    found = LISTED.fullmatch(text) if text.endswith("}") else None
     if found is None:
         return None
     name = _named(found[1].strip(), domain)
@@ -191,6 +217,8 @@ def condition(text: str, domain: Domain | None) -> Literal:
     text = text.strip()
     if not text:
         raise _cannot(text, "it is empty")
+    if GAPS.search(text):
+        raise _cannot(text, "it has a hundred spaces in a row")
     name = _known(text, domain)
     if name is not None:
         require(name, domain, "it names")

@@ -59,17 +59,21 @@ from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.models.evidence import Evidence
 from glassine.models.formats.conditions import near
-from glassine.models.formats.rule_conditions import condition, plain, split_conditions, word
-from glassine.models.rule_list import Rule, RuleList
+from glassine.models.formats.rule_conditions import condition, plain, quoted_spans, split_conditions, word
+from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 
 __all__ = ["format_rules", "parse_rules"]
 
 SOURCE = "rule list in text"
+MAX_TEXT = 4_000_000
+"""Most characters of a rule list, which is read character by character."""
+MAX_FACTS = 10
 COUNTS = re.compile(r"\[([^\]]*)\]\s*examples?", re.IGNORECASE)
 TOTAL = re.compile(r"([0-9]+)\s+examples?", re.IGNORECASE)
 ERROR = re.compile(r"error\s+([0-9.eE+-]+)\s*(%?)", re.IGNORECASE)
 HEADER = re.compile(r"(classes|attributes|counts)\s*:\s*(.*)", re.IGNORECASE)
-KEYWORD = re.compile(r"(else\s+if|elif|if|else)(?=[\s\[])\s*(.*)", re.IGNORECASE)
+KEYWORD = re.compile(r"(else\s+if|elif|if|else)(?=[\s\[])\s*", re.IGNORECASE)
+MARKS, SPACES = re.compile(r'["\[\]]'), re.compile(r"\s*")
 THEN = re.compile(r"then(?=[\s\[])\s*", re.IGNORECASE)
 AND = re.compile(r"(and(?=[\s\[])|&&)\s*", re.IGNORECASE)
 VALUE = re.compile(r"value\s+([0-9.eE+-]+)\s*", re.IGNORECASE)
@@ -115,37 +119,40 @@ def _code(line: str) -> str:
 
 def _closing(text: str, at: int) -> int | None:
     """Return the position of the bracket that closes the one at a position; quoted strings are skipped."""
-    depth = 0
-    while at < len(text):
-        if text[at] == '"':
-            try:
-                at = json.JSONDecoder().raw_decode(text, at)[1]
-            except ValueError:
-                at += 1
+    depth, spans = 0, quoted_spans(text)
+    for mark in MARKS.finditer(text, at):
+        if mark.start() < at:
             continue
-        depth += {"[": 1, "]": -1}.get(text[at], 0)
+        at = spans.get(mark.start(), mark.start())
+        depth += {"[": 1, "]": -1}.get(mark[0], 0)
         if depth == 0:
             return at
-        at += 1
     return None
 
 
-def _bracketed(text: str) -> tuple[str, str]:
-    """Return the content of the brackets that a text starts with, and the rest."""
-    if not text.startswith("["):
-        raise _Unread(f"a bracket '[' is expected at {text[:30]!r}")
-    end = _closing(text, 0)
+def _bracketed(text: str, at: int) -> tuple[str, int]:
+    """Return the content of the brackets that open at a position, and where the text goes on."""
+    if not text.startswith("[", at):
+        raise _Unread(f"a bracket '[' is expected at {text[at : at + 30]!r}")
+    end = _closing(text, at)
     if end is None:
-        raise _Unread(f"the bracket of {text[:30]!r} is not closed")
-    inner = text[1:end].strip()
+        raise _Unread(f"the bracket of {text[at : at + 30]!r} is not closed")
+    inner = text[at + 1 : end].strip()
     if not inner:
         raise _Unread("a pair of brackets is empty")
-    return inner, text[end + 1 :].strip()
+    return inner, _next(text, end + 1)
+
+
+def _next(text: str, at: int) -> int:
+    """Return the position of the next character that is no space."""
+    space = SPACES.match(text, at)
+    return at if space is None else space.end()
 
 
 def _brackets(text: str) -> Iterator[str]:
-    while text:
-        inner, text = _bracketed(text)
+    at = 0
+    while at < len(text):
+        inner, at = _bracketed(text, at)
         yield inner
 
 
@@ -164,7 +171,11 @@ def _facts(text: str, statement: _Statement) -> None:
     if not (text.startswith("(") and text.endswith(")")):
         raise _Unread(f"{text[:40]!r} is not of the form '([0 ; 2] examples)'")
     rest = text[1:-1].strip()
+    n = 0
     while rest:
+        n += 1
+        if n > MAX_FACTS:
+            raise _Unread(f"a consequent has more than {MAX_FACTS} facts")
         counts, total, error = COUNTS.match(rest), TOTAL.match(rest), ERROR.match(rest)
         found = counts or total or error
         if found is None:
@@ -224,28 +235,28 @@ def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement,
     start = KEYWORD.match(text)
     if start is None:
         raise _Unread(f"{text[:40]!r} starts with neither 'if', 'else if' nor 'else'")
-    rest, default = start[2].strip(), start[1].lower() == "else"
+    at, default = start.end(), start[1].lower() == "else"
     literals: list[Literal] = []
     while not default:
-        inner, rest = _bracketed(rest)
+        inner, at = _bracketed(text, at)
         literals += [condition(part, domain) for part in split_conditions(inner, domain)]
-        joined, then = AND.match(rest), THEN.match(rest)
+        joined, then = AND.match(text, at), THEN.match(text, at)
         if then:
-            rest = rest[then.end() :]
+            at = then.end()
             break
         if not joined:
-            raise _Unread(f"'and' or 'then' is expected {f'at {rest[:30]!r}' if rest else 'at the end'}")
-        rest = rest[joined.end() :]
+            raise _Unread(f"'and' or 'then' is expected {f'at {text[at : at + 30]!r}' if text[at:] else 'at the end'}")
+        at = joined.end()
     statement = _Statement(line, tuple(literals))
-    regression = VALUE.match(rest)
+    regression = VALUE.match(text, at)
     if regression:
         statement.value = _number(regression[1])
-        rest = rest[regression.end() :]
+        at = regression.end()
     else:
-        inner, rest = _bracketed(rest)
+        inner, at = _bracketed(text, at)
         statement.label = _label(inner)
-    if rest:
-        _facts(rest, statement)
+    if at < len(text):
+        _facts(text[at:], statement)
     return statement, default
 
 
@@ -258,8 +269,9 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
             raise InvalidModelError("a rule list predicts classes or values, not both. Mend the consequents.")
         return None
     if headers.classes is not None:
+        allowed = set(headers.classes)
         for label in labels:
-            if label not in headers.classes:
+            if label not in allowed:
                 known = ", ".join(repr(name) for name in headers.classes)
                 raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {known}.")
         return headers.classes
@@ -315,9 +327,10 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     Raises
     ------
     UnsupportedModelError
-        If a line cannot be read; the message gives its number.
+        If a line cannot be read; the message gives its number. Or if the text has more than 4,000,000 characters.
     InvalidModelError
-        If a condition names an attribute or a value that the domain lacks, or the list contradicts itself.
+        If a condition names an attribute or a value that the domain lacks, the list contradicts itself, or has more
+        than 5,000 rules.
 
     Examples
     --------
@@ -325,6 +338,8 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     >>> rules.classes, [rule.evidence.counts for rule in rules.rules]
     ((False, True), [(0, 2), (3, 1)])
     """
+    if len(text) > MAX_TEXT:
+        raise UnsupportedModelError(f"a rule list has at most {MAX_TEXT:,} characters, got {len(text):,}.")
     headers = _Headers()
     statements: list[_Statement] = []
     ended = False
@@ -347,6 +362,8 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         except GlassineError as error:
             raise type(error)(f"line {line} of the rule list: {error}") from None
         statements.append(statement)
+        if len(statements) > MAX_RULES:
+            raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, and line {line} holds one more.")
     if not ended:
         raise UnsupportedModelError("a rule list must end with a default rule, as in 'else [false]'. Add one.")
     classes = _classes(statements, headers)
@@ -354,8 +371,9 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     attributes = headers.attributes if headers.attributes is not None else used
     if domain is not None:
         attributes = domain.names
+    listed = set(attributes)
     for name in used:
-        if name not in attributes:
+        if name not in listed:
             raise InvalidModelError(
                 f"a rule tests {name!r}, which 'attributes:' does not list.{near(name, attributes)}"
             )

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.files import MAX_BYTES, parse_json
 
-__all__ = ["read_skops"]
+__all__ = ["read_skops", "unpacked"]
 
 TREE = "sklearn.tree._tree.Tree"
-MAX_UNPACKED = 10**9
-MAX_SCHEMA = 50_000_000
-"""Bytes of the schema, which as objects takes ten times as much."""
+MAX_UNPACKED = MAX_BYTES
+"""Most bytes of the members of an archive, once they are unpacked."""
+MAX_OBJECTS = 200_000
+"""Most objects that a schema describes: for each, skops makes several that take 10 kB together."""
+PIECE = 1 << 20
 
 
 def _nodes(value: Any) -> list[dict[str, Any]]:
@@ -37,12 +40,12 @@ def _nodes(value: Any) -> list[dict[str, Any]]:
 class _Schema:
     """The description of the objects in a skops file, and its arrays."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> None:
         self._archive = archive
-        size = archive.getinfo("schema.json").file_size
-        if size > MAX_SCHEMA:
-            raise InvalidModelError(f"the schema of the skops file has {size} bytes; at most {MAX_SCHEMA} are read.")
-        self.nodes = _nodes(json.loads(archive.read("schema.json")))
+        text = archive.read("schema.json").decode()
+        if text.count("{") > MAX_OBJECTS:
+            raise InvalidModelError(f"the schema of the skops file describes more than {MAX_OBJECTS:,} objects.")
+        self.nodes = _nodes(parse_json(text, path=path))
         self._by_id = {node["__id__"]: node for node in self.nodes if "__id__" in node and node.get("content")}
         self._by_id |= {node["__id__"]: node for node in self.nodes if "__id__" in node and "file" in node}
 
@@ -74,6 +77,50 @@ class _Schema:
             raise InvalidModelError(f"the values of a tree in the skops file have the wrong shape {values.shape}.")
 
 
+def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPACKED) -> bytes:
+    """Return an archive whose members are not packed, so that none is larger than it claims.
+
+    The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
+    a member at once, whatever its size is said to be.
+
+    Parameters
+    ----------
+    data : bytes
+        A zip archive.
+    path : path
+        Its name, for messages.
+    most : int, default=200,000,000
+        Most bytes of all members together.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the members are larger, or packed otherwise than by deflation.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = {entry.filename: entry for entry in archive.infolist()}.values()
+        size = sum(entry.file_size for entry in archive.infolist())
+        if size > most:
+            raise UnreadableFileError(
+                f"{os.fspath(path)} unpacks to {size:,} bytes; at most {most:,} are read.", path=path
+            )
+        packings = {entry.compress_type for entry in entries}
+        if packings == {zipfile.ZIP_STORED}:
+            return data
+        if not packings <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise UnreadableFileError(
+                f"{os.fspath(path)} is packed by a method that is not read. Write it with compression=ZIP_DEFLATED.",
+                path=path,
+            )
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as copy:
+            for entry in entries:
+                with archive.open(entry) as packed, copy.open(entry.filename, "w") as plain:
+                    while piece := packed.read(PIECE):
+                        plain.write(piece)
+    return out.getvalue()
+
+
 def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
     """Return the estimator that a skops file holds.
 
@@ -90,11 +137,11 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     UnreadableFileError
-        If the archive is damaged.
+        If the archive is damaged, or its members unpack to more than 200 MB.
     UnsupportedModelError
         If skops is not installed, or the file holds a type that it does not trust; the message names it.
     InvalidModelError
-        If a tree's sizes are not those of its arrays.
+        If a tree's sizes are not those of its arrays, or the schema describes too many objects.
     """
     try:
         import skops.io
@@ -103,13 +150,9 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
             "reading skops files needs the package skops. Install it with pip install 'glassine[formats]'."
         ) from None
     try:
+        data = unpacked(data, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-            if unpacked > MAX_UNPACKED:
-                raise UnreadableFileError(
-                    f"{os.fspath(path)} unpacks to {unpacked} bytes; at most {MAX_UNPACKED} are read.", path=path
-                )
-            schema = _Schema(archive)
+            schema = _Schema(archive, path)
             for node in schema.nodes:
                 if node.get("__loader__") == "TreeNode" or node.get("__class__") == "Tree":
                     schema.check_tree(node)

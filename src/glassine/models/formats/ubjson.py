@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from glassine.errors import UnreadableFileError
+from glassine.files import MAX_VALUES
 
 __all__ = ["is_ubjson", "parse_ubjson"]
 
@@ -15,6 +16,8 @@ NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4
 """Markers of numbers, and how their bytes are to be read."""
 CONSTANTS = {"Z": None, "T": True, "F": False}
 DEEPEST = 64
+NUMBER, TEXT, LIST, OBJECT = 40, 70, 80, 200
+"""Bytes of memory that each takes, as in :data:`glassine.files.MARKS`."""
 
 
 def is_ubjson(data: bytes) -> bool:
@@ -30,7 +33,7 @@ def parse_ubjson(data: bytes, *, path: Any = "the file") -> Any:
     Raises
     ------
     UnreadableFileError
-        If the bytes are cut short, nested too deeply, or no such file.
+        If the bytes are cut short, nested too deeply, no such file, or hold too many values.
     """
     try:
         parser = _Parser(data)
@@ -52,7 +55,13 @@ class _Parser:
     """A place in the bytes."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.place = data, 0
+        self.data, self.place, self.memory = data, 0, 0
+
+    def take_memory(self, n: int) -> None:
+        """Count the memory of what is about to be made."""
+        self.memory += n
+        if self.memory > MAX_VALUES:
+            raise ValueError(f"its values would take more than {MAX_VALUES:,} bytes of memory")
 
     def take(self, n: int) -> bytes:
         if not 0 <= n <= len(self.data) - self.place:
@@ -77,6 +86,7 @@ class _Parser:
 
     def text(self) -> str:
         try:
+            self.take_memory(TEXT)
             return self.take(self.whole()).decode()
         except UnicodeDecodeError:
             raise ValueError("a text in it is not UTF-8") from None
@@ -87,10 +97,12 @@ class _Parser:
         if mark in NUMBERS:
             return self.numbers(mark, 1)[0]
         if mark in CONSTANTS:
+            self.take_memory(NUMBER)
             return CONSTANTS[mark]
         if mark == "S":
             return self.text()
         if mark == "C":
+            self.take_memory(TEXT)
             return self.take(1).decode("latin-1")
         if mark == "[":
             return self.array(depth)
@@ -100,6 +112,7 @@ class _Parser:
 
     def numbers(self, mark: str, n: int) -> list[Any]:
         kind = np.dtype(NUMBERS[mark])
+        self.take_memory(n * NUMBER)
         found = np.frombuffer(self.take(n * kind.itemsize), kind)
         return _decimals(found.astype(np.float32)) if mark == "d" else list(found.tolist())
 
@@ -121,6 +134,7 @@ class _Parser:
         return kind, n
 
     def array(self, depth: int) -> list[Any]:
+        self.take_memory(LIST)
         kind, n = self.header()
         if kind is not None and n is not None and kind in NUMBERS:
             return self.numbers(kind, n)
@@ -133,6 +147,7 @@ class _Parser:
         return out
 
     def object(self, depth: int) -> dict[str, Any]:
+        self.take_memory(OBJECT)
         kind, n = self.header()
         out: dict[str, Any] = {}
         while n is None or len(out) < n:

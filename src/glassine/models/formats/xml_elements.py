@@ -10,7 +10,10 @@ from glassine.errors import UnsupportedModelError
 __all__ = ["Element", "parsed_xml"]
 
 DEEPEST = 5000
-MOST_ELEMENTS = 5_000_000
+MAX_ELEMENTS, MAX_ATTRIBUTES = 1_000_000, 2_000_000
+"""An element takes about 300 bytes of memory, an attribute about 250."""
+MAX_TEXT = 50_000_000
+"""Most characters of text in the document, its tags aside."""
 
 
 @dataclass(slots=True)
@@ -33,10 +36,15 @@ def parsed_xml(data: bytes) -> Element:
     Raises
     ------
     UnsupportedModelError
-        If it is not well formed, declares a document type, or is deeper than 5,000 or larger than 5,000,000 elements.
+        If it is not well formed, declares a document type, is deeper than 5,000 elements, or holds more than 1,000,000
+        elements, 2,000,000 attributes or 50,000,000 characters of text.
     """
+    # Every attribute has a sign of equality, in each encoding. They are counted first: the parser hands over those
+    # of an element at once.
+    if data.count(b"=") > MAX_ATTRIBUTES:
+        raise UnsupportedModelError(f"the XML file has more than {MAX_ATTRIBUTES:,} attributes.")
     top = Element("", {})
-    path, texts, made = [top], [[""]], 0
+    path, texts, made, length = [top], [[""]], 0, 0
 
     def refuse(*_: object) -> None:
         raise UnsupportedModelError(
@@ -46,8 +54,8 @@ def parsed_xml(data: bytes) -> Element:
     def opened(name: str, attributes: dict[str, str]) -> None:
         nonlocal made
         made += 1
-        if len(path) > DEEPEST or made > MOST_ELEMENTS:
-            raise UnsupportedModelError(f"the XML file has more than {DEEPEST} levels or {MOST_ELEMENTS} elements.")
+        if len(path) > DEEPEST or made > MAX_ELEMENTS:
+            raise UnsupportedModelError(f"the XML file has more than {DEEPEST} levels or {MAX_ELEMENTS:,} elements.")
         element = Element(name.rpartition(":")[2], attributes)
         path[-1].children.append(element)
         path.append(element)
@@ -56,12 +64,21 @@ def parsed_xml(data: bytes) -> Element:
     def closed(_: str) -> None:
         path.pop().text = "".join(texts.pop())
 
+    def written(text: str) -> None:
+        nonlocal length
+        length += len(text)
+        if length > MAX_TEXT:
+            raise UnsupportedModelError(f"the XML file has more than {MAX_TEXT:,} characters of text.")
+        texts[-1].append(text)
+
     parser = expat.ParserCreate()
+    parser.buffer_text = True  # else each line is a piece of its own
+    parser.buffer_size = 1 << 16
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     parser.StartElementHandler = opened
     parser.EndElementHandler = closed
-    parser.CharacterDataHandler = lambda text: texts[-1].append(text)
+    parser.CharacterDataHandler = written
     try:
         parser.Parse(data, True)
     except UnsupportedModelError:
