@@ -232,6 +232,7 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
     (house / "decider.py").write_text(BOX)
     monkeypatch.syspath_prepend(str(house))
     said, fixed = [], ["--black-box", "decider:decide", "--domain", "bare.json", "--epsilon", "0.5"]
+    fixed += ["--classes", "no,yes"]
     fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
     for name in NAMES[:2]:
         make = ["explain", name, *fixed]

@@ -334,7 +334,7 @@ def test_labels_and_rows_of_any_sequence_are_read_one_by_one() -> None:
     rows = [collections.deque([1.0, 5.0]), collections.deque([1.0, 7.0])]
     alone = conform(rows, domain, strict=False).codes["a"].tolist()
     assert conform([*rows, collections.deque(["x", 3.0])], domain, strict=False).codes["a"].tolist()[:2] == alone
-    masked = np.ma.MaskedArray([[1, 5], [2, 6]], mask=[[0, 1], [0, 0]])
+    masked = np.ma.MaskedArray([[1, 5], [2, 6]], mask=[[False, True], [False, False]])
     assert conform(masked, domain, strict=False).numbers["b"].tolist() == [0.0, 6.0]
 
 

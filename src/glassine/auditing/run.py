@@ -15,7 +15,7 @@ from glassine.counting.engines import is_lazy
 from glassine.describing import describe_guarantee, relied_on
 from glassine.domain import Domain
 from glassine.domain.inference import columns as read_columns
-from glassine.errors import InvalidDomainError, InvalidPolicyError
+from glassine.errors import GlassineError, InvalidDomainError, InvalidPolicyError
 from glassine.findings import Findings
 from glassine.policy import Policy
 
@@ -172,7 +172,12 @@ def audit(
         if sensitive is not None:
             check_sensitive(sensitive, domain, None)
         return audited(None, None, public=private)
-    measured = audited(data, holdout, public=False)
     if not private:
-        return measured
-    return replace(audited(None, None, public=True), holder=replace(measured, holder_only=True))
+        return audited(data, holdout, public=False)
+    public = audited(None, None, public=True)
+    try:
+        measured = audited(data, holdout, public=False)
+    except GlassineError as error:
+        # That records cannot be measured is for their holder, too: the public part is the same.
+        measured = replace(public, notes=(*public.notes, f"The records could not be measured: {error}"))
+    return replace(public, holder=replace(measured, holder_only=True))

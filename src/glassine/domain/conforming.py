@@ -28,6 +28,7 @@ __all__ = [
     "number",
     "open_frame",
     "rows_as_objects",
+    "unmasked",
 ]
 
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -169,7 +170,7 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
     import polars as pl
 
     if isinstance(X, np.ma.MaskedArray):
-        return X.astype(object).filled(None)
+        return unmasked(X)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
     if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
@@ -180,6 +181,13 @@ def as_columns(X: Any, names: Iterable[str] | None) -> Any:
         if name not in keys:
             raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
     return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
+    """Return the values of a masked array as objects, None where they are masked."""
+    out = np.asarray(np.ma.getdata(values)).astype(object)
+    out[np.ma.getmaskarray(values)] = None
+    return out
 
 
 def _series(name: str, column: npt.NDArray[Any]) -> Any:

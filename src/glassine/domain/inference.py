@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.conforming_objects import number_of
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
@@ -199,7 +200,15 @@ def _is_number(text: str) -> bool:
         return False
 
 
+def _read(value: Any) -> Any:
+    number = number_of(value) if isinstance(value, str) else None
+    return value if number is None else number
+
+
 def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
+        # A text counts as the number that it writes, as in a fit.
+        column = np.array([_read(value) for value in column] + [None], dtype=object)[:-1]
     gaps = is_missing(column)
     bad = gaps & (not attribute.missing)
     if isinstance(attribute, Category):

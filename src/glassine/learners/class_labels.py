@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar
-from glassine.domain.conforming import conform
+from glassine.domain.conforming import conform, unmasked
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError
 
@@ -70,7 +70,7 @@ def column_of(y: Any) -> npt.NDArray[Any]:
     A label in a sequence of its own, as in ``[[0], [1]]``, is taken out by itself.
     """
     if isinstance(y, np.ma.MaskedArray):
-        y = y.astype(object).filled(None)
+        y = unmasked(y)
     if not isinstance(y, list | tuple):
         return np.asarray(column_or_1d(y, warn=True))
     out = np.empty(len(y), dtype=object)
