@@ -34,7 +34,7 @@ def test_a_forest_comes_back_with_its_seeds(kind: str, tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path) -> None:
     cases: list[tuple[bytes, type[Exception], str]] = [
         (pickle.dumps(FOREST), UnreadableFileError, "pickle is code"),
-        (b"", UnreadableFileError, "0 bytes"),
+        (b"", UnreadableFileError, "is empty"),
         (b"PK\x03\x04 damaged", UnreadableFileError, "damaged"),
         (b'{"schema": "glassine.model/1"}', UnsupportedModelError, "no fitted estimator"),
     ]

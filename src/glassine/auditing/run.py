@@ -175,6 +175,8 @@ def audit(
     if not private:
         return audited(data, holdout, public=False)
     public = audited(None, None, public=True)
+    if sensitive is not None and not is_lazy(data):
+        check_sensitive(sensitive, domain, read_columns(data) if data is not None else None)
     try:
         measured = audited(data, holdout, public=False)
     except GlassineError as error:
