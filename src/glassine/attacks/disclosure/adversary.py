@@ -59,7 +59,7 @@ class Adversary:
         Columns of numbers that are codes of categories.
     stated : Hints, optional
         What the model states of its learner, for a plain model that was read from an estimator: the
-        :func:`~glassine.attacks.disclosure.hints.read_hints` of that estimator. It replaces what is said here of the
+        ``glassine.attacks.disclosure.hints.read_hints`` of that estimator. It replaces what is said here of the
         criterion and the candidates. An estimator that is attacked itself states it in any case.
     min_samples_leaf : int, optional
         Fewest records of a branch that the learner allowed. By default the size of the smallest leaf of the tree: it

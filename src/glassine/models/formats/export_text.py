@@ -186,7 +186,7 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
 
 
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
-    r"""Read what ``sklearn.tree.export_text`` or :func:`~glassine.models.formats.to_text` wrote.
+    r"""Read what ``sklearn.tree.export_text`` or ``glassine.models.formats.to_text`` wrote.
 
     The latter also says where missing values go, as in ``age <= 40.5 or missing``.
 
