@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.additive_data import adult  # noqa: E402 - after the path is set
 from glassine import Domain, Real  # noqa: E402
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
 
 
 def say(text: str) -> None:

@@ -1,6 +1,6 @@
 """Find the public rules of the penalised additive learner on three data sets, and confirm them on three others.
 
-The choices of :mod:`glassine.learners.ebm_rules` are varied one at a time around the rule. Every figure is a loss
+The choices of :mod:`glassine.learners.additive.publishing` are varied one at a time around the rule. Every figure is a loss
 relative to the best of its row of fits (same data set, budget and splits), so that data sets count alike: RMSE over the
 best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in percent.
 
@@ -22,11 +22,11 @@ from sklearn.metrics import roc_auc_score
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.additive_data import CONFIRMING, FINDING, LOADERS, UNSEEN, Additive
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.ebm_budget import GaussianBudget
-from glassine.learners.ebm_fitting import Plan, fit_model
-from glassine.learners.ebm_rules import Choices, choices
-from glassine.learners.ebm_targets import Training, take_in_classes, take_in_numbers
+from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
+from glassine.learners.additive.fitting import Plan, fit_model
+from glassine.learners.additive.publishing import Choices, choices
+from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
 from glassine.models.scoring import predict, scores
 from glassine.privacy.randomness import Randomness
 

@@ -23,8 +23,8 @@ import pandas as pd  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 
 from glassine import Domain, Measured  # noqa: E402
-from glassine.attacks.rows import reconstruct_rows  # noqa: E402
-from glassine.models.formats.scikit_forest import forest_from_sklearn  # noqa: E402
+from glassine.attacks.reconstruction.rows import reconstruct_rows  # noqa: E402
+from glassine.formats.sklearn.forest import forest_from_sklearn  # noqa: E402
 from tests.oracles import compas  # noqa: E402
 
 TREES = (1, 5, 10, 20, 50, 100)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError
 from glassine.files import read_json
-from glassine.models.formats import (
+from glassine.formats import (
     extras_of_interpret,
     load_any,
     load_forest,
@@ -27,9 +28,8 @@ from glassine.models.formats import (
     to_text,
     tree_from_sklearn,
 )
-from glassine.models.formats.interpret_ebm import is_interpret_json
-from glassine.models.formats.json import to_dict
-from glassine.policy import Policy
+from glassine.formats.json import to_dict
+from glassine.formats.sklearn.interpret import is_interpret_json
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["Seed", "seeds"]
@@ -184,8 +184,7 @@ def _written(domain: Domain) -> bytes:
 
 def _additive() -> dict[str, bytes]:
     """Return an edited additive model in our JSON, and a boosting machine in that of interpret."""
-    from glassine import editing
-    from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
+    from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term, editing
 
     bins = NumericBins("dose", (0.0, 1.5), bounds=(-9, 9)), CategoryBins("colour", (("red",), ("green", "sky blue")))
     terms = (

@@ -26,11 +26,13 @@ import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
 
 import glassine  # noqa: E402
-from glassine.learners.greedy_plan import MECHANISMS  # noqa: E402
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier  # noqa: E402
-from glassine.learners.greedy_search import bit_set_bytes  # noqa: E402
-from glassine.learners.literals import declared  # noqa: E402
-from glassine.learners.pools import pairs  # noqa: E402
+from glassine.learners.antecedents import (  # noqa: E402 - after the path is set
+    declared,
+    pairs,
+)
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.growth import bit_set_bytes  # noqa: E402
+from glassine.learners.greedy.plan import MECHANISMS  # noqa: E402
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SENSITIVE = {"adult_binarised": ("gender", "age"), "compas": ("Race", "Age", "Gender")}

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 from benchmarks.public_data import Benchmark, adult, adult_binarised, compas  # noqa: E402
 from glassine import Category, Domain, as_model  # noqa: E402
-from glassine.attacks.joint import reconstruct_jointly  # noqa: E402
+from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
 from glassine.models import DecisionTree  # noqa: E402
 
 QUICK = [("compas", 5771, 20, 2), ("compas", 5771, 60, 2), ("adult", 32_561, 500, 2)]

@@ -28,8 +28,8 @@ from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import glassine  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
-from glassine.learners.literals import declared  # noqa: E402
-from glassine.learners.tree_class import TreeClass  # noqa: E402
+from glassine.learners.antecedents import declared  # noqa: E402
+from glassine.learners.exhaustive.trees import TreeClass  # noqa: E402
 
 EPSILONS = (0.01, 0.03, 0.1, 1.0)
 DRAWS = 5

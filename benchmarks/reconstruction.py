@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
 
-from glassine import (  # noqa: E402
+from glassine import (  # noqa: E402 - after the path is set
     Between,
     Binary,
     Category,

@@ -133,8 +133,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         PrivateTreeClassifier,
         audit,
     )
-    from glassine.counting import bin_histograms
-    from glassine.counting.engines import totals
+    from glassine.data.frames import bin_histograms
+    from glassine.data.lazy import totals
 
     frame, public = opened(path, engine), domain()
     private: dict[str, Any] = {"epsilon": 0.1, "random_state": 0}

@@ -24,15 +24,9 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
 import numpy as np  # noqa: E402 - after the path is set
 
-from glassine import (  # noqa: E402
-    Domain,
-    PrivateEBMClassifier,
-    PrivateEBMRegressor,
-    PrivateRuleListClassifier,
-    PrivateTreeClassifier,
-)
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier  # noqa: E402
-from glassine.privacy.mechanisms import (  # noqa: E402
+from glassine import Domain, PrivateEBMClassifier, PrivateEBMRegressor, PrivateRuleListClassifier, PrivateTreeClassifier  # noqa: E402 - after the path is set
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier  # noqa: E402
+from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
     CAUCHY_SLACK,
     cauchy,
     discrete_gaussian,
@@ -41,9 +35,9 @@ from glassine.privacy.mechanisms import (  # noqa: E402
     geometric,
     laplace,
 )
+from glassine.privacy.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
 from glassine.privacy.quantiles import private_quantiles  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
-from glassine.privacy.selection import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
 from glassine.verification import LowerBound, lower_bound_from_outputs  # noqa: E402
 from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
 from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402

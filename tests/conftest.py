@@ -10,7 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from glassine.privacy.spending import fresh_count
+from glassine.privacy.release import fresh_count
 
 ROOT = Path(__file__).resolve().parents[1]
 

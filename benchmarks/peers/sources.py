@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks import additive_data, public_data
 from glassine import Binary, Category, Domain, ExactlyOne
 from glassine.counting.logic import LiteralLogic
-from glassine.domain.conforming import conform
-from glassine.learners.literals import declared
+from glassine.data.conform import conform
+from glassine.learners.antecedents import declared
 
 CALIFORNIA_SIZE, ADULT_SIZE = 20_640, 32_561
 MATRICES = {"COMPAS": (7_214, 27), "Adult, dummies": (48_842, 24), "Adult, 76 literals": (ADULT_SIZE, 76)}

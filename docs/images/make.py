@@ -23,7 +23,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from glassine import Category, Domain, Integer, SurrogateExplainer
-from glassine.demo import run_demo
+from glassine.cli.demo import run_demo
 from glassine.server import Limits, ReleaseFile, create_app, listen
 
 FOLDER = Path(__file__).resolve().parent

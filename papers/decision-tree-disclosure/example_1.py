@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from study import options, write
 
 from glassine.attacks.disclosure import Adversary, infer_sensitive
-from glassine.learners.impurity import Criterion
+from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 
 PEOPLE = pl.DataFrame(

@@ -23,7 +23,7 @@ import disclosure as benchmark
 from public_data import ADULT_COLUMNS, DATA, _adult_rows
 
 from glassine import as_model
-from glassine.learners.impurity import impurity
+from glassine.learners.greedy.impurity import impurity
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import DecisionTree, Evidence, Node
 

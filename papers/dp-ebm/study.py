@@ -20,7 +20,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the path is set
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
 from papers.common.results import make_folders, read, say, write  # noqa: E402
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

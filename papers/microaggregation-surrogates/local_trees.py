@@ -15,8 +15,8 @@ from study import Options, Row, options, resume
 from glassine.attacks.membership.intervals import newcombe
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.outcome import Measured
-from glassine.domain.conforming import Columns
-from glassine.learners.routing import route
+from glassine.data.conform import Columns
+from glassine.learners.publishing import route
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.reading import open_records, read
 

@@ -17,7 +17,7 @@ from settings import DATA_SETS, SEEDS, split
 from study import Row, options, resume, text
 
 from glassine import Domain
-from glassine.attacks.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.joint import reconstruct_jointly
 
 SUPPORT = "0.01"
 SIZES = ("3", "6")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.bitsets import BitSets
-from glassine.counting.compiling import compiled
-from glassine.counting.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
-from glassine.learners.tree_sums import leaf_errors, signed_counts
+from glassine.compiling import compiled
+from glassine.data.bits import BitSets
+from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
+from glassine.learners.exhaustive.tree_sums import leaf_errors, signed_counts
 
 Ints = npt.NDArray[np.int64]
 Nested = int | list[Any]

@@ -13,7 +13,7 @@ import numpy as np
 from drawing import Line, plot
 from study import options, text, write
 
-from glassine.privacy.smooth_sensitivity import local_gini, published_smooth_gini, smooth_gini
+from glassine.privacy.sensitivity import local_gini, published_smooth_gini, smooth_gini
 
 EPSILON = 1.0
 DELTA = 1e-6

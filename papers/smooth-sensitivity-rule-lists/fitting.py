@@ -12,8 +12,8 @@ import numpy.typing as npt
 from settings import SETTINGS, TARGET, Setting
 
 from glassine import PrivateRuleListClassifier
-from glassine.counting import CountTable
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
+from glassine.data.table import CountTable
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier
 from glassine.models import RuleList
 
 MAX_RULES = 5

@@ -22,7 +22,7 @@ import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 
 from glassine import AtMostOne, Domain, ExactlyOne, OneOf  # noqa: E402
-from glassine.counting.rule_logic import RuleLogic  # noqa: E402
+from glassine.counting.logic import RuleLogic  # noqa: E402
 from glassine.domain import Literal  # noqa: E402
 from glassine.domain.groups import Group  # noqa: E402
 

@@ -8,11 +8,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, CountNoise, Disclosure, infer_sensitive
-    from glassine.attacks.joint import JointReconstruction, reconstruct_jointly, reconstruct_rows_jointly
     from glassine.attacks.outcome import Failed, Measured, NotApplicable
-    from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
-    from glassine.auditing import audit
-    from glassine.counting import CountTable
+    from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
+    from glassine.attacks.reconstruction.joint import reconstruct_jointly
+    from glassine.attacks.reconstruction.joint_result import JointReconstruction
+    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.auditing.api import audit
+    from glassine.auditing.findings import Findings
+    from glassine.auditing.policy import Policy
+    from glassine.data.table import CountTable
     from glassine.domain import (
         AtMostOne,
         Between,
@@ -27,23 +31,8 @@ if TYPE_CHECKING:
         OneOf,
         Real,
     )
-    from glassine.editing import Editor
     from glassine.errors import GlassineError, PrivacyLeakWarning
-    from glassine.findings import Findings
-    from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
-    from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
-    from glassine.learners.exponential_tree import PrivateTreeClassifier
-    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-    from glassine.learners.multiway_tree import MultiwayTreeClassifier
-    from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
-    from glassine.learners.optimal_tree import OptimalTreeClassifier
-    from glassine.learners.sizing import suggested_depth
-    from glassine.microaggregation import Microaggregation, SemanticDistance, microaggregate
-    from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-    from glassine.models.additive import AdditiveModel, Term
-    from glassine.models.bins import CategoryBins, NumericBins
-    from glassine.models.edits import Edit
-    from glassine.models.formats import (
+    from glassine.formats import (
         as_model,
         load_additive,
         load_forest,
@@ -54,13 +43,24 @@ if TYPE_CHECKING:
         to_text,
         write_model,
     )
+    from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
+    from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
+    from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
+    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+    from glassine.learners.multiway_tree import MultiwayTreeClassifier
+    from glassine.learners.sizing import suggested_depth
+    from glassine.microaggregation import Microaggregation, SemanticDistance, microaggregate
+    from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
+    from glassine.models.additive import AdditiveModel, Term
+    from glassine.models.bins import CategoryBins, NumericBins
+    from glassine.models.editor import Editor
+    from glassine.models.edits import Edit
     from glassine.models.shapes import explain_global
-    from glassine.policy import Policy
     from glassine.privacy.certificate import Certificate
     from glassine.privacy.ledger import Ledger
     from glassine.report import render_html, render_text
     from glassine.report.editor_page import render_editor
-    from glassine.scrubbing import ScrubResult, scrub
+    from glassine.scrubbing.scrub import ScrubResult, scrub
     from glassine.surrogates import SurrogateExplainer, SurrogateRelease, load_black_box
 
 _HOME = {
@@ -75,23 +75,23 @@ _HOME = {
     "Certificate": "glassine.privacy.certificate",
     "Combinations": "glassine.domain",
     "CountNoise": "glassine.attacks.disclosure",
-    "CountTable": "glassine.counting",
+    "CountTable": "glassine.data",
     "DecisionTree": "glassine.models",
     "Disclosure": "glassine.attacks.disclosure",
     "Domain": "glassine.domain",
     "Edit": "glassine.models.edits",
-    "Editor": "glassine.editing",
+    "Editor": "glassine.models.editor",
     "Evidence": "glassine.models",
     "ExactlyOne": "glassine.domain",
     "Failed": "glassine.attacks.outcome",
-    "Findings": "glassine.findings",
+    "Findings": "glassine.auditing.findings",
     "GlassineError": "glassine.errors",
-    "GreedyRuleListClassifier": "glassine.learners.greedy_rule_list",
+    "GreedyRuleListClassifier": "glassine.learners.greedy.estimator",
     "Guarantee": "glassine.models",
     "Implies": "glassine.domain",
     "Integer": "glassine.domain",
     "Intervals": "glassine.domain",
-    "JointReconstruction": "glassine.attacks.joint",
+    "JointReconstruction": "glassine.attacks.reconstruction.joint_result",
     "Ledger": "glassine.privacy.ledger",
     "Measured": "glassine.attacks.outcome",
     "Microaggregation": "glassine.microaggregation",
@@ -100,45 +100,45 @@ _HOME = {
     "NotApplicable": "glassine.attacks.outcome",
     "NumericBins": "glassine.models.bins",
     "OneOf": "glassine.domain",
-    "OptimalRuleListClassifier": "glassine.learners.optimal_rule_list",
-    "OptimalTreeClassifier": "glassine.learners.optimal_tree",
-    "Policy": "glassine.policy",
+    "OptimalRuleListClassifier": "glassine.learners.exhaustive.optimal",
+    "OptimalTreeClassifier": "glassine.learners.exhaustive.optimal",
+    "Policy": "glassine.auditing.policy",
     "PrivacyLeakWarning": "glassine.errors",
-    "PrivateEBMClassifier": "glassine.learners.ebm",
-    "PrivateEBMRegressor": "glassine.learners.ebm",
-    "PrivateRuleListClassifier": "glassine.learners.exponential_rule_list",
-    "PrivateTreeClassifier": "glassine.learners.exponential_tree",
-    "ProbabilisticDataset": "glassine.attacks.reconstruction",
+    "PrivateEBMClassifier": "glassine.learners.additive.estimators",
+    "PrivateEBMRegressor": "glassine.learners.additive.estimators",
+    "PrivateRuleListClassifier": "glassine.learners.exhaustive.private",
+    "PrivateTreeClassifier": "glassine.learners.exhaustive.private",
+    "ProbabilisticDataset": "glassine.attacks.reconstruction.entropy",
     "Real": "glassine.domain",
     "Rule": "glassine.models",
     "RuleList": "glassine.models",
-    "ScrubResult": "glassine.scrubbing",
+    "ScrubResult": "glassine.scrubbing.scrub",
     "SemanticDistance": "glassine.microaggregation",
     "SurrogateExplainer": "glassine.surrogates",
     "SurrogateRelease": "glassine.surrogates",
     "Term": "glassine.models.additive",
-    "as_model": "glassine.models.formats",
-    "audit": "glassine.auditing",
+    "as_model": "glassine.formats",
+    "audit": "glassine.auditing.api",
     "explain_global": "glassine.models.shapes",
     "infer_sensitive": "glassine.attacks.disclosure",
-    "load_additive": "glassine.models.formats",
+    "load_additive": "glassine.formats",
     "load_black_box": "glassine.surrogates",
-    "load_forest": "glassine.models.formats",
-    "load_model": "glassine.models.formats",
+    "load_forest": "glassine.formats",
+    "load_model": "glassine.formats",
     "microaggregate": "glassine.microaggregation",
-    "reconstruct": "glassine.attacks.reconstruction",
-    "reconstruct_jointly": "glassine.attacks.joint",
-    "reconstruct_rows_jointly": "glassine.attacks.joint",
+    "reconstruct": "glassine.attacks.reconstruction.entropy",
+    "reconstruct_jointly": "glassine.attacks.reconstruction.joint",
+    "reconstruct_rows_jointly": "glassine.attacks.reconstruction.joint_rows",
     "render_editor": "glassine.report.editor_page",
     "render_html": "glassine.report",
     "render_text": "glassine.report",
-    "scrub": "glassine.scrubbing",
+    "scrub": "glassine.scrubbing.scrub",
     "suggested_depth": "glassine.learners.sizing",
-    "to_python": "glassine.models.formats",
-    "to_sklearn": "glassine.models.formats",
-    "to_sql": "glassine.models.formats",
-    "to_text": "glassine.models.formats",
-    "write_model": "glassine.models.formats",
+    "to_python": "glassine.formats",
+    "to_sklearn": "glassine.formats",
+    "to_sql": "glassine.formats",
+    "to_text": "glassine.formats",
+    "write_model": "glassine.formats",
 }
 
 __all__ = [
@@ -222,7 +222,18 @@ __all__ = [
 
 
 # Packages that are reached as attributes: glassine.attacks.gap_attack, glassine.verification.lower_bound.
-_PACKAGES = ("attacks", "editing", "microaggregation", "privacy", "server", "surrogates", "verification")
+_PACKAGES = (
+    "attacks",
+    "data",
+    "domain",
+    "formats",
+    "microaggregation",
+    "models",
+    "privacy",
+    "server",
+    "surrogates",
+    "verification",
+)
 
 
 def __getattr__(name: str) -> Any:

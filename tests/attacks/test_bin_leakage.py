@@ -47,7 +47,7 @@ def breast_cancer() -> tuple[Any, pd.DataFrame]:
 
 
 def test_an_ebm_of_breast_cancer_publishes_every_value_of_every_attribute() -> None:
-    from glassine.models.formats import additive_from_interpret
+    from glassine.formats import additive_from_interpret
 
     ebm, X = breast_cancer()
     model = additive_from_interpret(ebm)

@@ -10,19 +10,19 @@ import polars as pl
 import pytest
 
 from glassine import Category, CountNoise, Domain, Integer, PrivateTreeClassifier, reconstruct
-from glassine.attacks.count_bounds import CountBounds, bound_counts
-from glassine.attacks.intervals import Interval
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
-from glassine.auditing import audit
+from glassine.attacks.reconstruction.count_bounds import CountBounds, bound_counts
+from glassine.attacks.reconstruction.intervals import Interval
+from glassine.auditing.api import audit
 from glassine.auditing.reconstruction import ROUNDED
+from glassine.data.inference import columns
 from glassine.domain import Between, OneOf
-from glassine.domain.inference import columns
 from glassine.errors import InvalidParameterError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
-from glassine.models.sizes import with_sizes
+from glassine.models.transform import with_sizes
 from glassine.report import render_text
-from glassine.scrubbing import scrub
+from glassine.scrubbing.scrub import scrub
 
 DOMAIN = Domain({"age": Integer(0, 99), "town": Category(("a", "b", "c", "d"))})
 NOISY = Guarantee(epsilon=1.0, count_scale=4.0)

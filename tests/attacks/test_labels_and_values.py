@@ -11,8 +11,8 @@ import pytest
 from glassine import Domain, Integer, Measured, NotApplicable, Real, RuleList, as_model
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.values import leak_values, thresholds_of
+from glassine.data.inference import columns
 from glassine.domain import Between, Category, OneOf
-from glassine.domain.inference import columns
 from glassine.models import Branch, DecisionTree, Evidence, Node
 
 

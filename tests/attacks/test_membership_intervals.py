@@ -8,13 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from glassine.attacks.membership.intervals import (
-    area_under_roc,
-    check_confidence,
-    clopper_pearson,
-    newcombe,
-)
-from glassine.attacks.membership.roc import roc_curve
+from glassine.attacks.membership.intervals import area_under_roc, check_confidence, clopper_pearson, newcombe
+from glassine.attacks.membership.result import roc_curve
 from glassine.attacks.membership.scoring import N_FOLDS, best_threshold, crossfit
 from glassine.errors import InvalidParameterError
 

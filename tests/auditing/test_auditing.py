@@ -31,6 +31,8 @@ from glassine import (
     audit,
     scrub,
 )
+from glassine.auditing.findings import Findings, schema
+from glassine.auditing.suppression import Suppression
 from glassine.domain import Between, OneOf
 from glassine.errors import (
     InvalidDataError,
@@ -39,10 +41,8 @@ from glassine.errors import (
     InvalidPolicyError,
     UnsupportedModelError,
 )
-from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Node, Rule
 from glassine.report import render_html, render_text
-from glassine.suppression import Suppression
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Category(("f", "m"))})
 

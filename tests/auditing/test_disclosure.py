@@ -17,17 +17,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-import glassine.auditing.disclosure as room
-from glassine.additive_audit import audit_additive
+import glassine.auditing.api.disclosure as room
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
-from glassine.auditing import audit
+from glassine.auditing.additive import audit_additive
+from glassine.auditing.api import audit
+from glassine.auditing.findings import Check, Findings, SensitiveFinding, schema
+from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
-from glassine.findings import Check, Findings, SensitiveFinding, schema
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, RuleList
-from glassine.policy import Policy
 from glassine.report import render_html, render_text
 from tests.models.additive_models import income_model
 

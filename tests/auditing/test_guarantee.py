@@ -24,10 +24,10 @@ from glassine import (
     render_text,
     scrub,
 )
-from glassine.attacks.joint.composition import compose
-from glassine.attacks.joint.published import LeftOut
+from glassine.attacks.reconstruction.joint_published import LeftOut
+from glassine.attacks.reconstruction.joint_result import compose
+from glassine.auditing.findings import Findings, schema
 from glassine.domain import Between
-from glassine.findings import Findings, schema
 from glassine.models import Branch, Evidence, Guarantee, Node
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary()})

@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Guarantee, Integer, Policy, Real, as_model, audit
 from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.auditing.findings import schema
+from glassine.auditing.judging import check_membership
 from glassine.errors import InvalidDataError, InvalidPolicyError
-from glassine.findings import schema
-from glassine.judging import check_membership
 from glassine.report import render_attack_html, render_attack_text
 from glassine.report.membership import membership_view
 from tests.report.builders import GAP, MEMBERSHIP

@@ -10,20 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import (
-    Binary,
-    DecisionTree,
-    Domain,
-    Integer,
-    NotApplicable,
-    Policy,
-    audit,
-    render_html,
-    render_text,
-)
+from glassine import Binary, DecisionTree, Domain, Integer, NotApplicable, Policy, audit, render_html, render_text
+from glassine.auditing.findings import Findings, schema
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
-from glassine.findings import Findings, schema
 from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.report.wording import HOLDER_ONLY
 

@@ -15,7 +15,7 @@ from glassine.domain import Between, OneOf
 from glassine.domain.grid import on_grid
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import Branch, Evidence, Node
-from glassine.scrubbing import accuracy
+from glassine.scrubbing.scrub import accuracy
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, records
 
@@ -206,7 +206,7 @@ def test_with_data_leaves_are_counted_again_after_rounding() -> None:
 @settings(max_examples=80)
 @given(st.data())
 def test_every_scrubbed_model_can_be_written_and_read(data: st.DataObject) -> None:
-    from glassine.models.formats.json import from_dict, to_dict
+    from glassine.formats.json import from_dict, to_dict
 
     domain = data.draw(strategies.domains(ties=False))
     model = data.draw(st.one_of(strategies.rule_lists(domain), strategies.trees(domain)))

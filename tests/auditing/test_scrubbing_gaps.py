@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from glassine import AdditiveModel, DecisionTree, Domain, Integer, Real, RuleList, reconstruct, scrub
 from glassine.domain import Between, Binary, Category, ExactlyOne, Literal, OneOf
-from glassine.models import Branch, Evidence, Node, NumericBins, Rule, Term, moving
+from glassine.models import Branch, Evidence, Node, NumericBins, Rule, Term
+from glassine.models import transform as moving
 from tests.oracles.worlds import captured, records
 
 INCOME = Domain({"income": Real(0, 60_000, resolution=0.01, thresholds=(10_000, 20_000, 30_000), missing=True)})

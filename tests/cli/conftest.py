@@ -12,7 +12,7 @@ import pytest
 
 from glassine import Domain, Ledger
 from glassine.cli import main
-from glassine.privacy.spending import fresh_count
+from glassine.privacy.release import fresh_count
 from tests.cli.running import Done, Run, attributes, people
 
 

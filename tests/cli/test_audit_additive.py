@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Real
-from glassine.models.formats import load_additive
+from glassine.formats import load_additive
 from tests.cli.running import Done, Run
 
 glassbox = pytest.importorskip("interpret.glassbox")

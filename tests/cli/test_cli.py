@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from glassine import Category, Domain, ExactlyOne, Integer, Real, as_model, write_model
-from glassine.findings import schema
+from glassine.auditing.findings import schema
 from tests.cli.running import Run
 
 RULES = (
@@ -246,9 +246,9 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
 def test_a_defect_of_our_own_is_not_a_verdict(folder: Path) -> None:
     """Exit status 1 means outside policy, so an unexpected error must not end with it."""
     code = (
-        "import sys, glassine.auditing, glassine.cli\n"
+        "import sys, glassine.auditing.api, glassine.cli\n"
         "def broken(*args, **kwargs): raise RuntimeError('planted')\n"
-        "glassine.auditing.audit = broken\n"
+        "glassine.auditing.api.audit = broken\n"
         "sys.argv = ['glassine', 'audit', 'rules.txt']\n"
         "glassine.cli.main()\n"
     )
@@ -260,8 +260,8 @@ def test_a_defect_of_our_own_is_not_a_verdict(folder: Path) -> None:
 
 def test_an_interrupt_is_not_a_verdict(folder: Path) -> None:
     code = (
-        "import os, signal, sys, glassine.auditing, glassine.cli\n"
-        "glassine.auditing.audit = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal, sys, glassine.auditing.api, glassine.cli\n"
+        "glassine.auditing.api.audit = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.argv = ['glassine', 'audit', 'rules.txt', '-o', 'report.html']\n"
         "glassine.cli.main()\n"
     )

@@ -22,10 +22,10 @@ import pytest
 
 from glassine import Category, Certificate, Domain, load_model
 from glassine.cli.compare import fit_command_line
-from glassine.comparing import CANDIDATES, Row, Shape, Task
+from glassine.comparison import CANDIDATES, Row, Shape, Task
 from glassine.errors import PrivacyLeakWarning
-from glassine.models.formats import load_any
-from glassine.models.formats.json import to_dict
+from glassine.formats import load_any
+from glassine.formats.json import to_dict
 from tests.cli.running import Run, attributes, listing, people
 
 COMPARE = ("compare", "people.csv", "--target", "ill", "--epsilon", "1,4", "--max-depth", "2", "--splits", "2")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-import glassine.auditing
+import glassine.auditing.api
 from glassine import Domain, Policy, as_model, audit
 from glassine.cli.reading import input_files
 from glassine.errors import UnreadableFileError
 from glassine.files import FileContent, read_bytes, read_json, read_once, read_text, write_text
-from glassine.models.formats import write_model
+from glassine.formats import write_model
 from tests.cli.running import Run, attributes, listing, people, process
 
 BARE = Domain({name: attribute for name, attribute in attributes().items() if name != "ill"})
@@ -91,7 +91,7 @@ def test_the_digest_is_of_what_was_parsed_though_the_file_is_replaced_meanwhile(
             (house / name).write_text("something else")
         return audit(*given, **more)
 
-    monkeypatch.setattr(glassine.auditing, "audit", slow)
+    monkeypatch.setattr(glassine.auditing.api, "audit", slow)
     plain = json.loads(run(*AUDIT, "--json", cwd=house).out)
     assert {entry["name"]: entry["sha256"] for entry in plain["inputs"] if entry["sha256"]} == before
 

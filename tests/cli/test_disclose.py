@@ -57,7 +57,7 @@ def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
 
 
 def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> None:
-    from glassine.models.formats import load_model
+    from glassine.formats import load_model
 
     plain = json.loads(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder).out)
     assert plain["schema"] == "glassine.disclose/2"

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassine.editing import flatten, monotone, set_score, smooth, undo, zero
+from glassine.formats import load_additive, write_model
 from glassine.models import AdditiveModel, Term
-from glassine.models.formats import load_additive, write_model
+from glassine.models.editing import flatten, monotone, set_score, smooth, undo, zero
 from tests.cli.running import Run
 from tests.models.additive_models import income_model, simple_model
 

@@ -266,16 +266,16 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
 def test_the_report_of_a_private_model_never_sees_the_data(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import glassine.auditing
+    import glassine.auditing.api
 
     seen = []
-    real = glassine.auditing.audit
+    real = glassine.auditing.api.audit
 
     def watched(model: Any, **arguments: Any) -> Any:
         seen.append(arguments["data"])
         return real(model, **arguments)
 
-    monkeypatch.setattr(glassine.auditing, "audit", watched)
+    monkeypatch.setattr(glassine.auditing.api, "audit", watched)
     done = run(*TREE, "--report", "r.html", cwd=folder)
     assert done.status == 0, done.err
     assert seen == [None]
@@ -314,7 +314,7 @@ def test_a_long_model_is_cut_on_the_screen_only(folder: Path, run: Run, monkeypa
 
 KILL = """
 import os, signal
-from glassine.learners.tree_class import TreeClass
+from glassine.learners.exhaustive.trees import TreeClass
 def struck(*args, **kwargs): os.kill(os.getpid(), signal.{})
 TreeClass.sums = struck
 """
@@ -339,7 +339,7 @@ def test_interrupted_after_the_charge(folder: Path) -> None:
 
 
 def test_a_defect_after_the_charge_says_that_it_stays(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from glassine.learners.tree_class import TreeClass
+    from glassine.learners.exhaustive.trees import TreeClass
 
     def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("planted")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from glassine import AdditiveModel, Certificate, Domain, Ledger, Real
-from glassine.models.formats import load_additive
+from glassine.formats import load_additive
 from tests.cli.running import Run, attributes, listing, people, process
 
 FIT = ("fit", "people.csv", "--target", "ill", "--model", "additive", "--domain", "domain.json", "-o", "a.json")

@@ -153,12 +153,10 @@ def test_a_help_names_the_extra_that_the_command_needs(path: str, tmp_path: Path
 
 
 def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
-    from glassine.learners.ebm import PrivateEBMClassifier
-    from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
-    from glassine.learners.exponential_tree import PrivateTreeClassifier
-    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-    from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
-    from glassine.learners.optimal_tree import OptimalTreeClassifier
+    from glassine.learners.additive.estimators import PrivateEBMClassifier
+    from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
+    from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
+    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
 
     learners: list[Any] = [
         PrivateTreeClassifier,
@@ -186,7 +184,7 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
 
 
 def test_the_learners_that_compare_names_are_those_there_are() -> None:
-    from glassine.comparing import CANDIDATES
+    from glassine.comparison import CANDIDATES
 
     assert tuple(CANDIDATES) == MODELS
 

@@ -20,7 +20,7 @@ import typer
 from glassine import Category, DecisionTree, Domain, Integer, Policy, PrivateEBMClassifier, PrivateTreeClassifier
 from glassine.cli import entry
 from glassine.files import write_text
-from glassine.models.formats import load_model, write_model
+from glassine.formats import load_model, write_model
 from glassine.report.wording import HOLDER_ONLY
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Done, Run, attributes, listing, people

@@ -33,10 +33,10 @@ from glassine import (
 )
 from glassine.errors import GlassineError, PrivacyLeakWarning
 from glassine.learners.budget import SEEDED, VOUCHED
-from glassine.learners.greedy_plan import MECHANISMS
+from glassine.learners.greedy.plan import MECHANISMS
 from glassine.learners.private_learner import UNPAID, PrivateLearner
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.spending import Price
+from glassine.privacy.release import Price
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from tests.repo.code_blocks import ROOT
 

@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 from glassine.domain import Binary, Domain, Real
+from glassine.formats import as_model, load_model, to_onnx, to_pmml, write_model
 from glassine.models import DecisionTree, RuleList
 from glassine.models.evidence import predict
-from glassine.models.formats import as_model, load_model, to_onnx, to_pmml, write_model
 from tests.models.test_corels import RULES, CorelsClassifier
 from tests.models.test_scikit import NAMES, columns_of, make_data
 

@@ -30,12 +30,12 @@ from glassine import (
     PrivateTreeClassifier,
 )
 from glassine.cli.reading import read_frame
+from glassine.data.conform import conform
+from glassine.data.labels import class_codes
 from glassine.domain import Attribute, Binary, Category, Integer, Real
-from glassine.domain.conforming import conform
 from glassine.errors import InvalidDataError
-from glassine.learners.class_labels import class_codes
+from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, take_in
-from glassine.models.formats.json import to_dict
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (

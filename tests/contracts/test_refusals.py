@@ -19,7 +19,7 @@ from glassine.learners.budget import REFUSALS
 from tests.contracts.test_private_fits import PEOPLE, SIMPLEST, target
 
 SOURCE = Path(glassine.__file__).parent
-ROOMS = ("domain/conforming*.py", "domain/columns.py", "counting/engines.py", "counting/fine.py", "learners/*.py")
+ROOMS = ("domain/conforming*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "learners/*.py")
 
 COVERED = {
     "Found array with 0 sample(s)": "no record to one",

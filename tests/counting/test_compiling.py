@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import pytest
 
-from glassine.counting.compiling import compiled
+from glassine.compiling import compiled
 
 
 def double(x: int) -> int:

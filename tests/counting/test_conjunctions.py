@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.counting import slices
-from glassine.counting.bitsets import BitSets
-from glassine.counting.conjunctions import (
+from glassine.data import slices
+from glassine.data.bits import BitSets
+from glassine.data.conjunctions import (
     CHUNK,
     ConjunctionCounts,
     binomials,

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.counting import bin_histograms, fine
-from glassine.counting.fine import fine_counts
+from glassine.data import frames as fine
+from glassine.data.conform import collect
+from glassine.data.frames import bin_histograms, fine_counts
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.conforming import collect
 from glassine.errors import InvalidDataError
 
 Array = npt.NDArray[np.float64]

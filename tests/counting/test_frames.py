@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.counting import CountTable, bin_histograms, conjunction_counts, cuts_of, engines
-from glassine.counting.cells import coarse
+from glassine.data import lazy as engines
+from glassine.data.cells import coarse, cuts_of
+from glassine.data.conform import collect, conform
+from glassine.data.frames import bin_histograms, conjunction_counts
+from glassine.data.table import CountTable
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
-from glassine.domain.conforming import collect, conform
 from glassine.errors import InvalidDataError
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
 

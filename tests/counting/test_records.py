@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.counting import CountTable, engines
+from glassine.data import lazy as engines
+from glassine.data.conform import conform
+from glassine.data.inference import columns as read_columns
+from glassine.data.table import CountTable
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real
-from glassine.domain.conforming import conform
-from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDataError, InvalidDomainError
 
 DOMAIN = Domain(

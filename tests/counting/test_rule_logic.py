@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.counting.logic import LiteralLogic
-from glassine.counting.rule_logic import RuleLogic
+from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.domain import Between, Binary, Domain, Implies, Integer, Literal, OneOf
 from glassine.errors import InvalidModelError
 from tests.oracles import strategies as small

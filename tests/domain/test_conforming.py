@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from glassine.data.conform import Columns, conform
+from glassine.data.inference import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
-from glassine.domain.conforming import Columns, conform
-from glassine.domain.inference import columns as read_columns
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
 
 INF, NAN = math.inf, math.nan

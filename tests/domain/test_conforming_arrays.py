@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassine.data import conform_values as fast
+from glassine.data.conform import conform
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
-from glassine.domain import conforming_arrays as fast
-from glassine.domain.conforming import conform
 from glassine.errors import InvalidDataError
 
 TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool")

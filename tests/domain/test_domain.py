@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, ExactlyOne, Implies, Integer, Intervals, Real
+from glassine.data.inference import columns, violations
+from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.grid import on_grid, public_grid
-from glassine.domain.inference import columns, violations
-from glassine.domain.serialization import from_dict, schema, to_dict
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, UnreadableFileError
 from tests.oracles import strategies
 from tests.oracles.worlds import records

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from glassine.data.inference import identifying, is_identifier_name, repeats
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.domain.identifiers import identifying, is_identifier_name, repeats
 
 
 @pytest.mark.parametrize(

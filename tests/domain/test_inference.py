@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from glassine import Category, Domain, Integer
-from glassine.domain.inference import columns, draft
+from glassine.data.inference import columns, draft
 from glassine.errors import GlassineError, InvalidDataError
 
 

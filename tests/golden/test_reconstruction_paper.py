@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from glassine import Binary, Domain, Integer, RuleList, as_model, reconstruct
+from glassine.data.inference import violations
 from glassine.domain import Between, OneOf
-from glassine.domain.inference import violations
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
 from tests.oracles import compas
 

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from glassine.counting.bitsets import BitSets
-from glassine.counting.logic import LiteralLogic
-from glassine.counting.rule_logic import RuleLogic
+from glassine.counting.logic import LiteralLogic, RuleLogic
+from glassine.data.bits import BitSets
 from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Literal, OneOf
-from glassine.learners.gibbs import LOG_BITS, Choice, Weighting
-from glassine.learners.list_class import DEFAULT, DrawnList, ListClass, ListSums
-from glassine.learners.tree_class import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
+from glassine.learners.exhaustive.gibbs import LOG_BITS, Choice, Weighting
+from glassine.learners.exhaustive.lists import DEFAULT, DrawnList, ListClass, ListSums
+from glassine.learners.exhaustive.trees import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
 from tests.oracles import worlds as possible

@@ -21,7 +21,7 @@ from glassine import (
     PrivateTreeClassifier,
 )
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
-from glassine.models.formats.json import to_dict
+from glassine.formats.json import to_dict
 
 DOMAIN = Domain(
     {

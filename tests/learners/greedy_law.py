@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.learners import greedy_strict
-from glassine.privacy.selection import exponential_log_weights
+from glassine.learners.greedy import strict as greedy_strict
+from glassine.privacy.noisy_choice import exponential_log_weights
 from tests.verification.exploring import CUT, laplace_log_shares
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)

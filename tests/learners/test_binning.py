@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.domain.conforming import conform
+from glassine.data.conform import conform
 from glassine.errors import InvalidParameterError
-from glassine.learners.binning import MERGE, Axis, bin_axes, public_grids, read_cells
-from glassine.learners.ebm import PrivateEBMClassifier
+from glassine.learners.additive.estimators import PrivateEBMClassifier
+from glassine.learners.additive.grids import MERGE, Axis, bin_axes, public_grids, read_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.randomness import Randomness
 

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import Binary, Category, CountTable, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, Real
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.models.formats import fingerprint
+from glassine.formats import fingerprint
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.models.scoring import scores
 
 DOMAIN = Domain(

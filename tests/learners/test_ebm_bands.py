@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Real
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.models.shapes import bands
 
 RUNS = 60

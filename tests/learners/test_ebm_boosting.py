@@ -11,9 +11,10 @@ import pytest
 from scipy import special
 
 from glassine import Category, Domain, Integer, PrivateEBMClassifier
-from glassine.learners import ebm_boosting, ebm_sums
-from glassine.learners.binning import Axis, bin_axes, public_grids
-from glassine.learners.ebm_boosting import Boosting, boost
+from glassine.learners.additive import boosting as ebm_boosting
+from glassine.learners.additive import sums as ebm_sums
+from glassine.learners.additive.boosting import Boosting, boost
+from glassine.learners.additive.grids import Axis, bin_axes, public_grids
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from glassine import Domain, Integer, Ledger, PrivateEBMClassifier, PrivateEBMRegressor, load_additive
 from glassine.errors import InvalidModelError
-from glassine.models.formats import fingerprint, write_model
+from glassine.formats import fingerprint, write_model
 
 DOMAIN = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
 KINDS: tuple[Any, ...] = (PrivateEBMClassifier, PrivateEBMRegressor)

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, PrivateEBMRegressor, Real
+from glassine.formats import to_python, to_sql
+from glassine.formats.json import from_dict, to_dict
 from glassine.models import AdditiveModel
-from glassine.models.formats import to_python, to_sql
-from glassine.models.formats.json import from_dict, to_dict
 from glassine.models.scoring import bin_indices, predict
 
 DOMAIN = Domain(

@@ -10,9 +10,9 @@ import pytest
 
 from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.errors import InvalidMechanismError, InvalidParameterError
-from glassine.learners import ebm_penalized
-from glassine.learners.ebm_budget import GaussianBudget, usable
-from glassine.learners.ebm_memory import most_released, pairs_asked_for
+from glassine.learners.additive import penalized as ebm_penalized
+from glassine.learners.additive.budget import GaussianBudget, usable
+from glassine.learners.additive.memory import most_released, pairs_asked_for
 from glassine.privacy import accounting
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import UNITS, FineNoise, slack_of

@@ -15,12 +15,14 @@ from dp_accounting.pld import PLDAccountant  # type: ignore[import-untyped]  # s
 from scipy import special
 
 from glassine import Category, Domain, Integer, PrivacyLeakWarning, Real
-from glassine.domain.conforming import conform
-from glassine.learners import ebm_penalized, ebm_sums, ebm_targets
-from glassine.learners.binning import bin_axes, public_grids, read_cells
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.ebm_boosting import ACCOUNTINGS
-from glassine.learners.ebm_targets import Target, release_base
+from glassine.data.conform import conform
+from glassine.learners.additive import penalized as ebm_penalized
+from glassine.learners.additive import sums as ebm_sums
+from glassine.learners.additive import targets as ebm_targets
+from glassine.learners.additive.boosting import ACCOUNTINGS
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
+from glassine.learners.additive.grids import bin_axes, public_grids, read_cells
+from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
 from glassine.privacy.randomness import Randomness

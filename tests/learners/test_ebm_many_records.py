@@ -13,13 +13,14 @@ import pytest
 
 from glassine import Domain, Integer
 from glassine.errors import InvalidMechanismError
-from glassine.learners import ebm_pair_choice, ebm_penalized
-from glassine.learners.binning import bin_counted, public_grids
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.ebm_pair_choice import gain, gain_reach, release_gains
-from glassine.learners.ebm_sums import advance
-from glassine.learners.ebm_targets import Target, release_base
-from glassine.models.formats import fingerprint
+from glassine.formats import fingerprint
+from glassine.learners.additive import pairs as ebm_pair_choice
+from glassine.learners.additive import penalized as ebm_penalized
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
+from glassine.learners.additive.grids import bin_counted, public_grids
+from glassine.learners.additive.pairs import gain, gain_reach, release_gains
+from glassine.learners.additive.sums import advance
+from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness

@@ -11,9 +11,9 @@ import pytest
 
 from glassine import Domain, Ledger, PrivateEBMClassifier, PrivateEBMRegressor, Real
 from glassine.errors import ClassTooLargeError, InvalidParameterError
-from glassine.learners.binning import public_grids
-from glassine.learners.ebm_memory import table_bytes
-from glassine.learners.ebm_targets import Target
+from glassine.learners.additive.grids import public_grids
+from glassine.learners.additive.memory import table_bytes
+from glassine.learners.additive.targets import Target
 
 DOMAIN = Domain({f"x{i}": Real(0, 1) for i in range(4)})
 RNG = np.random.default_rng(0)

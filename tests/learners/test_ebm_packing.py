@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glassine.learners.ebm_packing import ROOM, pack
-from glassine.learners.ebm_sums import advance, start_scores
+from glassine.learners.additive.sums import ROOM, advance, pack, start_scores
 
 
 @pytest.mark.parametrize("sizes", [[3, 2, 5, 7, 4], [60, 40, 90, 2, 1], [300, 200, 100], [2]])

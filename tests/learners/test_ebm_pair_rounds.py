@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Integer
-from glassine.learners import ebm_penalized
-from glassine.learners.ebm import PrivateEBMRegressor
-from glassine.learners.ebm_budget import GaussianBudget
+from glassine.learners.additive import penalized as ebm_penalized
+from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.estimators import PrivateEBMRegressor
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.verification import lower_bound
 

@@ -13,17 +13,15 @@ import pytest
 from dp_accounting.pld import PLDAccountant  # type: ignore[import-untyped]  # ships no types
 
 from glassine import Category, Domain, Integer, Real
-from glassine.editing import applying
 from glassine.errors import InvalidParameterError
-from glassine.learners import ebm_pair_choice
-from glassine.learners.binning_cells import public_grids
-from glassine.learners.binning_merging import Axis
-from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.ebm_interactions import check_interactions
-from glassine.learners.ebm_pair_choice import SCORE, gain, release_gains
-from glassine.learners.ebm_pairs import Pair, cells_of_pair, coarser, codes_of
-from glassine.models.formats import to_python
-from glassine.models.formats.json import from_dict, to_dict
+from glassine.formats import to_python
+from glassine.formats.json import from_dict, to_dict
+from glassine.learners.additive import pairs as ebm_pair_choice
+from glassine.learners.additive.boosting import check_interactions
+from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
+from glassine.learners.additive.grids import Axis, public_grids
+from glassine.learners.additive.pairs import SCORE, Pair, cells_of_pair, coarser, codes_of, gain, release_gains
+from glassine.models import editing as applying
 from glassine.models.scoring import explain, scores
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise

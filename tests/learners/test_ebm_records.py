@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, Real
-from glassine.counting import engines, fine
-from glassine.domain.conforming import collect
+from glassine.data import frames as fine
+from glassine.data import lazy as engines
+from glassine.data.conform import collect
 from glassine.errors import InvalidDataError
-from glassine.learners import ebm_records
-from glassine.learners.binning import Axis, bin_counted, public_grids
-from glassine.learners.ebm_records import blocks_of
-from glassine.learners.ebm_targets import take_in_classes
+from glassine.learners.additive import records as ebm_records
+from glassine.learners.additive.grids import Axis, bin_counted, public_grids
+from glassine.learners.additive.records import blocks_of
+from glassine.learners.additive.targets import take_in_classes
 from glassine.privacy.randomness import Randomness
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 

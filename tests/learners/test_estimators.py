@@ -41,7 +41,7 @@ from glassine import (
 )
 from glassine.domain import Literal
 from glassine.errors import BudgetExceededError, ClassTooLargeError, InvalidDataError, InvalidParameterError
-from glassine.models.formats import fingerprint
+from glassine.formats import fingerprint
 
 DOMAIN = Domain(
     {

@@ -13,8 +13,10 @@ import pytest
 from sklearn.base import clone
 
 from glassine import OptimalTreeClassifier, PrivateTreeClassifier
-from glassine.counting import CountTable, engines, fine
-from glassine.domain.conforming import collect
+from glassine.data import frames as fine
+from glassine.data import lazy as engines
+from glassine.data.conform import collect
+from glassine.data.table import CountTable
 from glassine.errors import InvalidDataError
 from tests.learners.fitting_everywhere import DOMAIN, HERE, arrays, fitted, learners, model_text, sample
 from tests.learners.same_everywhere import ODD, plain, same_reading

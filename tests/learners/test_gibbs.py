@@ -15,10 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from glassine.learners import gibbs
-from glassine.learners.gibbs import LOG_RANGE, Choice, Weighting
-from glassine.learners.list_class import ListClass, ListSums
-from glassine.learners.tree_class import TreeClass, TreeSums
+from glassine.learners.exhaustive import gibbs
+from glassine.learners.exhaustive.gibbs import LOG_RANGE, Choice, Weighting
+from glassine.learners.exhaustive.lists import ListClass, ListSums
+from glassine.learners.exhaustive.trees import TreeClass, TreeSums
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -13,24 +13,18 @@ import pytest
 from scipy import integrate, stats
 
 from glassine import Certificate, Domain, Ledger, audit
+from glassine.auditing.policy import Policy
 from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning
-from glassine.learners import greedy_published
-from glassine.learners.greedy_plan import MECHANISMS, GreedyPlan
-from glassine.learners.greedy_published import (
-    AS_PUBLISHED,
-    CONFIDENCE,
-    Node,
-    confidence_threshold,
-    defects,
-)
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-from glassine.policy import Policy
+from glassine.learners.greedy import published as greedy_published
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.plan import MECHANISMS, GreedyPlan
+from glassine.learners.greedy.published import AS_PUBLISHED, CONFIDENCE, Node, confidence_threshold, defects
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise, Parallel, Stated
+from glassine.privacy.conversions import discrete_laplace_tail
 from glassine.privacy.events import UNPROVED
-from glassine.privacy.noisy_choices import cauchy_calibration
+from glassine.privacy.noisy_choice import cauchy_calibration
 from glassine.privacy.sensitivity import gini_spread
-from glassine.privacy.tails import discrete_laplace_tail
 
 PUBLISHED = [mechanism for mechanism in MECHANISMS if mechanism != "counted-gini"]
 WITH_DELTA = ("smooth-laplace", "global-gaussian")

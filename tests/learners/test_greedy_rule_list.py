@@ -32,9 +32,9 @@ from glassine import (
     audit,
 )
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
-from glassine.learners.greedy_plan import MECHANISMS
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-from glassine.models.formats import fingerprint
+from glassine.formats import fingerprint
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.plan import MECHANISMS
 from glassine.privacy import accounting
 
 WITH_DELTA = ("smooth-laplace", "global-gaussian")

@@ -11,14 +11,14 @@ import numpy.typing as npt
 import pytest
 
 from glassine import AtMostOne, Between, Binary, Category, Domain, ExactlyOne, Implies, Integer, OneOf, Real
-from glassine.domain.conforming import conform
+from glassine.data.conform import conform
 from glassine.errors import InvalidDataError, InvalidDomainError
-from glassine.learners import greedy_strict
-from glassine.learners.greedy_pool import GreedyPool
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-from glassine.learners.greedy_satisfied import most_satisfied
-from glassine.learners.pools import Antecedent, PoolPlan
-from glassine.learners.split_gini import counted_levels
+from glassine.learners.antecedents import Antecedent, PoolPlan
+from glassine.learners.greedy import strict as greedy_strict
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.growth import GreedyPool
+from glassine.learners.greedy.impurity import counted_levels
+from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 
 Counts: TypeAlias = npt.NDArray[np.int64]

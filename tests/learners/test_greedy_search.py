@@ -11,14 +11,18 @@ import polars as pl
 import pytest
 
 from glassine import Category, CountTable, Domain, ExactlyOne, Integer, OneOf
-from glassine.learners import split_gini
-from glassine.learners.greedy_pool import GreedyPool
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-from glassine.learners.greedy_search import Remaining, bit_set_bytes
+from glassine.learners.antecedents import Antecedent, both_signs, declared, pairs
+from glassine.learners.greedy import impurity as split_gini
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.growth import GreedyPool, Remaining, bit_set_bytes
+from glassine.learners.greedy.impurity import (
+    best_split,
+    counted_levels,
+    impurity_levels,
+    loss_levels,
+    weighted_impurities,
+)
 from glassine.learners.intake import Intake, take_in
-from glassine.learners.literals import declared
-from glassine.learners.pools import Antecedent, both_signs, pairs
-from glassine.learners.split_gini import best_split, counted_levels, impurity_levels, loss_levels, weighted_impurities
 
 DOMAIN = Domain({"n": Integer(0, 9, thresholds=(2, 5)), "c": Category(("x", "y", "z")), "b": Integer(0, 1)})
 

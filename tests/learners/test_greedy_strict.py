@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 from glassine.domain import Domain
-from glassine.learners import greedy_strict
-from glassine.learners.greedy_pool import GreedyPool
-from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-from glassine.learners.greedy_search import Remaining
-from glassine.learners.greedy_strict import list_losses
+from glassine.learners.antecedents import both_signs, declared
+from glassine.learners.greedy import strict as greedy_strict
+from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.growth import GreedyPool, Remaining
+from glassine.learners.greedy.impurity import GRID, impurity_levels
+from glassine.learners.greedy.strict import list_losses
 from glassine.learners.intake import take_in
-from glassine.learners.literals import declared
-from glassine.learners.pools import both_signs
-from glassine.learners.split_gini import GRID, impurity_levels
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.learners.leaf_counts import evidence, noisy_histogram
+from glassine.learners.publishing import evidence, noisy_histogram
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
 from tests.privacy.fitting import fits
@@ -50,7 +50,7 @@ def test_the_event_costs_what_was_given() -> None:
     assert accounting.epsilon([event]) == pytest.approx(0.03, rel=1e-14)
     assert event.share == pytest.approx(0.1)
     assert event.l1_sensitivity == 1.0
-    assert event.proof == "learners/leaf_counts.md"
+    assert event.proof == "learners/publishing.md"
 
 
 def test_evidence_holds_whole_numbers_or_none() -> None:

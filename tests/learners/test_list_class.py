@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, OneOf
-from glassine.learners.gibbs import Weighting
-from glassine.learners.list_class import DrawnList, ListClass
-from glassine.learners.pools import both_signs, pairs
+from glassine.learners.antecedents import both_signs, pairs
+from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.lists import DrawnList, ListClass
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

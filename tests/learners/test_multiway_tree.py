@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import Category, Domain, GlassineError, Integer
-from glassine.learners.impurity import CRITERIA, impurity, split_information
+from glassine.learners.greedy.impurity import CRITERIA, impurity, split_information
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from tests.attacks.disclosure.naive import score, splits
 

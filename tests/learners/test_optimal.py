@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from glassine.domain import Category, Domain, Integer, OneOf
-from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
-from glassine.learners.optimal_tree import OptimalTreeClassifier
+from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
 from tests.oracles import model_classes as oracle
 from tests.oracles.optimal import optimal_rule_list, optimal_tree, with_negations
 

@@ -30,12 +30,12 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.counting import CountTable
-from glassine.domain.conforming import conform
+from glassine.data.conform import conform
+from glassine.data.table import CountTable
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
-from glassine.learners.greedy_plan import MECHANISMS
+from glassine.formats.json import from_dict, to_dict
+from glassine.learners.greedy.plan import MECHANISMS
 from glassine.learners.persons import Persons, identifier
-from glassine.models.formats.json import from_dict, to_dict
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from glassine.counting.rule_logic import RuleLogic
+from glassine.counting.logic import RuleLogic
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf
 from glassine.errors import InvalidParameterError
-from glassine.learners.literals import declared
-from glassine.learners.pools import PoolPlan, both_signs, pairs
+from glassine.learners.antecedents import PoolPlan, both_signs, declared, pairs
 from tests.oracles import worlds as possible
 
 DOMAIN = Domain(

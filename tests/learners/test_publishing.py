@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from glassine.data.conform import conform
 from glassine.domain import Domain
-from glassine.domain.conforming import conform
-from glassine.learners.publishing import leaf_nodes, list_model, tree_model
-from glassine.learners.routing import decision_path, route
-from glassine.learners.tree_class import Leaf, Split
+from glassine.learners.exhaustive.trees import Leaf, Split
+from glassine.learners.publishing import decision_path, leaf_nodes, list_model, route, tree_model
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from glassine.data.conform import conform
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.conforming import conform
-from glassine.learners import thresholds
+from glassine.learners import antecedents as thresholds
+from glassine.learners.antecedents import CANDIDATES, candidates, data_quantiles, private_quantile_cuts
 from glassine.learners.intake import HeldIntake
-from glassine.learners.thresholds import CANDIDATES, candidates, data_quantiles, private_quantile_cuts
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
 

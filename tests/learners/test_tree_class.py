@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
-from glassine.learners.gibbs import Weighting
+from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.trees import Leaf, TreeClass, children
 from glassine.learners.publishing import leaf_nodes
-from glassine.learners.tree_class import Leaf, TreeClass, children
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

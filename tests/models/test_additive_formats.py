@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.editing import monotone
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import to_python, to_sql, to_text
 from glassine.models import AdditiveModel, CategoryBins, Term
-from glassine.models.formats import to_python, to_sql, to_text
+from glassine.models.editing import monotone
 from glassine.models.scoring import predict, predict_proba, scores
 from tests.models.additive_models import additive_models, income_model, records_for, simple_model
 from tests.models.test_sql import frame_of, in_duckdb, in_sqlite

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.editing import edit, monotone, set_score, zero
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
+from glassine.formats import fingerprint, load_additive, load_any, load_model, write_model
+from glassine.formats.json import from_dict, layout, to_dict
 from glassine.models import AdditiveModel
-from glassine.models.formats import fingerprint, load_additive, load_any, load_model, write_model
-from glassine.models.formats.additive_json import layout
-from glassine.models.formats.json import from_dict, to_dict
+from glassine.models.editing import edit, monotone, set_score, zero
 from tests.models.additive_models import additive_models, income_model, simple_model
 
 

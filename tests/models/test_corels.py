@@ -10,8 +10,8 @@ from hypothesis import given
 
 from glassine.domain import Domain, OneOf
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import as_model, rules_from_corels, rules_from_corels_text
 from glassine.models import RuleList
-from glassine.models.formats import as_model, rules_from_corels, rules_from_corels_text
 from tests.models.fuzzing import damaged, read_or_refused
 
 FEATURES = ["Mac User", "Likes Pie", "Age < 20"]

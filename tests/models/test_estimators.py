@@ -12,8 +12,8 @@ import skops.io
 from sklearn.ensemble import RandomForestClassifier
 
 from glassine.errors import UnreadableFileError, UnsupportedModelError
-from glassine.models.formats.estimators import load_estimator
-from glassine.models.formats.scikit_forest import forest_from_sklearn
+from glassine.formats.estimators import load_estimator
+from glassine.formats.sklearn.forest import forest_from_sklearn
 
 # Large enough that chance would not agree with its seeds.
 BITS = np.random.default_rng(0).integers(0, 2, (30, 4))

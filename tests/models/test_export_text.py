@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import tree_from_export_text, tree_from_sklearn
 from glassine.models import DecisionTree
-from glassine.models.formats import tree_from_export_text, tree_from_sklearn
 from tests.models.fuzzing import damaged, read_or_refused
 from tests.models.test_scikit import NAMES, make_data
 

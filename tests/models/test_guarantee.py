@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from glassine.domain import Between
 from glassine.errors import InvalidModelError
+from glassine.formats import format_rules, load_model, parse_rules, write_model
+from glassine.formats.json import from_dict, to_dict
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-from glassine.models.formats import format_rules, load_model, parse_rules, write_model
-from glassine.models.formats.json import from_dict, to_dict
 
 EPSILONS = st.floats(0, 12)
 NOISY = RuleList(

@@ -11,8 +11,8 @@ from imodels import GreedyRuleListClassifier, OneRClassifier
 
 from glassine.domain import Domain, Integer, OneOf
 from glassine.errors import InvalidModelError
+from glassine.formats import as_model
 from glassine.models import RuleList
-from glassine.models.formats import as_model
 from tests.models.test_scikit import columns_of, make_data
 
 

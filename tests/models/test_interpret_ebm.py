@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from glassine.domain import Category, Domain
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.formats import as_any, as_model, is_additive, load_additive, load_any
+from glassine.formats.sklearn.interpret import additive_from_interpret, extras_of_interpret
 from glassine.models import AdditiveModel, CategoryBins, NumericBins
-from glassine.models.formats import as_any, as_model, is_additive, load_additive, load_any
-from glassine.models.formats.interpret_ebm import additive_from_interpret, extras_of_interpret
 from glassine.models.scoring import predict_proba, scores
 
 glassbox = pytest.importorskip("interpret.glassbox")

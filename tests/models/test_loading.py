@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine.domain import Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.models.formats import as_model, load_model, parse_rules, to_onnx, write_model
+from glassine.formats import as_model, load_model, parse_rules, to_onnx, write_model
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_corels import FEATURES, RULES, TEXT
 from tests.models.test_rule_text import PAPER

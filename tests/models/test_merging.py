@@ -14,7 +14,7 @@ from glassine import Category, DecisionTree, Domain, MultiwayTreeClassifier, scr
 from glassine.attacks.disclosure.remedies import measure_remedies
 from glassine.domain import OneOf
 from glassine.models import Branch, Evidence, Node
-from glassine.models.merging import merge_leaves
+from glassine.models.transform import merge_leaves
 
 NAMES = ("a", "b", "c")
 

@@ -30,8 +30,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine.domain import Category, Domain, Integer, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import tree_from_sklearn
 from glassine.models import DecisionTree
-from glassine.models.formats import tree_from_sklearn
 
 COLOURS = ["red", "green", "blue", "black"]
 NUMBERS = ["age", "dose"]

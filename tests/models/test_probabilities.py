@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine.domain import Binary, Domain, OneOf
-from glassine.models import (
-    Evidence,
-    Guarantee,
-    Rule,
-    RuleList,
-    cell_probabilities,
-    predict_proba,
-)
+from glassine.models import Evidence, Guarantee, Rule, RuleList, cell_probabilities, predict_proba
 
 NOISY = Guarantee(epsilon=1.0, count_scale=20.0)
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidDataError, UnsupportedModelError
+from glassine.formats import to_python
 from glassine.models import DecisionTree, Evidence, Rule, RuleList, predict, predict_proba
-from glassine.models.formats import to_python
 from tests.models.writing import HOSTILE, cases, chain, stump
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import format_rules, parse_rules
 from glassine.models import Evidence, Rule, RuleList
-from glassine.models.formats import format_rules, parse_rules
 from tests.models.fuzzing import damaged, read_or_refused
 
 DOMAIN = Domain(

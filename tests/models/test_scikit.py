@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from glassine.domain import Between, Binary, Domain, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import as_model, load_model, to_sklearn, to_text, tree_from_sklearn, write_model
 from glassine.models import DecisionTree
-from glassine.models.formats import as_model, load_model, to_sklearn, to_text, tree_from_sklearn, write_model
 
 NAMES = ("age", "dose", "weight", "steps")
 

@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
+from glassine.formats import as_model, to_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict, predict_proba
-from glassine.models.formats import as_model, to_sklearn
 from tests.models.test_scikit import columns_of, make_data
 from tests.models.test_sql import frame_of
 from tests.models.writing import HOSTILE, cases, chain, stump

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from glassine.editing import set_score
 from glassine.errors import InvalidParameterError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.drawing import draw_shape, local_html, model_html, ticks
+from glassine.models.editing import set_score
 from glassine.models.scoring import explain
 from glassine.models.shapes import bands, explain_global, term_importance
 from tests.models.additive_models import additive_models, income_model, simple_model

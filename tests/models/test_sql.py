@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats import to_sql
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList, predict, predict_proba
-from glassine.models.formats import to_sql
 from tests.models.writing import HOSTILE, cases, chain, stump
 
 DUCK = duckdb.connect(config={"threads": "1"})

@@ -9,8 +9,8 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine.domain import Between, Domain, Real
 from glassine.errors import UnsupportedModelError
+from glassine.formats import as_model, load_model, parse_rules, to_text
 from glassine.models import Branch, DecisionTree, Evidence, Node, RuleList
-from glassine.models.formats import as_model, load_model, parse_rules, to_text
 from tests.models.test_scikit import NAMES, make_data
 from tests.models.writing import HOSTILE, models, stump
 

@@ -149,7 +149,7 @@ def test_the_text_names_every_release_and_its_proof() -> None:
         "both",
         "the tree",
         "<counts>",
-        "privacy/selection.md",
+        "privacy/noisy_choice.md",
         "noise of scale 10",
         "epsilon = 0.9",
         "depth: 3",

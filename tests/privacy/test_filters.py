@@ -15,7 +15,7 @@ import pytest
 
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.conversions import delta_from_mu
-from glassine.privacy.filters import GaussianFilter
+from glassine.privacy.loss_distributions import GaussianFilter
 
 History = tuple[int, ...]
 

@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from glassine.counting.compiling import compiled
+from glassine.compiling import compiled
 from glassine.errors import GlassineError
 from glassine.privacy import fine_gaussian
-from glassine.privacy import fine_gaussian_draws as draws
-from glassine.privacy.fine_gaussian import FineNoise
-from glassine.privacy.fine_gaussian_draws import add_discrete_gaussian
+from glassine.privacy import fine_gaussian as draws
+from glassine.privacy.fine_gaussian import FineNoise, add_discrete_gaussian
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 from tests.privacy.branching import explore

@@ -19,13 +19,7 @@ from scipy import stats
 
 from glassine.errors import GlassineError
 from glassine.privacy import mechanisms
-from glassine.privacy.accounting import (
-    DiscreteGaussianNoise,
-    DiscreteLaplaceNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    cost,
-)
+from glassine.privacy.accounting import DiscreteGaussianNoise, DiscreteLaplaceNoise, GaussianNoise, LaplaceNoise, cost
 from glassine.privacy.mechanisms import cauchy, discrete_gaussian, discrete_laplace, gaussian, geometric, laplace
 from glassine.privacy.randomness import Randomness
 from tests.privacy.fitting import CELLS, DRAWS, fits

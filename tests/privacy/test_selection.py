@@ -15,8 +15,7 @@ from scipy import stats
 
 from glassine.errors import GlassineError
 from glassine.privacy.exact import Number
-from glassine.privacy.randomness import Randomness
-from glassine.privacy.selection import (
+from glassine.privacy.noisy_choice import (
     draw,
     draw_scaled,
     exponential_log_weights,
@@ -24,6 +23,7 @@ from glassine.privacy.selection import (
     permute_and_flip,
     report_noisy_max,
 )
+from glassine.privacy.randomness import Randomness
 from tests.privacy.branching import explore
 
 SCORES = list(product(range(3), repeat=3))

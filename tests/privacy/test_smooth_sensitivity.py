@@ -11,8 +11,7 @@ from itertools import product
 import pytest
 
 from glassine.errors import InvalidMechanismError
-from glassine.privacy.sensitivity import gini_impurity
-from glassine.privacy.smooth_sensitivity import local_gini, published_smooth_gini, smooth_gini
+from glassine.privacy.sensitivity import gini_impurity, local_gini, published_smooth_gini, smooth_gini
 
 
 def brute(n: int, support: int, beta: float) -> float:

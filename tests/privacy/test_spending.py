@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 
 from glassine import Domain, Ledger, PrivateTreeClassifier
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
-from glassine.privacy.spending import Paid, Price, fresh_count, spend
+from glassine.privacy.release import Paid, Price, fresh_count, spend
 from glassine.verification import lower_bound
 
 RNG = np.random.default_rng(0)

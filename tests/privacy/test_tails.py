@@ -10,7 +10,7 @@ import pytest
 
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.accounting import CountBound, cost
-from glassine.privacy.tails import discrete_laplace_tail, least_threshold
+from glassine.privacy.conversions import discrete_laplace_tail, least_threshold
 
 
 def law(scale: float, reach: int) -> npt.NDArray[np.float64]:

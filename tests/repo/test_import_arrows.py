@@ -107,7 +107,7 @@ def test_imports_go_down() -> None:
         ("models/tree.py", "import glassine"),
         ("models/tree.py", "def f():\n    import glassine.cli"),
         ("attacks/a.py", "if TYPE_CHECKING:\n    from glassine.report import html"),
-        ("auditing.py", "from glassine.scrubbing import scrub"),
+        ("auditing.py", "from glassine.scrubbing.scrub import scrub"),
         ("cupboard/things.py", ""),
         ("auditing.py", "from glassine.cupboard import things"),
     ],
@@ -120,7 +120,7 @@ def test_a_planted_violation_is_found(path: str, source: str) -> None:
     ("path", "source"),
     [
         ("cli/audit.py", "from glassine.report import html\nfrom glassine import auditing, __version__"),
-        ("models/formats/text.py", "from ..tree import DecisionTree\nfrom ...domain import Domain"),
+        ("formats/code/text.py", "from ..tree import DecisionTree\nfrom ...domain import Domain"),
         ("models/__init__.py", "from . import tree\nfrom .rule_list import RuleList"),
         ("domain.py", "import numpy as np\nfrom glassine.errors import GlassineError"),
         ("__init__.py", "from .auditing import audit\nfrom . import models"),

@@ -9,7 +9,7 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.attacks.values import ValueLeakage
-from glassine.findings import (
+from glassine.auditing.findings import (
     AttackFinding,
     AttributeFinding,
     Bound,
@@ -26,8 +26,8 @@ from glassine.findings import (
     SubgroupFinding,
     TreeNode,
 )
-from glassine.findings.disclosure import ReaderFinding
-from glassine.policy import Policy
+from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.policy import Policy
 
 HOSTILE = [
     "<script>alert(1)</script>",

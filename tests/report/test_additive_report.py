@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.additive_audit import audit_additive
+from glassine.auditing.additive import audit_additive
+from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer
+from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
-from glassine.models.formats.interpret_ebm import EbmExtras
-from glassine.policy import Policy
 from glassine.report import render_html, render_text, summarize
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.comparing import Comparison, Figures, Result, Row
-from glassine.comparing.measuring import NO_PARTS
-from glassine.findings import InputFile
+from glassine.auditing.findings import InputFile
+from glassine.comparison import Comparison, Figures, Result, Row
+from glassine.comparison.measuring import NO_PARTS
 from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
 from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
-from tests.comparing.builders import comparison, refused, row
+from tests.comparison.builders import comparison, refused, row
 
 CONSTANT = row("constant", None, (0.6, 0.6, 0.6), bits=0.0, vulnerability=0.5, auroc=0.5)
 BEST = row("additive", 1.0, (0.79, 0.80, 0.81), bits=None)

@@ -13,12 +13,12 @@ import pytest
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
-from glassine.findings import InputFile
-from glassine.findings.disclosure import DisclosureFinding
+from glassine.auditing.findings import InputFile
+from glassine.auditing.findings.disclosure import DisclosureFinding
+from glassine.auditing.suppression import Suppression
 from glassine.report.disclosing import describe_disclosure
 from glassine.report.disclosure import disclosure_view, render_disclosure_html, render_disclosure_text
 from glassine.report.trade_off import Mark, draw_trade_off
-from glassine.suppression import Suppression
 
 ALL, HIDDEN = Suppression(0), Suppression(10)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.editing import edit, flatten, monotone, set_score, smooth, undo, verify, zero
+from glassine.formats import load_additive
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
-from glassine.models.formats import load_additive
+from glassine.models.editing import edit, flatten, monotone, set_score, smooth, undo, verify, zero
 from glassine.models.scoring import predict_proba, scores
 from glassine.report.editor_page import render_editor
 from tests.models.additive_models import income_model, simple_model

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from glassine.editing import monotone
 from glassine.errors import InvalidParameterError
+from glassine.formats.json import from_dict
 from glassine.models import AdditiveModel, CategoryBins, Term
-from glassine.models.formats.json import from_dict
+from glassine.models.editing import monotone
 from glassine.report.editor_page import render_editor
 from tests.models.additive_models import additive_models, income_model, simple_model
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from glassine.attacks.outcome import Measured
-from glassine.findings import AttributeFinding, DomainSummary, Findings, InputFile, SubgroupFinding
+from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, SubgroupFinding
 from glassine.report import render_html
 from tests.report.builders import (
     HOSTILE,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from glassine.attacks.outcome import Measured
-from glassine.judging import check_membership
-from glassine.policy import Policy
+from glassine.auditing.judging import check_membership
+from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
 from glassine.report.membership import membership_view
 from glassine.report.roc import draw_roc

@@ -14,7 +14,7 @@ import pytest
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
-from glassine.findings import InputFile
+from glassine.auditing.findings import InputFile
 from glassine.report import render_attack_html, render_html, render_surrogates
 from glassine.report.axes import ticks
 from glassine.report.comparison import render_comparison_html
@@ -22,7 +22,7 @@ from glassine.report.disclosure import render_disclosure_html
 from glassine.report.html import environment
 from glassine.report.rules import kept_sentence, limit_and_measured, status_of
 from glassine.surrogates import SurrogateExplainer
-from tests.comparing.builders import comparison
+from tests.comparison.builders import comparison
 from tests.report.builders import CHECKS, GAP, MEMBERSHIP, findings, private_findings, rule_findings, unknown_findings
 from tests.report.test_browser import CONTRAST
 from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT

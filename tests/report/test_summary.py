@@ -7,8 +7,8 @@ import pytest
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Measured, NotApplicable
-from glassine.findings import Check, DomainSummary, SubgroupFinding
-from glassine.policy import Policy
+from glassine.auditing.findings import Check, DomainSummary, SubgroupFinding
+from glassine.auditing.policy import Policy
 from glassine.report import summarize
 from glassine.report.statements import QUESTIONS
 from tests.report.builders import (

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from glassine.auditing.findings import FormFinding, SurrogateFindings
 from glassine.domain import Category, Domain, Real
-from glassine.findings import FormFinding, SurrogateFindings
 from glassine.report import render_surrogates, render_surrogates_text
 from glassine.report.surrogates import surrogates_view
 from glassine.surrogates import SurrogateExplainer, audit_release

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from glassine.attacks.outcome import NotApplicable
-from glassine.findings import InputFile
+from glassine.auditing.findings import InputFile
 from glassine.report import render_rich, render_text
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from glassine.errors import GlassineError, InvalidParameterError
-from glassine.server import listen, make_keys, patience, run, sign_release
+from glassine.server import limits as patience
+from glassine.server import listen, make_keys, run, sign_release
 from tests.server.releases import QUERY, small_release
 
 BOX = """

@@ -17,10 +17,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Policy
 from glassine.attacks import Measured, NotApplicable, reconstruct
+from glassine.auditing.findings import SurrogateFindings
 from glassine.domain import Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.findings import SurrogateFindings
-from glassine.models.formats.scikit import tree_from_sklearn
+from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease, audit_release, compare_forms
 from glassine.surrogates.evidence import DECISIONS, TRUE, evidence_of_fit
 from glassine.surrogates.reader import PublishedAnswers, gaps_of, midpoints_of

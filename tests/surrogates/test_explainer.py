@@ -17,11 +17,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from glassine.auditing.policy import Policy
 from glassine.domain import Between, Category, Domain, Real
 from glassine.domain.grid import on_grid
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.policy import Policy
 from glassine.surrogates import SurrogateExplainer
 from glassine.surrogates.settings import plan_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from glassine.data.conform import conform
 from glassine.domain import Category, Domain, Real
-from glassine.domain.conforming import conform
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import predict

@@ -12,18 +12,18 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from glassine.counting.bitsets import BitSets
+from glassine.data.bits import BitSets
+from glassine.data.conform import Columns, conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.domain.conforming import Columns, conform
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
-from glassine.learners.gibbs import Weighting
-from glassine.learners.tree_class import Split
+from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.trees import Split
 from glassine.models import predict
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import draw_trees, tree_class_of
-from glassine.surrogates.public_cells import public_metric, public_points
 from tests.surrogates.scenes import PEOPLE, lender, people
 
 TINY = Domain({"a": Integer(0, 3), "b": Binary()})

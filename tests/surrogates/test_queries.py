@@ -12,7 +12,7 @@ import pytest
 from glassine.domain import Binary, Domain, ExactlyOne, Integer, Real
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError
 from glassine.surrogates import BlackBox, SurrogateExplainer, SurrogateRelease
-from glassine.surrogates.public_cells import draw_queries
+from glassine.surrogates.building import draw_queries
 from glassine.surrogates.statements import reveals
 from tests.surrogates.scenes import PEOPLE, lender, people, ring
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.learners import leaf_counts, thresholds
-from glassine.learners.list_class import ListSums
-from glassine.learners.tree_class import TreeSums
+from glassine.learners import antecedents as thresholds
+from glassine.learners import publishing as leaf_counts
+from glassine.learners.exhaustive.lists import ListSums
+from glassine.learners.exhaustive.trees import TreeSums
 from glassine.privacy.quantiles import quantile_distribution, quantile_events
 
 CUT = 3

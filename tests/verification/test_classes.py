@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf
-from glassine.learners import gibbs
-from glassine.learners.list_class import ListClass
-from glassine.learners.pools import both_signs, pairs
-from glassine.learners.tree_class import Leaf, TreeClass
+from glassine.learners.antecedents import both_signs, pairs
+from glassine.learners.exhaustive import gibbs
+from glassine.learners.exhaustive.lists import ListClass
+from glassine.learners.exhaustive.trees import Leaf, TreeClass
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

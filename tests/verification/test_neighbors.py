@@ -10,10 +10,9 @@ import pytest
 
 from glassine import Category, Domain, Integer, PrivateTreeClassifier, Real
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.verification.containers import CONTAINERS
+from glassine.verification.containers import CONTAINERS, check_neighbors
 from glassine.verification.neighbors import OUTLIER, Pair, search, worst_pairs
 from glassine.verification.scores import Distinguisher
-from glassine.verification.sources import check_neighbors
 
 FAST = Distinguisher(models=())
 NUMBERS = np.array([[0, 5], [1, 5], [0, 6], [1, 6], [0, 5]])

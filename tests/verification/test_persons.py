@@ -16,9 +16,9 @@ import pytest
 
 from glassine import GreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.domain import Domain
+from glassine.formats import fingerprint
 from glassine.learners import persons
 from glassine.learners.persons import Persons
-from glassine.models.formats import fingerprint
 from glassine.verification import ExhaustiveResult, lower_bound, multisets, verify_exhaustively
 from tests.learners import greedy_law
 from tests.verification.exploring import law_of_fit

@@ -22,9 +22,10 @@ from glassine import (
     PrivateTreeClassifier,
 )
 from glassine.cli.training import read_training
-from glassine.learners import exponential_rule_list, exponential_tree
-from glassine.learners.ebm_penalized import _Stage
-from glassine.learners.gibbs import Weighting
+from glassine.learners.additive.penalized import _Stage
+from glassine.learners.exhaustive import private as exponential_rule_list
+from glassine.learners.exhaustive import private as exponential_tree
+from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.verification.containers import declared_values
 from glassine.verification.neighbors import Pair, Search, search, worst_pairs

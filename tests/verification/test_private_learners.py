@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from glassine import Domain, PrivateTreeClassifier
-from glassine.learners import exponential_tree, leaf_counts
+from glassine.learners import publishing as leaf_counts
+from glassine.learners.exhaustive import private as exponential_tree
 from glassine.verification import lower_bound
 from glassine.verification.scores import Distinguisher
 
@@ -46,7 +47,7 @@ def test_a_mechanism_of_the_paper_is_accused_as_published() -> None:
 
 
 def test_every_private_learner_is_among_them() -> None:
-    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
+    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
 
     names = " ".join(LEARNERS)
     assert {type(subject.learner).__name__ for subject in LEARNERS.values()} == {

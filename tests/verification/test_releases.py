@@ -15,15 +15,15 @@ import pytest
 
 from glassine.domain import Binary, Domain, Integer
 from glassine.errors import InvalidCertificateError
-from glassine.learners import exponential_rule_list, exponential_tree
+from glassine.formats import fingerprint
 from glassine.learners.budget import Budget
-from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
-from glassine.learners.exponential_tree import PrivateTreeClassifier
+from glassine.learners.exhaustive import private as exponential_rule_list
+from glassine.learners.exhaustive import private as exponential_tree
+from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.models import DecisionTree, RuleList
-from glassine.models.formats import fingerprint
 from glassine.privacy import accounting
+from glassine.privacy.noisy_choice import exponential_log_weights, permute_and_flip, report_noisy_max
 from glassine.privacy.quantiles import quantile_distribution
-from glassine.privacy.selection import exponential_log_weights, permute_and_flip, report_noisy_max
 from glassine.verification import verify_exhaustively
 from glassine.verification.containers import CONTAINERS, Records
 from tests.privacy.branching import explore

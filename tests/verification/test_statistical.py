@@ -14,8 +14,8 @@ from scipy import stats
 
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.privacy.mechanisms import gaussian, laplace
+from glassine.privacy.noisy_choice import exponential_mechanism
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.selection import exponential_mechanism
 from glassine.verification import LowerBound, lower_bound, lower_bound_from_outputs
 from glassine.verification.bounds import EpsilonBound, GaussianBound, TradeOffBound, clopper_pearson_upper
 from glassine.verification.protocols import Event, FloatArray

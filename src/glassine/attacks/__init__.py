@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction import ProbabilisticDataset, reconstruct
+from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 
 if TYPE_CHECKING:
     from glassine.attacks.importance import (
@@ -14,29 +14,30 @@ if TYPE_CHECKING:
         importance_preservation,
         permutation_importance,
     )
-    from glassine.attacks.joint import JointReconstruction, reconstruct_jointly, reconstruct_rows_jointly
-    from glassine.attacks.membership.attack_model import black_box_attack
-    from glassine.attacks.membership.gap import gap_attack
+    from glassine.attacks.membership.attack_model import black_box_attack, loss_attack
+    from glassine.attacks.membership.gap import gap_attack, holdout_shift
     from glassine.attacks.membership.lira import lira
-    from glassine.attacks.membership.loss import loss_attack
     from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
     from glassine.attacks.membership.overlap import Overlap, overlap
     from glassine.attacks.membership.result import MembershipResult, Shift
-    from glassine.attacks.membership.shift import holdout_shift
     from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
     from glassine.attacks.overfitting import Vulnerability, vulnerability
-    from glassine.attacks.rows import RowReconstruction, reconstruct_rows
+    from glassine.attacks.reconstruction.joint import reconstruct_jointly
+    from glassine.attacks.reconstruction.joint_result import JointReconstruction
+    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks.reconstruction.row_result import RowReconstruction
+    from glassine.attacks.reconstruction.rows import reconstruct_rows
 
 # These are imported at first use, so that an audit without them loads none of it.
 _HOME = {
     "ImportancePreservation": "importance",
     "Importances": "importance",
-    "JointReconstruction": "joint",
+    "JointReconstruction": "reconstruction.joint_result",
     "MembershipAttacks": "membership.suite",
     "MembershipResult": "membership.result",
     "MidpointResult": "membership.midpoint",
     "Overlap": "membership.overlap",
-    "RowReconstruction": "rows",
+    "RowReconstruction": "reconstruction.row_result",
     "Shift": "membership.result",
     "Vulnerability": "overfitting",
     "attack_membership": "membership.suite",
@@ -49,9 +50,9 @@ _HOME = {
     "midpoint_attack": "membership.midpoint",
     "overlap": "membership.overlap",
     "permutation_importance": "importance",
-    "reconstruct_jointly": "joint",
-    "reconstruct_rows": "rows",
-    "reconstruct_rows_jointly": "joint",
+    "reconstruct_jointly": "reconstruction.joint",
+    "reconstruct_rows": "reconstruction.rows",
+    "reconstruct_rows_jointly": "reconstruction.joint_rows",
     "vulnerability": "overfitting",
 }
 

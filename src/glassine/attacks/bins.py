@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
-from glassine.domain.conforming import Columns
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.errors import InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term

@@ -1,5 +1,1 @@
-"""The audit: one published model in, findings out."""
-
-from glassine.auditing.run import audit
-
-__all__ = ["audit"]
+"""Audits: what is measured of a published model, and judged against a policy."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.cells import cuts_of
-from glassine.counting.engines import Groups, group
+from glassine.auditing.suppression import Suppression
+from glassine.data.cells import cuts_of
+from glassine.data.lazy import Groups, group
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
-from glassine.suppression import Suppression
 
 __all__ = ["COUNTED", "CountedData", "compare_counts", "count_data"]
 

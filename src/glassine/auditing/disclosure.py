@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.describing import LONGEST
+from glassine.auditing.describe import LONGEST
+from glassine.auditing.findings import NO_SENSITIVE, SensitiveFinding
+from glassine.auditing.suppression import Suppression
+from glassine.data.inference import columns as read_columns
+from glassine.data.inference import eager
 from glassine.domain import Category, Domain
-from glassine.domain.inference import columns as read_columns
-from glassine.domain.inference import eager
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
     GlassineError,
@@ -22,9 +24,7 @@ from glassine.errors import (
     InvalidParameterError,
     UndefinedMeasureError,
 )
-from glassine.findings import NO_SENSITIVE, SensitiveFinding
 from glassine.models import DecisionTree, RuleList
-from glassine.suppression import Suppression
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure
@@ -145,7 +145,7 @@ def expose(
         return Exposure(finding=outcome, certain=NotApplicable(getattr(outcome, "reason", "")))
     # numba and scipy.sparse take a second to import
     from glassine.attacks.disclosure.predicted import not_predicted
-    from glassine.describing.sensitive import describe_sensitive
+    from glassine.auditing.describe import describe_sensitive
 
     truth = _truth(question.model, columns[question.sensitive])
     reason = not_predicted(

@@ -12,27 +12,21 @@ import numpy.typing as npt
 from glassine import __version__
 from glassine.attacks.labels import LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction import reconstruct
+from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
 from glassine.auditing.counted import COUNTED, CountedData, compare_counts
-from glassine.auditing.data import check_sensitive, compare_with_data, on_shared
-from glassine.auditing.disclosure import Exposure, Question, expose
-from glassine.auditing.reconstruction import align, counted_model, exposed_rows, grouping, rebuilt, subgroups
-from glassine.describing import (
+from glassine.auditing.describe import (
     LONGEST,
     describe_domain,
     describe_guarantee,
-    describe_membership,
     describe_model,
     describe_noisy_parts,
     describe_parts,
     tree_shape,
 )
-from glassine.domain import Domain
-from glassine.domain.inference import columns as read_columns
-from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError
-from glassine.findings import (
+from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.disclosure import Exposure, Question, expose
+from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
     Check,
@@ -41,7 +35,8 @@ from glassine.findings import (
     ReconstructionFinding,
     SubgroupFinding,
 )
-from glassine.judging import (
+from glassine.auditing.inputs import check_sensitive, compare_with_data, on_shared
+from glassine.auditing.judging import (
     STRANGERS,
     advise,
     answered_checks,
@@ -56,9 +51,14 @@ from glassine.judging import (
     decide,
     noise_reason,
 )
+from glassine.auditing.policy import Policy
+from glassine.auditing.reconstruction import align, counted_model, exposed_rows, grouping, rebuilt, subgroups
+from glassine.auditing.suppression import Suppression
+from glassine.data.inference import columns as read_columns
+from glassine.domain import Domain
+from glassine.domain.literals import attributes_of
+from glassine.errors import CountingLimitError, InvalidDataError
 from glassine.models import DecisionTree, RuleList
-from glassine.policy import Policy
-from glassine.suppression import Suppression
 
 __all__ = ["Measuring"]
 

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.leakage import SubgroupLeakage
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction import ProbabilisticDataset
+from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
+from glassine.attacks.reconstruction.leakage import SubgroupLeakage
+from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
+from glassine.auditing.suppression import Suppression
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
-from glassine.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.models import DecisionTree, RuleList
-from glassine.models.sizes import with_sizes
-from glassine.suppression import Suppression
+from glassine.models.transform import with_sizes
 
 __all__ = ["align", "counted_model", "exposed_rows", "grouping", "rebuilt", "subgroups"]
 

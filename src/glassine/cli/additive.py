@@ -34,7 +34,7 @@ def additive_learner(*, number: bool, private: bool) -> Any:
     InvalidParameterError
         If no guarantee is asked for: additive models are learnt with one.
     """
-    from glassine.learners.ebm import PrivateEBMClassifier, PrivateEBMRegressor
+    from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 
     if not private:
         raise InvalidParameterError(

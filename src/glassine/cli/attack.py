@@ -32,7 +32,7 @@ from glassine.files import read_once
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
-    from glassine.findings import InputFile, MembershipFinding
+    from glassine.auditing.findings import InputFile, MembershipFinding
 
 __all__ = ["attack_command"]
 
@@ -88,10 +88,10 @@ def attack_command(
     open; 2 for bad input.
     """
     from glassine.attacks.membership.suite import attack_membership
-    from glassine.describing import describe_membership
-    from glassine.judging import check_membership, decide
-    from glassine.policy import Policy
-    from glassine.suppression import Suppression
+    from glassine.auditing.describe_membership import describe_membership
+    from glassine.auditing.judging import check_membership, decide
+    from glassine.auditing.policy import Policy
+    from glassine.auditing.suppression import Suppression
 
     check_outputs([output], [model, domain, data, holdout])
     check_report(output)
@@ -127,7 +127,7 @@ def attack_command(
     _write(finding, details, inputs, output, as_json, model.name)
     if max_advantage is not None:
         from glassine.attacks.outcome import Measured
-        from glassine.findings import EXIT_STATUS
+        from glassine.auditing.findings import EXIT_STATUS
 
         checks = check_membership(policy, Measured(finding))
         tell(f"Limit {max_advantage:g}: {checks[0].status}. {checks[0].meaning}")
@@ -144,7 +144,7 @@ def _learner(model: Any, records: Any) -> Any:
     """Return what shadow models are learnt with: the estimator's own kind, or one of the model's size."""
     from sklearn.base import BaseEstimator, clone
 
-    from glassine.attacks.membership.shadow_learner import shadow_learner
+    from glassine.attacks.membership.lira import shadow_learner
 
     return clone(model) if isinstance(model, BaseEstimator) else shadow_learner(model, records)
 

@@ -31,15 +31,7 @@ from glassine.cli.options import (
     TrustOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import (
-    load_extras,
-    load_kind,
-    opened,
-    policy_of,
-    read_domain,
-    read_frame,
-    with_inputs,
-)
+from glassine.cli.reading import load_extras, load_kind, opened, policy_of, read_domain, read_frame, with_inputs
 from glassine.cli.release_audit import audit_release_file, is_release
 from glassine.cli.writing import (
     check_holder_report,
@@ -96,8 +88,8 @@ def audit_command(
 
     Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
-    from glassine.additive_audit import audit_additive
-    from glassine.auditing import audit
+    from glassine.auditing.additive import audit_additive
+    from glassine.auditing.api import audit
     from glassine.models import AdditiveModel
 
     check_outputs([output, holder_report], [model, domain, data, holdout, policy])
@@ -200,12 +192,12 @@ def scrub_command(
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside it, 2 could not tell or bad input.
     """
-    from glassine.auditing import audit
-    from glassine.describing import describe_guarantee, relied_on
+    from glassine.auditing.api import audit
+    from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.domain import Domain
+    from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
-    from glassine.models.formats import write_model
-    from glassine.scrubbing import accuracy, scrub
+    from glassine.scrubbing.scrub import accuracy, scrub
 
     check_outputs([output, report, holder_report], [model, domain, data, policy])
     check_report(report)
@@ -268,7 +260,7 @@ def scrub_command(
 
 def _tell_repeats(frame: Any) -> None:
     """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
-    from glassine.domain.identifiers import repeats
+    from glassine.data.inference import repeats
 
     if frame is not None and len(frame):
         for repeat in repeats(frame):

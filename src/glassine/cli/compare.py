@@ -30,10 +30,10 @@ from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.comparing import Comparison, Row, Task
-    from glassine.comparing.values import Measure
+    from glassine.auditing.findings import InputFile
+    from glassine.comparison import Comparison, Row, Task
+    from glassine.comparison.values import Measure
     from glassine.domain import Domain
-    from glassine.findings import InputFile
 
 __all__ = ["compare_command", "fit_command_line"]
 
@@ -132,7 +132,7 @@ def compare_command(
 
     Exit status: 0 when the comparison was made, 2 for bad input.
     """
-    from glassine.comparing import CANDIDATES, Task, compare, recommend
+    from glassine.comparison import CANDIDATES, Task, compare, recommend
 
     check_outputs([output], [data, domain])
     check_report(output)
@@ -198,7 +198,7 @@ def fit_command_line(
     infer_classes: bool = False,
 ) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
-    from glassine.comparing import CANDIDATES
+    from glassine.comparison import CANDIDATES
 
     words = ["glassine", "fit", str(data), f"--target={target}", "--model", row.model, "--epsilon", repr(row.epsilon)]
     size = CANDIDATES[row.model].size
@@ -251,7 +251,7 @@ def _write(
     as_json: bool,
     name: str,
 ) -> None:
-    from glassine.comparing import recommend
+    from glassine.comparison import recommend
     from glassine.files import write_json, write_text
     from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
 

@@ -33,9 +33,9 @@ from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary
+    from glassine.auditing.findings import InputFile
+    from glassine.auditing.findings.disclosure import DisclosureFinding
     from glassine.domain import Domain
-    from glassine.findings import InputFile
-    from glassine.findings.disclosure import DisclosureFinding
     from glassine.models import DecisionTree
 
 __all__ = ["disclose_command", "stored_estimator"]
@@ -117,9 +117,9 @@ def disclose_command(
     """
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
-    from glassine.policy import Policy
+    from glassine.auditing.policy import Policy
+    from glassine.auditing.suppression import Suppression
     from glassine.report.disclosing import describe_disclosure
-    from glassine.suppression import Suppression
 
     check_outputs([output], [model, domain, people, holdout])
     check_report(output)
@@ -230,7 +230,7 @@ def _adversary(
 
 def stored_estimator(path: Path, trust_pickle: bool) -> Any:
     """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
-    from glassine.models.formats.estimators import load_estimator
+    from glassine.formats.estimators import load_estimator
 
     try:
         return load_estimator(path, trust_pickle=trust_pickle)
@@ -248,7 +248,7 @@ def _predicts_other(
     import numpy as np
 
     from glassine.attacks.disclosure.predicted import OTHER_CLASSES, not_predicted
-    from glassine.domain.inference import columns
+    from glassine.data.inference import columns
     from glassine.domain.literals import is_missing
 
     seen, data = persons.column, None

@@ -54,9 +54,8 @@ def infer_command(
 
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
-    from glassine.domain.identifiers import repeats
-    from glassine.domain.inference import draft, remarks
-    from glassine.domain.serialization import to_dict
+    from glassine.data.inference import draft, remarks, repeats
+    from glassine.domain.domain import to_dict
 
     check_outputs([output], [data])
     check_new(output, overwrite=overwrite)
@@ -111,8 +110,8 @@ def check_command(
 
     Exit status: 0 fine, 1 records break the domain, 2 bad input.
     """
+    from glassine.data.inference import violations
     from glassine.domain import Domain
-    from glassine.domain.inference import violations
 
     known = Domain.from_json(domain)
     with stages() as progress:

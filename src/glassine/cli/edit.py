@@ -94,8 +94,8 @@ def edit_command(
 
     Exit status: 0 when it was done, 2 if not.
     """
-    from glassine import editing
-    from glassine.models.formats import load_additive, write_model
+    from glassine.formats import load_additive, write_model
+    from glassine.models import editing
 
     if output is None and page is None and not log:
         raise GlassineError("the edited model goes nowhere. Give -o, --page or --log.")
@@ -123,7 +123,7 @@ def edit_command(
     done = {"undone": len(read.edits) - len(kept.edits), "made": len(edited.edits) - len(kept.edits)}
     written = {"file": None if output is None else str(output), "page": None if page is None else str(page)}
     if as_json:
-        from glassine.models.formats.json import to_dict
+        from glassine.formats.json import to_dict
 
         print_value({**done, "edits": to_dict(edited)["edits"], **written}, True)
         return
@@ -141,7 +141,7 @@ def _write_page(model: AdditiveModel, page: Path) -> None:
 
 
 def _edited(model: AdditiveModel, asked: _Asked, common: dict[str, Any]) -> AdditiveModel:
-    from glassine import editing
+    from glassine.models import editing
 
     for text in asked.zero:
         model = editing.zero(model, _term(model, text, "--zero")[0].name, **common)

@@ -81,7 +81,7 @@ def demo_command(
 
     Exit status: 0 when all was written, 2 if not.
     """
-    from glassine.demo import run_demo
+    from glassine.cli.demo import run_demo
 
     refuse_dash(output)
     with stages() as progress:

@@ -18,8 +18,8 @@ def load_published(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> Any:
     """Return a model as a plain value, or a fitted forest as it is; of several trees, the one of this place."""
-    from glassine.models.formats.estimators import load_estimator
-    from glassine.models.formats.scikit_forest import is_sklearn_forest
+    from glassine.formats.estimators import load_estimator
+    from glassine.formats.sklearn.forest import is_sklearn_forest
 
     try:
         return load(path, domain, trust_pickle, tree)
@@ -35,7 +35,7 @@ def load_published(
 
 def load_trees(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> Any:
     """Return a model as :func:`load_published` does, and the trees of a file that holds several as a forest."""
-    from glassine.models.formats import load_forest
+    from glassine.formats import load_forest
 
     try:
         return load_published(path, domain, trust_pickle)

@@ -29,14 +29,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain, read_frame
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
-from glassine.cli.writing import (
-    check_holder_report,
-    check_outputs,
-    check_report,
-    check_room,
-    print_value,
-    tell,
-)
+from glassine.cli.writing import check_holder_report, check_outputs, check_report, check_room, print_value, tell
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:

@@ -84,8 +84,8 @@ def export_command(
 
 
 def _text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, to: str, given: dict[str, Any]) -> str:
+    from glassine.formats import to_pmml, to_python, to_sql, to_text
     from glassine.models import AdditiveModel
-    from glassine.models.formats import to_pmml, to_python, to_sql, to_text
 
     if to == "pmml":
         if isinstance(model, AdditiveModel):
@@ -97,8 +97,8 @@ def _text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None,
 
 
 def _onnx(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None) -> bytes:
+    from glassine.formats import to_onnx
     from glassine.models import AdditiveModel
-    from glassine.models.formats import to_onnx
 
     if isinstance(model, AdditiveModel):
         raise UnsupportedModelError("an additive model is no ONNX tree. Write it as SQL, Python or text.")
@@ -107,8 +107,8 @@ def _onnx(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None)
 
 def _pipeline(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, output: Path) -> bytes:
     """Return the fitted pipeline as the bytes of a skops or pickle file."""
+    from glassine.formats import to_sklearn
     from glassine.models import AdditiveModel
-    from glassine.models.formats import to_sklearn
 
     if isinstance(model, AdditiveModel):
         raise UnsupportedModelError("an additive model is no scikit-learn pipeline. Write it as SQL, Python or text.")

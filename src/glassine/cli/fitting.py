@@ -253,7 +253,7 @@ def _attributes(order: Order, domain: Domain | None) -> Domain | None:
 
 def _check_persons(order: Order, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
-    from glassine.domain.identifiers import identifying
+    from glassine.data.inference import identifying
 
     if (order.person is None) != (order.options.get("records_per_person") is None):
         raise InvalidParameterError("--person and --records-per-person go together. Give both, or neither.")
@@ -314,11 +314,9 @@ def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, opti
 
 
 def _learner(order: Order, number: bool) -> Any:
-    from glassine.learners.exponential_rule_list import PrivateRuleListClassifier
-    from glassine.learners.exponential_tree import PrivateTreeClassifier
-    from glassine.learners.greedy_rule_list import GreedyRuleListClassifier
-    from glassine.learners.optimal_rule_list import OptimalRuleListClassifier
-    from glassine.learners.optimal_tree import OptimalTreeClassifier
+    from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
+    from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
+    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
 
     if order.model == ADDITIVE:
         return additive_learner(number=number, private=order.private)
@@ -358,8 +356,8 @@ def ledger_files(ledger: Path | None) -> list[Path]:
 
 def _write(estimator: Any, files: Files) -> None:
     """Write model and certificate; should that fail, print them, so that what was paid for is not lost."""
-    from glassine.models.formats import write_model
-    from glassine.models.formats.json import to_dict
+    from glassine.formats import write_model
+    from glassine.formats.json import to_dict
 
     try:
         write_model(estimator.model_, files.model)
@@ -377,8 +375,8 @@ def _write(estimator: Any, files: Files) -> None:
 
 def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
     """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
-    from glassine.auditing import audit
-    from glassine.policy import Policy
+    from glassine.auditing.api import audit
+    from glassine.auditing.policy import Policy
 
     # Whoever learnt the model need not doubt its guarantee.
     limits = policy if policy is not None else Policy(accept_guarantee=True)

@@ -15,11 +15,11 @@ from glassine.errors import InvalidParameterError, SeveralTreesError, Unreadable
 from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
+    from glassine.auditing.findings import Findings, InputFile, SurrogateFindings
+    from glassine.auditing.policy import Policy
     from glassine.domain import Attribute, Domain
-    from glassine.findings import Findings, InputFile, SurrogateFindings
+    from glassine.formats.sklearn.interpret import EbmExtras
     from glassine.models import AdditiveModel, DecisionTree, RuleList
-    from glassine.models.formats.interpret_ebm import EbmExtras
-    from glassine.policy import Policy
 
 __all__ = [
     "input_files",
@@ -50,7 +50,7 @@ def read_frame(
     """Return a CSV or Parquet file as a frame, read by content and with a clear error.
 
     The type of a declared column of a CSV file is at most a convenience: where some text is no number, it stays text,
-    from which :func:`glassine.domain.conforming.conform` reads the same. Categories of words stay as they are written,
+    from which :func:`glassine.data.conform.conform` reads the same. Categories of words stay as they are written,
     so that 01 stays 01. Columns that nothing declares get the type that all their values have in common.
 
     Parameters
@@ -104,7 +104,7 @@ def _read_csv(path: Path, declared: Mapping[str, Attribute], *, lenient: bool) -
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
     import polars as pl
 
-    from glassine.domain.conforming_objects import GAP_TEXTS
+    from glassine.data.conform_values import GAP_TEXTS
 
     how: dict[str, Any] = {"encoding": "utf8-lossy", "truncate_ragged_lines": True} if lenient else {}
     names = pl.read_csv(path, n_rows=0, infer_schema=False, **how).columns
@@ -125,8 +125,8 @@ def _typed(texts: Any, attribute: Attribute) -> Any:
     import numpy as np
     import polars as pl
 
-    from glassine.domain.columns import values_of
-    from glassine.domain.conforming_objects import GAP_TEXTS, numbers_of_texts
+    from glassine.data.columns import values_of
+    from glassine.data.conform_values import GAP_TEXTS, numbers_of_texts
 
     numeric = isinstance(attribute, Integer | Real)
     values = () if numeric else values_of(attribute)
@@ -172,7 +172,7 @@ def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
 
 def policy_of(path: str | os.PathLike[str] | None) -> Policy:
     """Return the policy of a file, or the default one."""
-    from glassine.policy import Policy
+    from glassine.auditing.policy import Policy
 
     return Policy() if path is None else Policy.from_toml(path)
 
@@ -181,7 +181,7 @@ def load(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> DecisionTree | RuleList:
     """Return the model of a file; of several trees, the one of this place."""
-    from glassine.models.formats import load_model
+    from glassine.formats import load_model
 
     with _one_of_several():
         return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
@@ -191,7 +191,7 @@ def load_kind(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> DecisionTree | RuleList | AdditiveModel:
     """Return the model of a file, additive models among them; of several trees, the one of this place."""
-    from glassine.models.formats import load_any
+    from glassine.formats import load_any
 
     with _one_of_several():
         return load_any(path, domain, trust_pickle=trust_pickle, tree=tree)
@@ -200,7 +200,7 @@ def load_kind(
 @contextmanager
 def _one_of_several() -> Iterator[None]:
     """Say how a command takes one of several trees, where the reader says how Python does."""
-    from glassine.models.formats.several import ONE_OF_SEVERAL
+    from glassine.formats.several import ONE_OF_SEVERAL
 
     here = {
         ONE_OF_SEVERAL: "--tree 0 reads the first; glassine reconstruct reads all, where its trees tell counts.",
@@ -219,7 +219,7 @@ def _one_of_several() -> Iterator[None]:
 def load_extras(path: str | os.PathLike[str]) -> EbmExtras | None:
     """Return what the JSON of an explainable boosting machine publishes beside the model; None for other files."""
     from glassine.files import read_json
-    from glassine.models.formats.interpret_ebm import extras_of_interpret, is_interpret_json
+    from glassine.formats.sklearn.interpret import extras_of_interpret, is_interpret_json
 
     if read_bytes(path).lstrip()[:1] != b"{":
         return None
@@ -229,7 +229,7 @@ def load_extras(path: str | os.PathLike[str]) -> EbmExtras | None:
 
 def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
     """Return the files that were given, by role; the SHA-256 of those that were read once, so never of records."""
-    from glassine.findings import InputFile
+    from glassine.auditing.findings import InputFile
 
     return tuple(
         InputFile(role=role, name=file.path.name, sha256=file.sha256)

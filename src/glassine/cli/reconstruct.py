@@ -33,12 +33,12 @@ from glassine.errors import GlassineError
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
     from glassine.attacks.disclosure import CountNoise
-    from glassine.attacks.joint import JointReconstruction
     from glassine.attacks.outcome import Outcome
-    from glassine.attacks.reconstruction import ProbabilisticDataset
-    from glassine.attacks.rows import RowReconstruction
+    from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
+    from glassine.attacks.reconstruction.joint_result import JointReconstruction
+    from glassine.attacks.reconstruction.row_result import RowReconstruction
+    from glassine.auditing.findings import Check
     from glassine.domain import Domain
-    from glassine.findings import Check
 
 __all__ = ["reconstruct_command"]
 
@@ -176,7 +176,7 @@ def reconstruct_command(
 
 def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
     """Return what one tree or rule list tells whose counts are noisy or rounded; None for others."""
-    from glassine.attacks.reconstruction import reconstruct
+    from glassine.attacks.reconstruction.entropy import reconstruct
     from glassine.models import DecisionTree, RuleList
 
     if not isinstance(published, DecisionTree | RuleList):
@@ -215,7 +215,7 @@ def _names(models: list[Path]) -> list[str]:
 def _together(
     published: list[Any], known: Domain, progress: Callable[[str], None], **settings: Any
 ) -> JointReconstruction:
-    from glassine.attacks.joint import reconstruct_jointly
+    from glassine.attacks.reconstruction.joint import reconstruct_jointly
 
     with in_options(NAMES):
         found = reconstruct_jointly(published, known, progress=progress, **settings)
@@ -243,7 +243,7 @@ def _of_several(
     seed: int,
     apart: bool,
 ) -> Outcome[RowReconstruction]:
-    from glassine.attacks.joint import reconstruct_rows_jointly
+    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
 
     return reconstruct_rows_jointly(
         published,

@@ -14,7 +14,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.files import FileContent, write_text
 
 if TYPE_CHECKING:
-    from glassine.findings import SurrogateFindings
+    from glassine.auditing.findings import SurrogateFindings
     from glassine.surrogates import SurrogateRelease
 
 __all__ = ["audit_release_file", "is_release", "write_surrogates"]

@@ -17,7 +17,7 @@ MOST_LINES = 60
 
 def to_dict(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome of a fit as plain JSON values: model and certificate in full, and where they were written."""
-    from glassine.models.formats.json import to_dict as model_dict
+    from glassine.formats.json import to_dict as model_dict
 
     files = outcome.order.files
     return {
@@ -64,7 +64,7 @@ def _headline(outcome: Outcome) -> str:
 
 
 def _model_lines(outcome: Outcome) -> list[str]:
-    from glassine.models.formats import to_text as model_text
+    from glassine.formats import to_text as model_text
     from glassine.report.wording import plural
 
     lines = model_text(outcome.estimator.model_, outcome.estimator.domain_).rstrip("\n").split("\n")

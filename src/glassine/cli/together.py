@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from glassine.cli.naming import as_options
 
 if TYPE_CHECKING:
-    from glassine.attacks.joint import JointReconstruction, SharedGroup
-    from glassine.findings import Check
-    from glassine.policy import Policy
+    from glassine.attacks.reconstruction.joint_result import JointReconstruction, SharedGroup
+    from glassine.auditing.findings import Check
+    from glassine.auditing.policy import Policy
 
 __all__ = ["NAMES", "joint_text", "judge", "status_of", "verdict_plain", "verdict_text"]
 
@@ -51,7 +51,7 @@ def judge(joint: JointReconstruction, policy: Policy) -> tuple[Check, ...]:
 
 
 def _sizes(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | None:
-    from glassine.findings import Check
+    from glassine.auditing.findings import Check
 
     limit = policy.smallest_leaf
     if limit is None or joint.cells is None:
@@ -83,7 +83,7 @@ def _sizes(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | No
 
 
 def _bits(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | None:
-    from glassine.findings import Check
+    from glassine.auditing.findings import Check
 
     limit, bounds = policy.largest_bits_per_record, joint.bits_most_exposed
     if limit is None or bounds is None:
@@ -103,7 +103,7 @@ def _bits(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | Non
 
 
 def _unmeasured(policy: Policy, doubt: str) -> Check | None:
-    from glassine.findings import Check
+    from glassine.auditing.findings import Check
 
     limit = policy.largest_bits_per_record
     if limit is None:
@@ -113,7 +113,7 @@ def _unmeasured(policy: Policy, doubt: str) -> Check | None:
 
 
 def _claims(joint: JointReconstruction, policy: Policy) -> list[Check]:
-    from glassine.findings import Check
+    from glassine.auditing.findings import Check
 
     composed = joint.composition
     if composed is None:
@@ -149,8 +149,8 @@ def _up(bits: float) -> float:
 
 def status_of(checks: tuple[Check, ...]) -> int:
     """Return the exit status that a verdict stands for."""
-    from glassine.findings.values import EXIT_STATUS
-    from glassine.judging import decide
+    from glassine.auditing.findings.values import EXIT_STATUS
+    from glassine.auditing.judging import decide
 
     return EXIT_STATUS[decide(checks)]
 
@@ -159,14 +159,14 @@ def verdict_plain(checks: tuple[Check, ...]) -> dict[str, Any]:
     """Return the verdict and the rules as plain values."""
     from dataclasses import asdict
 
-    from glassine.judging import decide
+    from glassine.auditing.judging import decide
 
     return {"verdict": decide(checks), "checks": [asdict(check) for check in checks]}
 
 
 def verdict_text(checks: tuple[Check, ...]) -> str:
     """Return the verdict and the rules as text."""
-    from glassine.judging import decide
+    from glassine.auditing.judging import decide
 
     said = [f"Verdict on the models together: {decide(checks)}."]
     for check in checks:

@@ -17,7 +17,7 @@ from glassine.errors import GlassineError, UnreadableFileError
 from glassine.files import write_text
 
 if TYPE_CHECKING:
-    from glassine.findings import Findings, SurrogateFindings
+    from glassine.auditing.findings import Findings, SurrogateFindings
 
 __all__ = [
     "check_ending",

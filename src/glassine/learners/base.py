@@ -12,14 +12,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.conform import Columns
 from glassine.domain import Domain
-from glassine.domain.conforming import Columns
 from glassine.errors import InvalidParameterError
+from glassine.learners.exhaustive.lists import ListClass
+from glassine.learners.exhaustive.trees import TreeClass
 from glassine.learners.intake import Intake, read_records
-from glassine.learners.leaf_counts import probabilities
-from glassine.learners.list_class import ListClass
-from glassine.learners.routing import decision_path, route
-from glassine.learners.tree_class import TreeClass
+from glassine.learners.publishing import decision_path, probabilities, route
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.certificate import Certificate
 

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from glassine.errors import InvalidParameterError
+from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
-from glassine.models.formats import fingerprint
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
-from glassine.privacy.group import of_groups
-from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
 __all__ = [
     "SEEDED",

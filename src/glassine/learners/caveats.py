@@ -6,8 +6,8 @@ import inspect
 import warnings
 from collections.abc import Sequence
 
+from glassine.data.inference import identifying
 from glassine.domain import Domain
-from glassine.domain.identifiers import identifying
 from glassine.errors import PrivacyLeakWarning
 
 __all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "RANGE_FROM_DATA", "identifiers_remark", "warn_of"]

@@ -9,16 +9,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.bitsets import BitSets
-from glassine.counting.cells import Cuts, cell_cuts, cuts_of
-from glassine.counting.engines import Groups, group, group_in_parts
-from glassine.counting.fine import fine_counts
-from glassine.counting.frames import truths
+from glassine.data.bits import BitSets
+from glassine.data.cells import Cuts, cell_cuts, cuts_of
+from glassine.data.conform import Columns
+from glassine.data.frames import fine_counts, truths
+from glassine.data.labels import index_of
+from glassine.data.lazy import Groups, group, group_in_parts
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
-from glassine.domain.conforming import Columns
 from glassine.errors import InvalidDataError
-from glassine.learners.class_labels import index_of
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["EngineIntake", "Weighed"]
@@ -41,7 +40,7 @@ class EngineIntake:
     target : str
         The column of the classes.
     apart, strict : bool
-        As for :func:`glassine.domain.conforming.conform`.
+        As for :func:`glassine.data.conform.conform`.
     n_records : int
         Number of records.
     domain, classes, caveats

@@ -12,17 +12,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.counting import CountTable
-from glassine.counting.bitsets import BitSets
-from glassine.counting.engines import is_lazy, totals
-from glassine.counting.frames import truths
-from glassine.domain import Category, Domain, Literal
-from glassine.domain.attributes import Scalar
-from glassine.domain.conforming import Columns, conform, expressions
-from glassine.domain.inference import infer
-from glassine.errors import InvalidDataError
-from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
-from glassine.learners.class_labels import (
+from glassine.data.bits import BitSets
+from glassine.data.conform import Columns, conform, expressions
+from glassine.data.frames import truths
+from glassine.data.inference import infer
+from glassine.data.labels import (
     check_lengths,
     class_codes,
     classes_of,
@@ -32,6 +26,12 @@ from glassine.learners.class_labels import (
     refuse_gaps,
     refuse_undeclared,
 )
+from glassine.data.lazy import is_lazy, totals
+from glassine.data.table import CountTable
+from glassine.domain import Category, Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError
+from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
 from glassine.learners.engine_intake import EngineIntake, Weighed
 from glassine.learners.persons import Persons
 from glassine.learners.reading import (
@@ -166,7 +166,7 @@ def take_in(
 ) -> Intake:
     """Read the arguments of a fit.
 
-    Each record is read by itself and by what is public: see :func:`glassine.domain.conforming.conform`. For a private
+    Each record is read by itself and by what is public: see :func:`glassine.data.conform.conform`. For a private
     fit with a public domain, no value leads to a refusal. A record whose target is missing or not declared is then
     left out; how many are is nowhere kept.
 
@@ -192,7 +192,7 @@ def take_in(
         Whether the fit is private: it warns of what is taken from the data.
     apart : bool, default=False
         Whether categories that are not declared are told from missing ones, as by
-        :func:`glassine.domain.conforming.conform`. Records that conform already, and tables, are taken as they are.
+        :func:`glassine.data.conform.conform`. Records that conform already, and tables, are taken as they are.
 
     Raises
     ------

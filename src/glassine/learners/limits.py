@@ -7,7 +7,7 @@ from math import isfinite, log10
 import numpy as np
 
 from glassine.errors import ClassTooLargeError, InvalidParameterError
-from glassine.learners.gibbs import LOG_RANGE
+from glassine.learners.exhaustive.gibbs import LOG_RANGE
 
 __all__ = ["check_size", "human_bytes"]
 

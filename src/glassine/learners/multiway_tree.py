@@ -12,11 +12,11 @@ import numpy.typing as npt
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError
+from glassine.learners.antecedents import check_whole
 from glassine.learners.base import TransparentClassifier, fitted, keep
 from glassine.learners.budget import check_number
-from glassine.learners.impurity import Criterion, check_criterion, impurity, split_information
+from glassine.learners.greedy.impurity import Criterion, check_criterion, impurity, split_information
 from glassine.learners.intake import Intake, take_in
-from glassine.learners.literals import check_whole
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.certificate import Certificate
 

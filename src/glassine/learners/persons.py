@@ -15,10 +15,10 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting import CountTable
-from glassine.counting.engines import held
+from glassine.data.conform import Columns, as_columns
+from glassine.data.lazy import held
+from glassine.data.table import CountTable
 from glassine.domain import Domain
-from glassine.domain.conforming import Columns, as_columns
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

@@ -12,7 +12,7 @@ from glassine.learners.base import keep
 from glassine.learners.budget import SEEDED, vouched_for
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.spending import Price, spend
+from glassine.privacy.release import Price, spend
 
 __all__ = ["UNPAID", "Prepared", "PrivateLearner"]
 

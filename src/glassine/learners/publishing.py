@@ -3,19 +3,146 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from glassine.data.conform import Columns
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
-from glassine.learners.leaf_counts import evidence
-from glassine.learners.list_class import DrawnList
-from glassine.learners.tree_class import Leaf, Tree, children
-from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
+from glassine.learners.exhaustive.lists import DrawnList
+from glassine.learners.exhaustive.trees import Leaf, Tree, children
+from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList, cell_probabilities
+from glassine.privacy.accounting import DiscreteLaplaceNoise
+from glassine.privacy.mechanisms import discrete_laplace
+from glassine.privacy.randomness import Randomness
 
-__all__ = ["leaf_nodes", "list_model", "tree_model"]
+__all__ = [
+    "decision_path",
+    "evidence",
+    "leaf_nodes",
+    "list_model",
+    "noisy_histogram",
+    "probabilities",
+    "route",
+    "tree_model",
+]
+
+# Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
+
+
+def noisy_histogram(
+    counts: npt.NDArray[np.int64], epsilon: Fraction, total: Fraction, randomness: Randomness
+) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
+    """Release the class counts of disjoint cells.
+
+    Guarantee
+    ---------
+    epsilon-DP for adding or removing one record: it is in one cell and has one class, so that one count changes by one.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (k, c)
+        Records of each class in each cell; the cells are fixed and disjoint.
+    epsilon : Fraction
+        Budget of the release.
+    total : Fraction
+        Budget of the whole fit, of which the event states the share.
+    randomness : Randomness
+        Source of the noise.
+
+    Returns
+    -------
+    ndarray of int64, shape (k, c)
+        Counts with discrete Laplace noise of scale 1 / epsilon, cut at zero.
+    DiscreteLaplaceNoise
+        The event.
+    """
+    scale = 1 / epsilon
+    noisy = discrete_laplace(counts.ravel(), scale, randomness).reshape(counts.shape)
+    event = DiscreteLaplaceNoise(
+        name="class counts of the leaves or rules",
+        l1_sensitivity=1.0,
+        scale=float(scale),
+        share=float(epsilon / total),
+        proof="learners/publishing.md",
+    )
+    return np.maximum(noisy, 0).astype(np.int64), event
+
+
+def evidence(label: int, counts: npt.NDArray[np.int64] | None) -> Evidence:
+    """Return what is published of a leaf or rule: its label and, if they were released, its noisy counts."""
+    return Evidence(label=label, counts=None if counts is None else tuple(int(count) for count in counts))
+
+
+def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:
+    """Return the class probabilities of each cell of a published model, shape (k, c); labels alone count as certain."""
+    n_classes = len(model.classes or ())
+    rows = []
+    for cell, known in zip(model.cells, cell_probabilities(model), strict=True):
+        certain = tuple(float(i == cell.evidence.prediction) for i in range(n_classes))
+        rows.append(known or certain)
+    return np.array(rows)
+
+
+# Which leaf or rule captures each conforming record.
+
+
+def route(model: DecisionTree | RuleList, records: Columns) -> npt.NDArray[np.intp]:
+    """Return for each record the index of its cell in the model, shape (n,)."""
+    if isinstance(model, RuleList):
+        return _first_rule(model, records)
+    where = {cell.node: i for i, cell in enumerate(model.cells)}
+    out = np.empty(records.n_records, dtype=np.intp)
+    for node, rows in _nodes(model, records):
+        if node in where:
+            out[rows] = where[node]
+    return out
+
+
+def _first_rule(model: RuleList, records: Columns) -> npt.NDArray[np.intp]:
+    out = np.full(records.n_records, len(model.rules) - 1, dtype=np.intp)
+    free = np.ones(records.n_records, dtype=bool)
+    for i, rule in enumerate(model.rules[:-1]):
+        captured = free.copy()
+        for literal in rule.antecedent:
+            captured &= records.holds(literal)
+        out[captured] = i
+        free &= ~captured
+    return out
+
+
+def _nodes(model: DecisionTree, records: Columns) -> list[tuple[int, npt.NDArray[np.intp]]]:
+    """Return each node of a tree with the records that reach it."""
+    holds = {literal: records.holds(literal) for literal in model.literals}
+    out = []
+    stack = [(0, np.arange(records.n_records))]
+    while stack:
+        index, rows = stack.pop()
+        out.append((index, rows))
+        branches = model.nodes[index].branches
+        for branch in branches:
+            # A value that is not declared satisfies neither a literal nor its complement: it takes the last branch.
+            taken = np.ones(len(rows), dtype=bool) if branch is branches[-1] else holds[branch.literal][rows]
+            stack.append((branch.child, rows[taken]))
+            rows = rows[~taken]
+    return out
+
+
+def decision_path(model: DecisionTree | RuleList, records: Columns) -> sparse.csr_matrix:
+    """Return which nodes or rules test each record, shape (n, nodes or rules)."""
+    if isinstance(model, RuleList):
+        captured = _first_rule(model, records)
+        tested = np.arange(len(model.rules))[None, :] <= captured[:, None]
+        return sparse.csr_matrix(tested.astype(np.int64))
+    nodes = _nodes(model, records)
+    columns = np.concatenate([np.full(len(rows), index) for index, rows in nodes])
+    rows = np.concatenate([rows for _, rows in nodes])
+    shape = (records.n_records, len(model.nodes))
+    return sparse.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
 
 
 def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from glassine.counting import CountTable
-from glassine.counting.engines import held
+from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
+from glassine.data.lazy import held
+from glassine.data.table import CountTable
 from glassine.domain import Domain
-from glassine.domain.conforming import Columns, are_rows, as_columns, rows_as_objects
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import comb, log
 
+from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.limits import SECONDS_PER_STEP
-from glassine.learners.literals import check_whole
 
 __all__ = ["suggested_depth"]
 

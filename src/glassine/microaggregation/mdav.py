@@ -3,23 +3,167 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.slices import Progress
-from glassine.microaggregation import kd_search, scan, variable
-from glassine.microaggregation.closest import central_codes
+from glassine.compiling import compiled
+from glassine.data.slices import Progress
+from glassine.microaggregation import kd_tree as kd_search
+from glassine.microaggregation import scan
 from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
+from glassine.microaggregation.reading import Table
+from glassine.microaggregation.scan import farthest, fill, form_group, measure, push, remove, replace_top
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
-__all__ = ["Points", "search_method"]
+__all__ = ["Points", "advance", "central_codes", "closest", "join_rest", "search_method"]
+
+# V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
+
+
+@compiled
+def _lowest(distances: Any, numbers: Any, n: int) -> int:
+    """Return the place of the smallest distance, the lowest record of equal ones."""
+    place = 0
+    for i in range(1, n):
+        if distances[i] <= distances[place] and (distances[i] < distances[place] or numbers[i] < numbers[place]):
+            place = i
+    return place
+
+
+@compiled
+def _extend(state: Any, rows: Any, kinds: Any, members: Any, k: int, factor: float, gaps: Any) -> None:
+    """Take the record nearest to any of the group in, while it is ``factor`` times closer to it than to the others."""
+    group, n = state.labels[members[0]], state.cursor[0]
+    gaps[:n] = np.inf
+    for i in range(k):
+        measure(state, rows[members[i]], kinds[members[i]])
+        for t in range(n):
+            gaps[t] = min(gaps[t], state.distances[t])
+    for _ in range(k - 1):
+        n = state.cursor[0]
+        if n == 0:
+            return
+        place = _lowest(gaps, state.numbers, n)
+        record = state.numbers[place]
+        measure(state, rows[record], kinds[record])
+        others = np.inf
+        for t in range(n):
+            if t != place:
+                others = min(others, state.distances[t])
+        if n > 1 and not gaps[place] < factor * others:
+            return
+        for t in range(n):
+            gaps[t] = min(gaps[t], state.distances[t])
+        gaps[place] = gaps[n - 1]
+        remove(state, place, group)
+
+
+@compiled
+def advance(
+    state: Any, rows: Any, kinds: Any, middle: Any, middle_kinds: Any, k: int, factor: float, gaps: Any, steps: int
+) -> bool:
+    """Form a group a step around the record farthest from the middle; return False once fewer than k remain."""
+    for _ in range(steps):
+        if state.cursor[0] < k:
+            return False
+        measure(state, middle, middle_kinds)
+        members = form_group(state, farthest(state.distances, state.numbers, state.cursor[0]), k)
+        _extend(state, rows, kinds, members, k, factor, gaps)
+    return True
+
+
+@compiled
+def join_rest(
+    rows: Any, kinds: Any, centers: Any, center_kinds: Any, tables: Any, squared: bool, k: int, sizes: Any, labels: Any
+) -> None:
+    """Put each record without a group into the closest one of fewer than 2k - 1, or the closest one if all are full."""
+    n_groups = centers.shape[1]
+    found = np.empty(n_groups)
+    for record in range(len(labels)):
+        if labels[record] >= 0:
+            continue
+        fill(centers, center_kinds, tables, squared, n_groups, rows[record], kinds[record], found)
+        chosen, roomy = -1, -1
+        for g in range(n_groups):
+            if chosen < 0 or found[g] < found[chosen]:
+                chosen = g
+            if sizes[g] < 2 * k - 1 and (roomy < 0 or found[g] < found[roomy]):
+                roomy = g
+        labels[record] = roomy if roomy >= 0 else chosen
+        sizes[labels[record]] += 1
+
+
+# The representatives that are closest to a record, and what stands for a group.
+
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-CodeArray: TypeAlias = npt.NDArray[np.int32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+def closest(
+    metric: Metric, table: Table, centers: tuple[FloatArray, npt.NDArray[np.int32]], count: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the closest groups of each record, the closest first, and their distances."""
+    numbers = metric.scaled(table.numbers)
+    out = np.empty((len(numbers), count), dtype=np.int64)
+    distances = np.empty((len(numbers), count))
+    _closest(numbers, table.codes, *centers, metric.tables, metric.squared, out, distances)
+    if metric.squared:
+        return out, np.sqrt(distances) * metric.unit
+    return out, distances / len(metric.names)
+
+
+@compiled
+def _closest(
+    numbers: Any, codes: Any, centers: Any, center_codes: Any, tables: Any, squared: bool, out: Any, distances: Any
+) -> None:
+    count, n = out.shape[1], centers.shape[1]
+    found, places = np.empty(n), np.empty(count, dtype=np.int64)
+    for i in range(len(numbers)):
+        fill(centers, center_codes, tables, squared, n, numbers[i], codes[i], found)
+        heap = np.empty(count)
+        numbered = np.empty(count, dtype=np.int64)
+        for g in range(count):
+            push(heap, numbered, places, g, found[g], g, g)
+        for g in range(count, n):
+            if found[g] < heap[0]:
+                replace_top(heap, numbered, places, count, found[g], g, g)
+        for last in range(count - 1, -1, -1):
+            out[i, last], distances[i, last] = numbered[0], heap[0]
+            replace_top(heap, numbered, places, last, heap[last], numbered[last], places[last])
+
+
+@compiled
+def central_codes(codes: Any, order: Any, ends: Any, table: Any, out: Any) -> None:
+    """Write for each group the value with the least sum of squared dissimilarities, the first of equal ones."""
+    size = len(table)
+    counts = np.zeros(size, dtype=np.int64)
+    present = np.empty(size, dtype=np.int64)
+    first = 0
+    for g in range(len(ends)):
+        for i in range(first, ends[g]):
+            counts[codes[order[i]]] += 1
+        n_present = 0
+        for b in range(size):
+            if counts[b] > 0:
+                present[n_present] = b
+                n_present += 1
+        least = np.inf
+        for a in range(size):
+            total = 0.0
+            for b in present[:n_present]:
+                total += counts[b] * (table[a, b] * table[a, b])
+            if total < least:
+                least, out[g] = total, a
+        for b in present[:n_present]:
+            counts[b] = 0
+        first = ends[g]
+
+
+CodeArray: TypeAlias = npt.NDArray[np.int32]
 
 WORK_PER_CALL = 2 * 10**8
 """About how many numbers are read between two reports of progress."""
@@ -115,14 +259,12 @@ class Points:
         gaps, steps, more = np.empty(n), self._steps(n, k + 2), True
         arrays = (self.rows, self.codes, np.ascontiguousarray(middle[:, 0]), np.ascontiguousarray(kinds[:, 0]))
         while more:
-            more = variable.advance(state, *arrays, k, factor, gaps, steps)
+            more = advance(state, *arrays, k, factor, gaps, steps)
             _report(progress, n - int(state.cursor[0]), n)
         labels = state.labels
         if (labels < 0).any():
             sizes = np.bincount(labels[labels >= 0])
-            variable.join_rest(
-                self.rows, self.codes, *self.centers(labels), metric.tables, metric.squared, k, sizes, labels
-            )
+            join_rest(self.rows, self.codes, *self.centers(labels), metric.tables, metric.squared, k, sizes, labels)
             _report(progress, n, n)
         return labels
 

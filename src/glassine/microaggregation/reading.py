@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from glassine.data.conform import conform
+from glassine.data.inference import columns as frame_columns
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.domain.conforming import conform
-from glassine.domain.inference import columns as frame_columns
 from glassine.errors import InvalidDataError
 
 __all__ = ["Table", "read_table"]

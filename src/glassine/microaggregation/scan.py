@@ -10,11 +10,59 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.compiling import compiled
-from glassine.microaggregation.heap import push, replace_top
+from glassine.compiling import compiled
 from glassine.microaggregation.sums import add, means
 
-__all__ = ["Remaining", "advance", "center", "farthest", "fill", "form_group", "measure", "remaining", "remove"]
+__all__ = [
+    "Remaining",
+    "advance",
+    "center",
+    "farthest",
+    "fill",
+    "form_group",
+    "measure",
+    "push",
+    "remaining",
+    "remove",
+    "replace_top",
+]
+
+# The nearest records so far: a heap whose top is the farthest of them, ties by the record's number.
+
+
+@compiled
+def push(distances: Any, numbers: Any, places: Any, size: int, distance: float, number: int, place: int) -> None:
+    """Add a record to a heap that holds ``size`` of them."""
+    at = size
+    while at > 0:
+        parent = (at - 1) // 2
+        if distances[parent] > distance or (distances[parent] == distance and numbers[parent] > number):
+            break
+        distances[at], numbers[at], places[at] = distances[parent], numbers[parent], places[parent]
+        at = parent
+    distances[at], numbers[at], places[at] = distance, number, place
+
+
+@compiled
+def replace_top(distances: Any, numbers: Any, places: Any, size: int, distance: float, number: int, place: int) -> None:
+    """Put a record in the place of the farthest one."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and (
+            distances[other] > distances[child]
+            or (distances[other] == distances[child] and numbers[other] > numbers[child])
+        ):
+            child = other
+        if distance > distances[child] or (distance == distances[child] and number > numbers[child]):
+            break
+        distances[at], numbers[at], places[at] = distances[child], numbers[child], places[child]
+        at = child
+    distances[at], numbers[at], places[at] = distance, number, place
+
 
 BLOCK = 512
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.compiling import compiled
+from glassine.compiling import compiled
 
 __all__ = ["add", "group_means", "means", "on_grid", "word_bits"]
 

@@ -45,7 +45,7 @@ class Forest:
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from glassine.models.formats.scikit_forest import forest_from_sklearn
+    >>> from glassine.formats.sklearn.forest import forest_from_sklearn
     >>> fitted = RandomForestClassifier(3, bootstrap=False, random_state=0).fit([[1], [2], [5]], ["no", "no", "yes"])
     >>> forest_from_sklearn(fitted)
     <forest of 3 trees, 3 records>

@@ -104,7 +104,7 @@ class RuleList:
         Parameters
         ----------
         text : str
-            The rule list. The notation is described in full in :mod:`glassine.models.formats.rule_text`.
+            The rule list. The notation is described in full in :mod:`glassine.formats.printed.rules`.
         domain : Domain, optional
             The public domain, whose attributes the conditions must name. Without it, every condition that is a bare
             name is taken as a binary attribute.
@@ -122,7 +122,7 @@ class RuleList:
         >>> rules.n_records
         6
         """
-        from glassine.models.formats.rule_text import parse_rules
+        from glassine.formats.printed.rules import parse_rules
 
         return parse_rules(text, domain)
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.conform import Columns, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
-from glassine.domain.conforming import Columns, conform
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.additive import AdditiveModel, Term
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -42,7 +42,7 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
     model : AdditiveModel
         The model.
     data : data frame, mapping of str to ndarray, ndarray, or Columns
-        The records: as for :func:`glassine.domain.conforming.conform`; an array has all of the model's attributes in
+        The records: as for :func:`glassine.data.conform.conform`; an array has all of the model's attributes in
         order. Missing and NaN are missing, infinite numbers are very large ones, an undeclared category is in the last
         bin. Columns are taken as they are.
 

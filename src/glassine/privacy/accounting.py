@@ -12,6 +12,7 @@ from glassine.errors import InvalidMechanismError
 from glassine.privacy.conversions import (
     delta_from_mu,
     delta_from_rho,
+    discrete_laplace_tail,
     epsilon_from_mu,
     epsilon_from_rho,
     least_between,
@@ -37,7 +38,6 @@ from glassine.privacy.events import (
 )
 from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_of, tail_per_value
 from glassine.privacy.loss_distributions import LARGEST_SIGMA, Kind, Pair, composed
-from glassine.privacy.tails import discrete_laplace_tail
 
 __all__ = [
     "CauchyNoise",

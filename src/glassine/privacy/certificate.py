@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import math
@@ -10,16 +11,96 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from glassine import __version__
-from glassine.errors import GlassineError, InvalidCertificateError, quoted
+from glassine.errors import GlassineError, InvalidCertificateError, InvalidMechanismError, UnknownEventError, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
-from glassine.privacy.accounting import Event, Parallel
-from glassine.privacy.event_json import LARGEST, event_from_dict, event_to_dict
-from glassine.privacy.events import UNPROVED, DiscreteGaussianNoise
+from glassine.privacy.events import KINDS, UNPROVED, DiscreteGaussianNoise, Event, Parallel, refuse
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["ONE_PERSON", "ONE_RECORD", "SCHEMA", "TOLERANCE", "Certificate"]
+__all__ = [
+    "LARGEST",
+    "ONE_PERSON",
+    "ONE_RECORD",
+    "SCHEMA",
+    "TOLERANCE",
+    "Certificate",
+    "event_from_dict",
+    "event_to_dict",
+]
+
+# Events as plain values, and back: a certificate's JSON.
+
+
+LARGEST = 1e300
+"""Largest size of a number in an event: beyond it, whole numbers have no floating-point form."""
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """Return an event as plain values, its kind under ``event``.
+
+    Raises
+    ------
+    UnknownEventError
+        If it is of no known kind.
+    """
+    if type(event).__name__ not in KINDS or type(event) is not KINDS[type(event).__name__]:
+        raise refuse(event)
+    if isinstance(event, Parallel):
+        branches = [[event_to_dict(inner) for inner in branch] for branch in event.branches]
+        return {"event": "Parallel", "name": event.name, "branches": branches, "proof": event.proof}
+    values = {"event": type(event).__name__, **dataclasses.asdict(event)}
+    if values.get("records") == 1:
+        del values["records"]  # so that certificates for one record read as they always did
+    return values
+
+
+def event_from_dict(values: object) -> Event:
+    """Return the event that :func:`event_to_dict` wrote; unknown, missing and mistyped fields are errors.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If a field is unknown, missing or of the wrong type.
+    UnknownEventError
+        If the kind is unknown.
+    """
+    if not isinstance(values, dict):
+        raise InvalidMechanismError(f"an event must be an object, got {values!r}. Use event_to_dict.")
+    given = dict(values)
+    kind = KINDS.get(str(given.pop("event", None)))
+    if kind is None:
+        raise UnknownEventError(
+            f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r}.", event=values
+        )
+    fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    for counted in ("units", "records"):
+        if counted in fields:
+            given.setdefault(counted, 1)  # certificates of earlier versions do not tell it
+    wrong = sorted(set(map(str, given)) ^ set(fields))
+    if wrong:
+        raise InvalidMechanismError(f"{kind.__name__} has the fields {sorted(fields)}; unknown or missing: {wrong}.")
+    for name, declared in fields.items():
+        if not _fits(given[name], declared):
+            raise InvalidMechanismError(f"{kind.__name__}.{name} must be {declared}, got {given[name]!r}.")
+    if kind is Parallel:
+        given["branches"] = tuple(tuple(event_from_dict(inner) for inner in branch) for branch in given["branches"])
+    return kind(**given)
+
+
+def _fits(value: object, declared: str) -> bool:
+    if declared.startswith("tuple"):
+        return isinstance(value, list) and all(isinstance(inner, list) for inner in value)
+    if declared == "bool":
+        return isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    if declared == "str":
+        return isinstance(value, str)
+    if value is None:
+        return "None" in declared
+    return isinstance(value, int if declared == "int" else int | float) and abs(value) <= LARGEST
+
 
 SCHEMA = "glassine.certificate/1"
 
@@ -56,7 +137,7 @@ class Certificate:
         What is taken as public knowledge, as JSON values.
     model : str, optional
         SHA-256 of the JSON of the model that was released, so that a certificate is not put beside another: see
-        ``glassine.models.formats.fingerprint``.
+        ``glassine.formats.fingerprint``.
     version : str
         Version of this package.
     receipt : Receipt, optional

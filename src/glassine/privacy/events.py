@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from glassine.errors import InvalidMechanismError, UnknownEventError
+from glassine.privacy.exact import rational
 from glassine.privacy.fine_gaussian import FINE_SIGMA
 from glassine.privacy.mechanisms import CAUCHY_SLACK
-from glassine.privacy.release import Release, check_name, check_whole
 
 __all__ = [
     "KINDS",
@@ -28,8 +28,83 @@ __all__ = [
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
     "Stated",
+    "check_name",
+    "check_whole",
     "refuse",
 ]
+
+# What every event of a release has in common, and the checks of its figures.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What every release has in common.
+
+    Parameters
+    ----------
+    name : str
+        What was released, in words.
+    proof : str
+        Where the proof stands that the mechanism keeps its guarantee, relative to the package.
+    count : int, default=1
+        How many times the same mechanism ran, each run free to depend on the results before it.
+    share : float, optional
+        Share of the budget that was meant for it, in [0, 1]; for the reader, not used in accounting.
+    slack : float, default=0
+        Epsilon that arithmetic may add to each run: probabilities are within ``exp(slack / 2)`` of the stated ones.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If a parameter is out of its range.
+    """
+
+    name: str
+    proof: str = ""
+    count: int = 1
+    share: float | None = None
+    slack: float = 0.0
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ()
+    """Parameters that must be positive."""
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)
+    """Parameters that must be at least 0."""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        count: object = self.count
+        if isinstance(count, bool) or not isinstance(count, int) or not count >= 1:
+            raise InvalidMechanismError(f"count must be a whole number of at least 1, got {count!r} in {self.name!r}.")
+        if self.share is not None:
+            object.__setattr__(self, "share", float(rational(self.share, "share")))
+            if not 0 <= float(self.share) <= 1:
+                raise InvalidMechanismError(f"share must lie in [0, 1], got {self.share} in {self.name!r}.")
+        for field in (*self.POSITIVE, *self.NON_NEGATIVE):
+            number = _finite(getattr(self, field), field, self.name)
+            if not (number > 0 if field in self.POSITIVE else number >= 0):
+                rule = "positive" if field in self.POSITIVE else "at least 0"
+                raise InvalidMechanismError(f"{field} must be {rule}, got {number} in the event {self.name!r}.")
+            object.__setattr__(self, field, number)
+
+
+def check_whole(value: object, field: str, least: int, name: str) -> None:
+    """Raise InvalidMechanismError if a figure is not a whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int) or not value >= least:
+        raise InvalidMechanismError(f"{field} must be a whole number of at least {least}, got {value!r} in {name!r}.")
+
+
+def check_name(name: object) -> None:
+    """Raise InvalidMechanismError if an event has no name."""
+    if not isinstance(name, str) or not name:
+        raise InvalidMechanismError(f"an event needs a name, got {name!r}. Say what was released.")
+
+
+def _finite(value: object, field: str, name: str) -> float:
+    try:
+        return float(rational(value, field))
+    except OverflowError:
+        raise InvalidMechanismError(f"{field} must be below 1.8e308, got more in the event {name!r}.") from None
+
 
 UNPROVED = "none: as published"
 """What stands for the proof of a claim that has none."""
@@ -42,7 +117,7 @@ class _Choice(Release):
     inverse_temperature: float
     sensitivity: float
     monotone: bool = False
-    proof: str = "privacy/selection.md"
+    proof: str = "privacy/noisy_choice.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("inverse_temperature",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("sensitivity", "slack")
@@ -79,7 +154,7 @@ class Selection(_Choice):
     Guarantee
     ---------
     epsilon is ``inverse_temperature * sensitivity``, twice that unless ``monotone``; the log-ratio of
-    output probabilities ranges over an interval of that length. See ``privacy/selection.md``.
+    output probabilities ranges over an interval of that length. See ``privacy/noisy_choice.md``.
 
     Parameters
     ----------
@@ -186,7 +261,7 @@ class SmoothCauchyMax(Release):
     Guarantee
     ---------
     epsilon is ``2 asinh(1 / ratio) + candidates * smoothness``, times ``records``: the bound dilates the noise of all
-    candidates. See ``privacy/noisy_choices.md``.
+    candidates. See ``privacy/noisy_choice.md``.
 
     Parameters
     ----------
@@ -204,7 +279,7 @@ class SmoothCauchyMax(Release):
     smoothness: float
     ratio: float
     records: int = 1
-    proof: str = "privacy/noisy_choices.md"
+    proof: str = "privacy/noisy_choice.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("ratio",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("smoothness", "slack")
@@ -222,7 +297,7 @@ class GaussianMax(Release):
     Guarantee
     ---------
     (epsilon, ``candidates`` times the delta at which a Gaussian shifted by ``spread`` is epsilon-close). See
-    ``privacy/noisy_choices.md``.
+    ``privacy/noisy_choice.md``.
 
     Parameters
     ----------
@@ -240,7 +315,7 @@ class GaussianMax(Release):
     candidates: int
     spread: float
     sigma: float
-    proof: str = "privacy/noisy_choices.md"
+    proof: str = "privacy/noisy_choice.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "spread", "slack")
@@ -257,7 +332,7 @@ class CountBound(Release):
     Guarantee
     ---------
     epsilon is 0, the noisy counts being events of their own; delta bounds the probability that the noise reaches the
-    threshold. See ``privacy/tails.md``.
+    threshold. See ``privacy/conversions.md``.
 
     Parameters
     ----------
@@ -275,7 +350,7 @@ class CountBound(Release):
     other_scale: float
     others: int
     threshold: int
-    proof: str = "privacy/tails.md"
+    proof: str = "privacy/conversions.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("scale", "other_scale")
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)

@@ -5,15 +5,283 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import compiled
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["FINE_SIGMA", "LARGEST_EPSILON", "FineNoise", "slack_of", "tail_per_value", "wrapped"]
+__all__ = [
+    "FINE_SIGMA",
+    "LARGEST_EPSILON",
+    "LARGEST_SIGMA",
+    "SMALLEST_SIGMA",
+    "FineNoise",
+    "add_discrete_gaussian",
+    "slack_of",
+    "tail_per_value",
+    "wrapped",
+]
+
+# Exact discrete Gaussian noise for many values at once, compiled, from a stream of fair bits.
+
+
+SMALLEST_SIGMA = 1.0
+LARGEST_SIGMA = 2.0**52
+"""The kernel's integers stay within 64 bits for standard deviations from the one up to, not including, the other."""
+
+MOST = 512
+"""A draw that may lie so many standard deviations out is finished with Python's integers."""
+
+WORDS = 8
+"""Words of 64 bits for each value that are asked for at first."""
+
+DECIDED, EXHAUSTED, FAR = 0, 1, 2
+
+PAD = np.zeros(1, dtype=np.uint64)
+"""Follows the stream, is read beside its last word and never used."""
+
+LEAST, LARGEST = -(2**63), 2**63 - 1
+
+Ints = npt.NDArray[np.int64]
+
+
+def add_discrete_gaussian(
+    values: Ints, sigma: float, randomness: Randomness, *, most: int = MOST, words: int = WORDS
+) -> Ints:
+    """Add noise k with probability proportional to ``exp(-k**2 / (2 * sigma**2))`` to integers.
+
+    Guarantee
+    ---------
+    Exact, for fair bits: that of :func:`glassine.privacy.mechanisms.discrete_gaussian`; see
+    ``fine_gaussian_draws.md``. Results beyond 64 bits saturate, which is post-processing.
+
+    Parameters
+    ----------
+    values : ndarray of int64
+        Of any shape.
+    sigma : float
+        Standard deviation, in [1, 2**52).
+    randomness : Randomness
+        Source of the bits; they are fetched in bulk, and what is left over is thrown away.
+    most : int, default=512
+        Draws this many standard deviations out are finished with Python's integers, at most 512.
+    words : int, default=8
+        Words to fetch for each value at first. More are fetched as needed; results do not depend on it.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If sigma is out of its range.
+
+    References
+    ----------
+    Karney (2016), *Sampling exactly from the normal distribution*, Algorithm D, in its form for whole numbers.
+
+    Examples
+    --------
+    >>> add_discrete_gaussian(np.zeros((2, 3), dtype=np.int64), 1e6, Randomness.of(0)).shape
+    (2, 3)
+    """
+    if not SMALLEST_SIGMA <= sigma < LARGEST_SIGMA:
+        raise InvalidMechanismError(f"sigma must be in [1, 2**52), got {sigma}. Use discrete_gaussian().")
+    scale = _Scale(sigma)
+    noise = np.empty(values.size, dtype=np.int64)
+    far: dict[int, int] = {}
+    state, left = np.zeros(3, dtype=np.int64), np.empty(0, dtype=np.uint64)
+    done, wanted = 0, words * values.size
+    while done < values.size:
+        # What is left of the stream comes first, so that no draw depends on where a block ends.
+        left = np.concatenate([left[state[0] >> 6 : -1], randomness.words(max(wanted, 1)), PAD])
+        state[0], state[1] = state[0] & 63, 64 * (len(left) - 1)
+        done, status, multiples = _fill(
+            left, state, scale.p, scale.q, scale.width, scale.upper_width, most, noise, done
+        )
+        while status == FAR:
+            found = _finish(multiples, scale.exact, randomness)
+            if found is not None:
+                far[done] = found
+                noise[done] = 0
+                done += 1
+            done, status, multiples = _fill(
+                left, state, scale.p, scale.q, scale.width, scale.upper_width, most, noise, done
+            )
+        wanted = max(64, words * (values.size - done))
+    return _added(values, noise, far)
+
+
+class _Scale:
+    """A standard deviation as ``p / 2**q``, and the number of bits of what is drawn below p and the next integer."""
+
+    __slots__ = ("exact", "p", "q", "upper_width", "width")
+
+    def __init__(self, sigma: float) -> None:
+        self.exact = Fraction(sigma)
+        mantissa, exponent = math.frexp(sigma)
+        # 53 bits, so that rejection from the next power of two takes at most two tries on average.
+        self.p, self.q = int(mantissa * 2**53), 53 - exponent
+        self.width = self.p.bit_length()
+        self.upper_width = (math.ceil(self.exact) - 1).bit_length()
+
+
+def _added(values: Ints, noise: Ints, far: dict[int, int]) -> Ints:
+    """Return the sums, saturating at 64 bits."""
+    flat = values.reshape(-1)
+    sums = flat + noise
+    # Where adding wrapped around, and only there, the sum has the sign of neither part.
+    beyond = ((flat ^ sums) & (noise ^ sums)) < 0
+    if beyond.any():
+        sums[beyond] = np.where(flat[beyond] < 0, LEAST, LARGEST)
+    for i, drawn in far.items():
+        sums[i] = min(max(int(flat[i]) + drawn, LEAST), LARGEST)
+    return sums.reshape(values.shape)
+
+
+def _finish(multiples: int, sigma: Fraction, randomness: Randomness) -> int | None:
+    """Go on with a draw whose number of standard deviations is at least so many; None if it is rejected."""
+    k = multiples
+    while randomness.bernoulli_exp_ratio(1, 2):
+        k += 1
+    if not randomness.bernoulli_exp_ratio(k * (k - 1), 2):
+        return None
+    negative = bool(randomness.bits(1))
+    found = math.ceil(k * sigma) + randomness.below(math.ceil(sigma))
+    x = found / sigma - k
+    if not x < 1 or (found == 0 and negative) or not randomness.bernoulli_exp(x * (2 * k + x) / 2):
+        return None
+    return -found if negative else found
+
+
+@compiled
+def _take(words: Any, state: Any, width: int) -> Any:
+    """Return the next bits of the stream, at most 53, as a number; -1 where fewer are left."""
+    at = state[0]
+    state[0] = at + width
+    if at + width > state[1]:
+        return -1
+    if width == 0:
+        return 0
+    word, offset = at >> 6, np.uint64(at & 63)
+    # The second word is shifted out where it is not needed, which takes less time than asking.
+    value = words[word] >> offset | words[word + 1] << np.uint64(1) << (np.uint64(63) - offset)
+    return np.int64(value & ((np.uint64(1) << np.uint64(width)) - np.uint64(1)))
+
+
+@compiled
+def _below(words: Any, state: Any, limit: int, width: int) -> Any:
+    """Return a uniform number below a limit of so many bits; the limit itself where the stream ends."""
+    value = _take(words, state, width)
+    while value >= limit:
+        value = _take(words, state, width)
+    return limit if value < 0 else value
+
+
+@compiled
+def _one_in(words: Any, state: Any, n: int) -> Any:
+    """Return True with probability ``1 / n``; False where the stream ends."""
+    width = 0
+    while (n - 1) >> width:
+        width += 1
+    return _below(words, state, n, width) == 0
+
+
+@compiled
+def _root(words: Any, state: Any) -> bool:
+    """Return True with probability ``exp(-1 / 2)``; False soon after the stream ends."""
+    n = 1
+    coin = _take(words, state, 1)
+    while coin == 0 and _one_in(words, state, n):
+        n += 1
+        coin = _take(words, state, 1)
+    return coin >= 0 and n & 1 == 1
+
+
+@compiled
+def _part(words: Any, state: Any, a: int, p: int, width: int, k: int) -> bool:
+    """Return True with probability ``exp(-x * (2 * k + x) / (2 * k + 2))`` for ``x = a / p``."""
+    n = 1
+    choices = 0
+    while (2 * k + 1) >> choices:
+        choices += 1
+    while _one_in(words, state, n):
+        # Of 2k + 2 equally likely cases 2k hold with probability x, one with its square, and one never.
+        case = _below(words, state, 2 * k + 2, choices)
+        if case > 2 * k or not _below(words, state, p, width) < a:
+            break
+        if case == 2 * k and not _below(words, state, p, width) < a:
+            break
+        n += 1
+    return n & 1 == 1
+
+
+@compiled
+def _draw(words: Any, state: Any, p: int, q: int, width: int, upper_width: int, most: int) -> Any:
+    """Return one draw, or the number k of standard deviations at which Python goes on; ``state[2]`` tells which."""
+    while True:
+        k = 0
+        while k < most and _root(words, state):
+            k += 1
+        passed = True
+        if k < most:
+            for _ in range(k * (k - 1)):
+                if not _root(words, state):
+                    passed = False
+                    break
+        if state[0] > state[1]:
+            state[2] = EXHAUSTED
+            return 0
+        if k == most:
+            state[2] = FAR
+            return k
+        if not passed:
+            continue
+        negative = _take(words, state, 1)
+        rest = k * (p & ((1 << q) - 1))
+        first, gap = k * (p >> q) + (rest >> q), -rest & ((1 << q) - 1)
+        if gap:
+            first += 1
+        upper = (p >> q) + (1 if p & ((1 << q) - 1) else 0)
+        steps = _below(words, state, upper, upper_width)
+        if state[0] > state[1]:
+            state[2] = EXHAUSTED
+            return 0
+        a = (steps << q) + gap
+        if a >= p or (first + steps == 0 and negative):
+            continue
+        for _ in range(k + 1):
+            if not _part(words, state, a, p, width, k):
+                passed = False
+                break
+        if state[0] > state[1]:
+            state[2] = EXHAUSTED
+            return 0
+        if passed:
+            state[2] = DECIDED
+            return -(first + steps) if negative else first + steps
+
+
+@compiled
+def _fill(
+    words: Any, state: Any, p: int, q: int, width: int, upper_width: int, most: int, out: Any, first: int
+) -> tuple[int, int, int]:
+    """Write draws from an index on; return the first that is not decided, why, and its number of deviations."""
+    for i in range(first, len(out)):
+        start = state[0]
+        value = _draw(words, state, p, q, width, upper_width, most)
+        if state[2] == EXHAUSTED:
+            # The whole draw is done again with the same bits and more.
+            state[0] = start
+            return i, EXHAUSTED, 0
+        if state[2] == FAR:
+            return i, FAR, value
+        out[i] = value
+    return len(out), DECIDED, 0
+
 
 FINE_SIGMA = 1024.0
 """Least standard deviation, in units, for which the slack is stated."""
@@ -125,7 +393,6 @@ class FineNoise:
         That of :meth:`release` for the sums to which it is added: additive noise does not depend on them.
         """
         # The compiler takes half a second to import.
-        from glassine.privacy.fine_gaussian_draws import LARGEST_SIGMA, add_discrete_gaussian
 
         nothing = np.zeros(shape, dtype=np.int64)
         if randomness.seeded or not self.sigma < LARGEST_SIGMA:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from glassine.errors import InvalidDataError, InvalidMechanismError
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
+from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.selection import draw_scaled
 from glassine.privacy.sensitivity import quantile_score
 
 __all__ = [

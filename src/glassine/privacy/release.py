@@ -1,81 +1,154 @@
-"""What every event of a release has in common, and the checks of its figures."""
+"""What a private fit does before it draws: it charges its ledger, or is counted among the fits of the process."""
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
 
-from glassine.errors import InvalidMechanismError
-from glassine.privacy.exact import rational
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.privacy.ledger import Ledger
+from glassine.privacy.receipt import Receipt
+from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["Release", "check_name", "check_whole"]
+__all__ = ["Paid", "Price", "fresh_count", "spend"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """What every release has in common.
+class Price:
+    """What a fit spends: what a ledger is charged, or what is counted without one.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        What its certificate claims.
+    note : str
+        What is fitted, in words; public, as the ledger is read by others.
+    unit : PrivacyUnit
+        Whose data it covers.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    note: str
+    unit: PrivacyUnit = RECORD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paid:
+    """What a certificate says of the payment.
+
+    Attributes
+    ----------
+    caveats : tuple of str
+        What the count of fits voids; empty where a ledger was charged.
+    receipt : Receipt or None
+        The receipt of the ledger, if there is one.
+    """
+
+    caveats: tuple[str, ...] = ()
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """What the fits without a ledger spent on one data set: their number, and their sums."""
+
+    fits: int = 0
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, price: Price) -> _Spent:
+        return _Spent(self.fits + 1, self.epsilon + price.epsilon, self.delta + price.delta)
+
+    def __str__(self) -> str:
+        return f"epsilon {float(self.epsilon):.10g} and delta {float(self.delta):.10g}"
+
+
+class _Count(dict[str | None, _Spent]):
+    """The fits without a ledger by the name of their data set; None is the unnamed one."""
+
+
+_OF_PROCESS = _Count()
+_COUNT: ContextVar[_Count | None] = ContextVar("count of fits", default=None)
+_LOCK = threading.RLock()
+
+
+def spend(price: Price, *, ledger: object, dataset: object, seeded: bool) -> Paid:
+    """Charge a fit to its ledger, or count it where there is none.
+
+    The first fit on a data set has no caveat. Each further fit has one, since its claim is of this fit alone. The
+    second warns.
 
     Parameters
     ----------
-    name : str
-        What was released, in words.
-    proof : str
-        Where the proof stands that the mechanism keeps its guarantee, relative to the package.
-    count : int, default=1
-        How many times the same mechanism ran, each run free to depend on the results before it.
-    share : float, optional
-        Share of the budget that was meant for it, in [0, 1]; for the reader, not used in accounting.
-    slack : float, default=0
-        Epsilon that arithmetic may add to each run: probabilities are within ``exp(slack / 2)`` of the stated ones.
+    price : Price
+        What the fit spends.
+    ledger : Ledger, path or None
+        The ledger. It adds up fits of all processes and days; the count sees those of this process alone.
+    dataset : str or None
+        Name of the data set. A ledger needs it; a fit without both is on the unnamed data set.
+    seeded : bool
+        Whether the fit is seeded. Such a fit is not private, and is charged but not counted.
 
     Raises
     ------
-    InvalidMechanismError
-        If a parameter is out of its range.
+    BudgetExceededError
+        If the data set's budget does not allow it; nothing is charged then.
+    InvalidParameterError
+        If there is a ledger without a data set, or either is of the wrong type.
     """
-
-    name: str
-    proof: str = ""
-    count: int = 1
-    share: float | None = None
-    slack: float = 0.0
-
-    POSITIVE: ClassVar[tuple[str, ...]] = ()
-    """Parameters that must be positive."""
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)
-    """Parameters that must be at least 0."""
-
-    def __post_init__(self) -> None:
-        check_name(self.name)
-        count: object = self.count
-        if isinstance(count, bool) or not isinstance(count, int) or not count >= 1:
-            raise InvalidMechanismError(f"count must be a whole number of at least 1, got {count!r} in {self.name!r}.")
-        if self.share is not None:
-            object.__setattr__(self, "share", float(rational(self.share, "share")))
-            if not 0 <= float(self.share) <= 1:
-                raise InvalidMechanismError(f"share must lie in [0, 1], got {self.share} in {self.name!r}.")
-        for field in (*self.POSITIVE, *self.NON_NEGATIVE):
-            number = _finite(getattr(self, field), field, self.name)
-            if not (number > 0 if field in self.POSITIVE else number >= 0):
-                rule = "positive" if field in self.POSITIVE else "at least 0"
-                raise InvalidMechanismError(f"{field} must be {rule}, got {number} in the event {self.name!r}.")
-            object.__setattr__(self, field, number)
+    if dataset is not None and (not isinstance(dataset, str) or not dataset):
+        raise InvalidParameterError(f"dataset must be a name or None, got {dataset!r}. Name the data set.")
+    if ledger is None:
+        return Paid(caveats=() if seeded else _counted(price, dataset))
+    if dataset is None:
+        raise InvalidParameterError(f"a ledger needs a data set, got ledger={ledger!r} alone. Pass dataset=.")
+    book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+    if not isinstance(book, Ledger):
+        raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
+    entry = book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit)
+    return Paid(receipt=entry.receipt)
 
 
-def check_whole(value: object, field: str, least: int, name: str) -> None:
-    """Raise InvalidMechanismError if a figure is not a whole number of at least so much."""
-    if isinstance(value, bool) or not isinstance(value, int) or not value >= least:
-        raise InvalidMechanismError(f"{field} must be a whole number of at least {least}, got {value!r} in {name!r}.")
+def _counted(price: Price, dataset: str | None) -> tuple[str, ...]:
+    # The lock also holds while the warning is shown: a filter may turn it into an error, and then nothing is counted.
+    with _LOCK:
+        own = _COUNT.get()
+        count = _OF_PROCESS if own is None else own
+        spent = count.get(dataset, _Spent()) + price
+        where = "the unnamed data set" if dataset is None else f"the data set {dataset!r}"
+        if spent.fits == 2:
+            warnings.warn(
+                f"this is the second private fit on {where} in this process without a ledger: 2 fits spend {spent} "
+                "together, as plain sums. Its certificate does not hold, nor does that of any later one; this warning "
+                "is not repeated. Pass ledger= and dataset=, which also adds up other processes and days, or dataset= "
+                "alone where the records are others.",
+                PrivacyLeakWarning,
+                stacklevel=4,
+            )
+        count[dataset] = spent
+    if spent.fits == 1:
+        return ()
+    return (
+        f"private fit number {spent.fits} on {where} in this process without a ledger: all {spent.fits} spend {spent} "
+        "together, as plain sums",
+    )
 
 
-def check_name(name: object) -> None:
-    """Raise InvalidMechanismError if an event has no name."""
-    if not isinstance(name, str) or not name:
-        raise InvalidMechanismError(f"an event needs a name, got {name!r}. Say what was released.")
+@contextmanager
+def fresh_count() -> Iterator[None]:
+    """Count the fits inside by themselves, as if the process began and ended with them.
 
-
-def _finite(value: object, field: str, name: str) -> float:
+    It is for fits on records that are no persons', such as those of a verification.
+    """
+    token = _COUNT.set(_Count())
     try:
-        return float(rational(value, field))
-    except OverflowError:
-        raise InvalidMechanismError(f"{field} must be below 1.8e308, got more in the event {name!r}.") from None
+        yield
+    finally:
+        _COUNT.reset(token)

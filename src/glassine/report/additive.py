@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from glassine.findings import AdditiveFinding, BinsFinding, Findings, ShapeFinding, TermFinding
+from glassine.auditing.findings import AdditiveFinding, BinsFinding, Findings, ShapeFinding, TermFinding
 from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.bins import MISSING, Bins
 from glassine.models.drawing import draw_shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glassine.findings import InputFile, MembershipFinding
+from glassine.auditing.findings import InputFile, MembershipFinding
 from glassine.report.html import render_page
 from glassine.report.lines import wrap
 from glassine.report.membership import membership_view

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from glassine.findings import TreeNode
+from glassine.auditing.findings import TreeNode
 from glassine.report import wording
 from glassine.report.axes import ticks
 from glassine.report.outline import children_of, leaves_below

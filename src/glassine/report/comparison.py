@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from glassine.comparing import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
-from glassine.comparing.candidates import CONSTANT
-from glassine.comparing.measuring import NO_PARTS
-from glassine.comparing.recommending import LOPSIDED, Criterion
-from glassine.comparing.values import Measure
-from glassine.findings import InputFile
+from glassine.auditing.findings import InputFile
+from glassine.comparison import CANDIDATES, Comparison, Mean, Recommendation, Row, recommend
+from glassine.comparison.candidates import CONSTANT
+from glassine.comparison.measuring import NO_PARTS
+from glassine.comparison.recommending import LOPSIDED, Criterion
+from glassine.comparison.values import Measure
 from glassine.report import wording
 from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
 from glassine.report.html import render_page
@@ -390,7 +390,7 @@ def render_comparison_html(
     title : str
         Title of the page.
     measure : {"accuracy", "auroc", "log_loss"}, optional
-        What models are ranked by; see :func:`glassine.comparing.recommend`.
+        What models are ranked by; see :func:`glassine.comparison.recommend`.
     command : str, optional
         The command that fits the recommended model.
     inputs : sequence of InputFile

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
-from glassine.findings.disclosure import (
+from glassine.auditing.findings.disclosure import (
     DisclosureFinding,
     ExposedPerson,
     ReaderFinding,
@@ -20,7 +20,7 @@ from glassine.findings.disclosure import (
     SubgroupFinding,
     TruthFinding,
 )
-from glassine.suppression import Suppression
+from glassine.auditing.suppression import Suppression
 
 __all__ = ["describe_disclosure"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.findings import InputFile
-from glassine.findings.disclosure import DisclosureFinding, RemedyFinding, SubgroupFinding
+from glassine.auditing.findings import InputFile
+from glassine.auditing.findings.disclosure import DisclosureFinding, RemedyFinding, SubgroupFinding
 from glassine.report import wording
 from glassine.report.html import render_page
 from glassine.report.lines import wrap

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Measured
-from glassine.findings import Findings
+from glassine.auditing.findings import Findings
 from glassine.report import wording
 
 __all__ = ["Bar", "Reading", "attribute_bars", "curve", "curve_note", "readings", "share_unit", "subgroup_bars"]

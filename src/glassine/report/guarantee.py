@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from glassine.findings import Bound, Findings, GuaranteeFinding
+from glassine.auditing.findings import Bound, Findings, GuaranteeFinding
 from glassine.report import wording
 from glassine.report.statements import Fact
 

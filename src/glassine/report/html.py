@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from glassine import __version__
-from glassine.findings import Findings, InputFile
+from glassine.auditing.findings import Findings, InputFile
 from glassine.report import wording
 from glassine.report.additive import draw_figures
 from glassine.report.charts import draw_curve, draw_tree
@@ -100,8 +100,8 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
     Examples
     --------
     >>> from glassine.attacks.outcome import NotApplicable
-    >>> from glassine.findings import ModelSummary
-    >>> from glassine.policy import Policy
+    >>> from glassine.auditing.findings import ModelSummary
+    >>> from glassine.auditing.policy import Policy
     >>> none = NotApplicable("nothing was given.")
     >>> findings = Findings(
     ...     verdict="could not tell",

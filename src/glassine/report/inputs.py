@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from glassine.findings import InputFile
+from glassine.auditing.findings import InputFile
 from glassine.report import wording
 
 __all__ = ["clean_inputs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from glassine.attacks.outcome import Count
-from glassine.findings import AttackFinding, MembershipFinding
+from glassine.auditing.findings import AttackFinding, MembershipFinding
 from glassine.report import wording
 from glassine.report.statements import Fact
 

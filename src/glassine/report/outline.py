@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from glassine.findings import TreeNode
+from glassine.auditing.findings import TreeNode
 from glassine.report import wording
 from glassine.report.parts import PartRow
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.findings import Count, Findings, Part
-from glassine.policy import Policy
+from glassine.auditing.findings import Count, Findings, Part
+from glassine.auditing.policy import Policy
 from glassine.report import wording
 
 __all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "ranked", "sizes_are_counted"]

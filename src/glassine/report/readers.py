@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Count
-from glassine.findings.disclosure import ReaderFinding
+from glassine.auditing.findings.disclosure import ReaderFinding
 from glassine.report import wording
 from glassine.report.statements import Fact
 

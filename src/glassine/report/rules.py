@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from glassine.findings import Check, Findings
+from glassine.auditing.findings import Check, Findings
 from glassine.report import wording
 
 __all__ = ["CheckRow", "check_rows", "kept_sentence", "limit_and_measured", "status_of", "verdict_sentence"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Count
-from glassine.findings import SensitiveFinding
+from glassine.auditing.findings import SensitiveFinding
 from glassine.report import wording
 from glassine.report.readers import ReaderRow, estimate_fact, internal_fact, people, reader_row
 from glassine.report.statements import Fact

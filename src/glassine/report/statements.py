@@ -9,7 +9,7 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Failed, Measured
 from glassine.attacks.values import ValueLeakage
-from glassine.findings import Count, Findings
+from glassine.auditing.findings import Count, Findings
 from glassine.report import wording
 from glassine.report.exposure import share_unit
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Failed, Measured
-from glassine.findings import SCHEMA, Findings, InputFile, ReconstructionFinding, TreeNode
+from glassine.auditing.findings import SCHEMA, Findings, InputFile, ReconstructionFinding, TreeNode
 from glassine.report import wording
 from glassine.report.additive import AdditiveView, additive_figures, additive_view
 from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glassine.attacks.outcome import Count, Measured
-from glassine.findings import SurrogateFindings
+from glassine.auditing.findings import SurrogateFindings
 from glassine.report import wording
 from glassine.report.statements import Fact
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Count, Failed, Measured, Outcome
-from glassine.findings import Check, FormFinding, InputFile, SurrogateFindings
+from glassine.auditing.findings import Check, FormFinding, InputFile, SurrogateFindings
 from glassine.report import wording
 from glassine.report.html import render_page
 from glassine.report.inputs import clean_inputs

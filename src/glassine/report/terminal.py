@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from glassine.findings import Findings
+from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.summary import Summary, summarize
 

@@ -69,7 +69,7 @@ def run(app: Any, listening: socket.socket) -> None:
         raise GlassineError(
             "serving needs the package uvicorn. Install it with pip install 'glassine[server]'."
         ) from None
-    from glassine.server.patience import PatientProtocol
+    from glassine.server.limits import PatientProtocol
 
     config = uvicorn.Config(
         app,

@@ -10,29 +10,21 @@ import numpy as np
 from glassine import __version__
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
-from glassine.describing import relied_on
-from glassine.errors import InvalidParameterError
-from glassine.findings import (
+from glassine.auditing.describe import relied_on
+from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
     ReleaseSummary,
     SurrogateFindings,
     ThresholdsFinding,
 )
-from glassine.judging import decide
-from glassine.policy import Policy
-from glassine.suppression import Suppression
-from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, evidence_of_data, evidence_of_fit
-from glassine.surrogates.group_privacy import (
-    coded,
-    diversity_of,
-    groups_of,
-    leak_all,
-    leaves_of,
-    representatives_told,
-)
+from glassine.auditing.judging import decide
+from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
+from glassine.errors import InvalidParameterError
+from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, MeasuredExplainer, evidence_of_data, evidence_of_fit
+from glassine.surrogates.group_privacy import coded, diversity_of, groups_of, leak_all, leaves_of, representatives_told
 from glassine.surrogates.judging import advise, certain_of, claimed, guarantee_of, judge
-from glassine.surrogates.measured import MeasuredExplainer
 from glassine.surrogates.reader import gaps_of, guesses_of, membership_of, midpoints_of, together_of
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import generator

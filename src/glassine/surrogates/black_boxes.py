@@ -233,7 +233,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
         if not callable(getattr(estimator, "predict", None)):
             raise UnsupportedModelError(f"{name} holds a {type(estimator).__name__}, which does not predict.")
         return estimator
-    from glassine.models.formats.loading import _is_pickle
+    from glassine.formats.loading import _is_pickle
 
     if _is_pickle(data):
         raise UnreadableFileError(
@@ -245,7 +245,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
 
 def _read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
     """Return the estimator of a skops file; scikit-learn's optimizers, which hold numbers alone, are trusted too."""
-    from glassine.models.formats.skops_file import MAX_OBJECTS, read_skops, unpacked
+    from glassine.formats.skops import MAX_OBJECTS, read_skops, unpacked
 
     try:
         io_of_skops: Any = importlib.import_module("skops.io")

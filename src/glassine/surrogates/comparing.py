@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from glassine.attacks.outcome import Measured
+from glassine.auditing.findings import Count, FormFinding, SurrogateFindings
+from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.findings import Count, FormFinding, SurrogateFindings
-from glassine.policy import Policy
-from glassine.suppression import Suppression
 from glassine.surrogates.audit import audit_explainer
 from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, evidence_of_fit
 from glassine.surrogates.explainer import SurrogateExplainer

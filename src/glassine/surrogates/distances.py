@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar
-from glassine.domain.conforming import Columns
 from glassine.errors import InvalidParameterError
 from glassine.microaggregation import SemanticDistance
 

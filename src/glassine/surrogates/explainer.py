@@ -13,23 +13,22 @@ import numpy.typing as npt
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.learners.antecedents import check_whole
 from glassine.learners.base import class_array
-from glassine.learners.literals import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
 from glassine.surrogates.black_boxes import BlackBox, is_regression
-from glassine.surrogates.building import Material, build
+from glassine.surrogates.building import Material, build, draw_queries
+from glassine.surrogates.evidence import MeasuredExplainer
 from glassine.surrogates.fitting import Training, check_words, classes_of, index_of, label_array
-from glassine.surrogates.measured import MeasuredExplainer
-from glassine.surrogates.public_cells import draw_queries
 from glassine.surrogates.reading import Layout, Query, Record, coarse_domain, open_records, query_of, read, row
 from glassine.surrogates.release import SurrogateRelease, confirmed
 from glassine.surrogates.values import Explanation
 
 if TYPE_CHECKING:
-    from glassine.findings import SurrogateFindings
-    from glassine.policy import Policy
+    from glassine.auditing.findings import SurrogateFindings
+    from glassine.auditing.policy import Policy
 
 __all__ = ["SurrogateExplainer"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
-from glassine.domain.conforming import Columns
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates.black_boxes import class_order

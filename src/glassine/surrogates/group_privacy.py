@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.equal_rows import codes_of_rows
+from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, leak_values
+from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
+from glassine.auditing.suppression import Suppression
+from glassine.data.conform import Columns
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
-from glassine.domain.conforming import Columns
-from glassine.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
-from glassine.suppression import Suppression
 from glassine.surrogates.evidence import Evidence, Leaves
 from glassine.surrogates.release import SurrogateRelease
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.conform import Columns
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.domain.conforming import Columns
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDataError
+from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
-from glassine.models.formats.scikit import tree_from_sklearn
 
 __all__ = ["Growth", "grow_trees"]
 

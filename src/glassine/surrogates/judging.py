@@ -8,9 +8,9 @@ import numpy as np
 
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
-from glassine.describing import describe_guarantee
-from glassine.findings import Check, GuaranteeFinding, MembershipFinding, TogetherFinding
-from glassine.judging import (
+from glassine.auditing.describe import describe_guarantee
+from glassine.auditing.findings import Check, GuaranteeFinding, MembershipFinding, TogetherFinding
+from glassine.auditing.judging import (
     about_guarantee,
     answered_checks,
     check_certain,
@@ -18,8 +18,8 @@ from glassine.judging import (
     check_membership,
     check_values,
 )
-from glassine.policy import Policy
-from glassine.suppression import Suppression
+from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
 from glassine.surrogates.evidence import DECISIONS, Evidence, Leaves
 from glassine.surrogates.group_privacy import sizes_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain.conforming import Columns
+from glassine.data.conform import Columns
 from glassine.models import DecisionTree
 from glassine.surrogates.fitting import Training
 from glassine.surrogates.release import SurrogateRelease, decided_by
@@ -120,7 +120,7 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
 
 
 def _leaves(release: SurrogateRelease, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    from glassine.learners.routing import route
+    from glassine.learners.publishing import route
 
     out = np.empty(records.n_records, dtype=np.intp)
     for group in np.unique(groups).tolist():

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.counting.bitsets import BitSets
 from glassine.counting.logic import LiteralLogic
+from glassine.data.bits import BitSets
+from glassine.data.conform import Columns
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
-from glassine.domain.conforming import Columns
 from glassine.domain.grid import public_grid
-from glassine.learners import gibbs
+from glassine.learners.antecedents import declared
 from glassine.learners.budget import ONE_FIT, RECORDS, TIMING, Budget, selection_event
-from glassine.learners.gibbs import Weighting, powers_bytes
+from glassine.learners.exhaustive import gibbs
+from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
+from glassine.learners.exhaustive.trees import TreeClass
 from glassine.learners.limits import check_size
-from glassine.learners.literals import declared
 from glassine.learners.publishing import tree_model
-from glassine.learners.tree_class import TreeClass
 from glassine.models import DecisionTree, Guarantee
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
@@ -150,7 +150,7 @@ def draw_trees(
             )
         )
     event = selection_event(
-        "structure and labels of a group's tree", spent, slack, budget, "learners/exponential_tree.md"
+        "structure and labels of a group's tree", spent, slack, budget, "learners/exhaustive/private.md"
     )
     parts = Parallel(name="one tree on each group", branches=((event,),) * n_groups, proof=PROOF)
     return tuple(drawn), parts

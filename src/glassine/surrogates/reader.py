@@ -15,17 +15,17 @@ from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction import reconstruct
-from glassine.describing import describe_membership
+from glassine.attacks.reconstruction.entropy import reconstruct
+from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.findings import GapFinding, GuessFinding, MembershipFinding, TogetherFinding
+from glassine.auditing.suppression import Suppression
+from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
-from glassine.domain.conforming import Columns
 from glassine.errors import GlassineError, InvalidDataError
-from glassine.findings import GapFinding, GuessFinding, MembershipFinding, TogetherFinding
 from glassine.learners.base import class_array
-from glassine.learners.routing import route
+from glassine.learners.publishing import route
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
-from glassine.suppression import Suppression
 from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, Leaves
 from glassine.surrogates.group_privacy import coded, edges_of, native_of
 from glassine.surrogates.reading import open_records, read

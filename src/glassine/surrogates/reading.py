@@ -12,10 +12,10 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.conform import Columns, are_rows, conform, rows_as_objects
+from glassine.data.inference import infer
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
-from glassine.domain.conforming import Columns, are_rows, conform, rows_as_objects
-from glassine.domain.inference import infer
 from glassine.errors import InvalidDataError
 
 __all__ = ["Layout", "Query", "Record", "coarse_domain", "open_records", "query_of", "read", "row"]

@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from glassine.domain.serialization import from_dict as domain_from_dict
-from glassine.domain.serialization import to_dict as domain_to_dict
+from glassine.domain.domain import from_dict as domain_from_dict
+from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json
+from glassine.formats.json import finite_number, listed, scalars, take, text
+from glassine.formats.json import from_dict as model_from_dict
+from glassine.formats.json import to_dict as model_to_dict
 from glassine.models import DecisionTree
-from glassine.models.formats.json import from_dict as model_from_dict
-from glassine.models.formats.json import to_dict as model_to_dict
-from glassine.models.formats.json_parts import finite_number, listed, scalars, take, text
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.distances import Metric
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError
+from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
-from glassine.learners.literals import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.group_trees import Growth
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassine.domain.attributes import Scalar
-from glassine.models.formats.json import to_dict as model_to_dict
+from glassine.formats.json import to_dict as model_to_dict
 from glassine.models.tree import DecisionTree
 
 __all__ = ["Change", "Contrast", "Explanation", "Measures", "NodeCounts"]

@@ -14,8 +14,8 @@ from scipy import stats
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.verification.bounds import check_probability
+from glassine.verification.containers import check_seed, pair_of, source_of
 from glassine.verification.protocols import verdict
-from glassine.verification.sources import check_seed, pair_of, source_of
 
 __all__ = ["OneRunBound", "audit_one_run", "one_run_bound", "one_run_p_value"]
 

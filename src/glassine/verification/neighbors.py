@@ -13,10 +13,18 @@ import numpy.typing as npt
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.verification.containers import CONTAINERS, Records, declared_values, odd_values, of_each_type
+from glassine.verification.containers import (
+    CONTAINERS,
+    EstimatorSource,
+    Records,
+    check_neighbors,
+    declared_values,
+    odd_values,
+    of_each_type,
+    source_of,
+)
 from glassine.verification.protocols import Progress, Relation
 from glassine.verification.searching import FEWEST, Hunt
-from glassine.verification.sources import EstimatorSource, check_neighbors, source_of
 from glassine.verification.statistical import FEWEST_RUNS, LowerBound, Plan
 from glassine.verification.trials import Crowd, StatedNoise
 

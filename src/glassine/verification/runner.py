@@ -9,10 +9,10 @@ import numpy as np
 
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.privacy.spending import fresh_count
+from glassine.privacy.release import fresh_count
+from glassine.verification.containers import check_seed
 from glassine.verification.features import REFUSED
 from glassine.verification.protocols import Progress, Refusal, Score, Source
-from glassine.verification.sources import check_seed
 
 __all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
 

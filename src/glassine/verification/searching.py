@@ -13,10 +13,10 @@ from glassine.errors import InvalidDataError
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.events import DiscreteGaussianNoise, GaussianNoise
 from glassine.verification.bounds import GaussianBound
+from glassine.verification.containers import EstimatorSource
 from glassine.verification.features import REFUSED
 from glassine.verification.protocols import Progress, Refusal, Relation, Source
 from glassine.verification.scores import CanaryLabel, Distinguisher
-from glassine.verification.sources import EstimatorSource
 from glassine.verification.statistical import LowerBound, Plan
 from glassine.verification.trials import Crowd, Drawn, StatedNoise, Trial, draw, guesses, judge, quality, with_records
 

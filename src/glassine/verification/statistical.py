@@ -18,10 +18,10 @@ from glassine.verification.bounds import (
     clopper_pearson_upper,
     delta_lower_bound,
 )
+from glassine.verification.containers import check_neighbors, source_of
 from glassine.verification.protocols import Bound, Event, FloatArray, Progress, Relation, Score, verdict
 from glassine.verification.runner import draw_outputs
 from glassine.verification.scores import score_of
-from glassine.verification.sources import check_neighbors, source_of
 
 __all__ = ["LowerBound", "Plan", "lower_bound", "lower_bound_from_outputs"]
 

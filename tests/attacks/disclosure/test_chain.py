@@ -13,12 +13,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, chain, infer_sensitive
 from glassine.attacks.disclosure.board import Board, lay_out, set_up
-from glassine.attacks.disclosure.chain import first_world
-from glassine.attacks.disclosure.convergence import batch_means, split_r_hat
+from glassine.attacks.disclosure.chain import batch_means, first_world, split_r_hat
 from glassine.attacks.disclosure.posterior import Posterior
 from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run
 from glassine.attacks.disclosure.worlds import is_world
-from glassine.learners.impurity import Criterion
+from glassine.learners.greedy.impurity import Criterion
 from tests.attacks.disclosure.instances import mixed, parity
 
 CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassification")

@@ -20,8 +20,8 @@ from glassine.attacks.disclosure import Adversary
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
 from glassine.attacks.disclosure.people import People, read_people
 from glassine.attacks.disclosure.tangents import cut_at, tangent
-from glassine.domain.inference import columns
-from glassine.learners.impurity import CRITERIA, Criterion, impurity
+from glassine.data.inference import columns
+from glassine.learners.greedy.impurity import CRITERIA, Criterion, impurity
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import DecisionTree
 from tests.attacks.disclosure.instances import categories, mixed

@@ -27,13 +27,7 @@ from glassine import (
     OneOf,
     RuleList,
 )
-from glassine.attacks.disclosure import (
-    Adversary,
-    ContradictionError,
-    Disclosure,
-    infer_sensitive,
-    measure_disclosure,
-)
+from glassine.attacks.disclosure import Adversary, ContradictionError, Disclosure, infer_sensitive, measure_disclosure
 from glassine.errors import (
     InvalidDataError,
     InvalidModelError,

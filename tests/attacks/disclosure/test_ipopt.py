@@ -9,7 +9,7 @@ import pytest
 
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.slacks import MULTIWAY
-from glassine.learners.impurity import Criterion
+from glassine.learners.greedy.impurity import Criterion
 from tests.attacks.disclosure.instances import parity
 
 casadi: Any = pytest.importorskip("casadi")

@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 
 from glassine import DecisionTree, Evidence, Guarantee, Node
 from glassine.attacks.disclosure import Adversary, CountNoise, infer_sensitive, measure_disclosure, measure_posterior
-from glassine.attacks.disclosure.bounded import even_counts
 from glassine.attacks.disclosure.noise import expected_counts
+from glassine.attacks.disclosure.slacks import even_counts
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier

@@ -13,7 +13,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.learners.impurity import CRITERIA, Criterion
+from glassine.learners.greedy.impurity import CRITERIA, Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 
 pytestmark = pytest.mark.data

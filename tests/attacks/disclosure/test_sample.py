@@ -18,7 +18,7 @@ from glassine.attacks.disclosure.posterior import infer_posterior
 from glassine.attacks.disclosure.worlds import is_world
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, UndefinedMeasureError
-from glassine.learners.impurity import Criterion
+from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import Problem

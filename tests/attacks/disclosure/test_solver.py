@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Evidence, Node
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.learners.impurity import Criterion
+from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree
 from tests.attacks.disclosure.instances import categories, mixed, parity
 from tests.attacks.disclosure.naive import Problem

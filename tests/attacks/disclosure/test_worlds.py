@@ -18,7 +18,7 @@ from glassine.attacks.disclosure.enumeration import enumerate_worlds
 from glassine.attacks.disclosure.posterior import Posterior, infer_posterior, measure_posterior
 from glassine.attacks.disclosure.worlds import NoWorldError, is_world, log_weights, true_world
 from glassine.errors import CountingLimitError, InvalidParameterError
-from glassine.learners.impurity import Criterion
+from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from tests.attacks.disclosure.brute import posterior as by_definition
 from tests.attacks.disclosure.instances import categories, disguised, parity

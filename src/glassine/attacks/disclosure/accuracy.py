@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.inference import columns as read_columns
 from glassine.domain.attributes import Scalar
-from glassine.domain.inference import columns as read_columns
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.models import DecisionTree

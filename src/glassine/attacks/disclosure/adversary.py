@@ -11,7 +11,7 @@ import numpy as np
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidParameterError
-from glassine.learners.impurity import Criterion, check_criterion
+from glassine.learners.greedy.impurity import Criterion, check_criterion
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.hints import Hints

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.slacks import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
-from glassine.learners.impurity import split_information
+from glassine.learners.greedy.impurity import split_information
 
 __all__ = ["OWN", "Board", "State", "lay_out", "set_up"]
 

@@ -13,8 +13,8 @@ from glassine.attacks.disclosure.people import CLOSEST, People
 from glassine.attacks.disclosure.people import Column as Values
 from glassine.attacks.disclosure.slacks import MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.domain.literals import number
+from glassine.formats.sklearn.encodings import Column, Number
 from glassine.models import DecisionTree
-from glassine.models.formats.encodings import Column, Number
 
 __all__ = ["View", "compared_views"]
 

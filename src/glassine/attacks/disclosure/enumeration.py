@@ -16,10 +16,9 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.slacks import MULTIWAY, THRESHOLD
-from glassine.attacks.disclosure.totals import combine, known_totals
-from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, log_weights
+from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, combine, known_totals, log_weights
 from glassine.errors import CountingLimitError
-from glassine.learners.impurity import impurity, split_information
+from glassine.learners.greedy.impurity import impurity, split_information
 
 __all__ = ["Enumeration", "enumerate_worlds"]
 

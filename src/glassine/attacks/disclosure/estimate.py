@@ -14,8 +14,8 @@ from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People, true_table
 from glassine.attacks.subgroups import subgroups
+from glassine.data.inference import columns as read_columns
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.domain.inference import columns as read_columns
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import numpy as np
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError
-from glassine.learners.impurity import CRITERIA, Criterion
+from glassine.formats.sklearn.encodings import Coded, Column, Number
+from glassine.formats.sklearn.pipelines import sklearn_names
+from glassine.formats.sklearn.tree import final_tree
+from glassine.learners.greedy.impurity import CRITERIA, Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
-from glassine.models.formats.encodings import Coded, Column, Number
-from glassine.models.formats.pipelines import sklearn_names
-from glassine.models.formats.scikit import final_tree
 
 __all__ = ["NOT_STATED", "Hints", "completed", "read_hints"]
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.board import lay_out
-from glassine.attacks.disclosure.bounded import ExpectedLeaves, assumed_noise, read_noisy
 from glassine.attacks.disclosure.chain import first_world
 from glassine.attacks.disclosure.concave import MOST_STEPS, climb, convex_concave, feasible_tables, starting_tables
 from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
@@ -23,11 +22,12 @@ from glassine.attacks.disclosure.leaves import LeafKnowledge, read_leaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import People, read_people, true_table
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
+from glassine.attacks.disclosure.slacks import ExpectedLeaves, assumed_noise, read_noisy
 from glassine.attacks.disclosure.tangents import Cut
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.data.inference import columns as read_columns
 from glassine.domain.attributes import is_whole
-from glassine.domain.inference import columns as read_columns
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
@@ -35,8 +35,8 @@ from glassine.errors import (
     UndefinedMeasureError,
     UnsupportedModelError,
 )
+from glassine.formats import as_model
 from glassine.models import DecisionTree
-from glassine.models.formats import as_model
 
 __all__ = ["ContradictionError", "SearchError", "infer_sensitive", "measure_disclosure"]
 

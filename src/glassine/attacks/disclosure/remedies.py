@@ -13,19 +13,19 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.accuracy import Holdout, read_holdout
 from glassine.attacks.disclosure.accuracy import predictions as tree_predictions
 from glassine.attacks.disclosure.adversary import Adversary
-from glassine.attacks.disclosure.bounded import ExpectedLeaves
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
+from glassine.attacks.disclosure.slacks import ExpectedLeaves
+from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
-from glassine.domain.inference import columns as read_columns
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
-from glassine.learners.exponential_tree import PrivateTreeClassifier
+from glassine.formats import as_model
+from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
-from glassine.models.formats import as_model
-from glassine.models.merging import merge_leaves
+from glassine.models.transform import merge_leaves
 
 __all__ = ["Remedy", "RemedyTable", "class_tables", "measure_remedies"]
 

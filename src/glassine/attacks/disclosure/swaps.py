@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from glassine.counting.compiling import compiled
+from glassine.compiling import compiled
 
 __all__ = ["penalty", "run", "sample"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.constraints import Constraints, NodeTerms, branch_counts
-from glassine.learners.impurity import Criterion, split_information
+from glassine.learners.greedy.impurity import Criterion, split_information
 
 __all__ = ["Cut", "cut_at", "linear_tangent", "tangent"]
 

@@ -2,15 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.membership.outputs import Records, class_text
 from glassine.attacks.membership.splits import Split
+from glassine.domain.literals import is_missing
+from glassine.models import DecisionTree
 
-__all__ = ["Match", "ValuePair", "pairs_at", "placed_between"]
+__all__ = ["Match", "People", "ValuePair", "codes_of_rows", "pairs_at", "placed_between"]
+
+# Which records are equal.
+
+
+def codes_of_rows(records: Records, *, with_target: bool = False) -> npt.NDArray[np.intp]:
+    """Return a number for each record, the same for records that are equal in all columns."""
+    given = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
+    codes = np.zeros(len(records.target), dtype=np.intp)
+    for column in (*given.values(), *((records.target,) if with_target else ())):
+        own = _codes_of(column)
+        codes = np.unique(codes * (int(own.max()) + 1) + own, return_inverse=True)[1]
+    return codes
+
+
+def _codes_of(column: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    if column.dtype.kind in "biuf":
+        return np.unique(column, return_inverse=True)[1]
+    gaps = is_missing(column)
+    texts = np.array(["" if gap else "=" + class_text(v) for v, gap in zip(column.tolist(), gaps, strict=True)])
+    return np.unique(texts, return_inverse=True)[1]
+
+
+# The different candidates of the midpoint attack.
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The different candidates: records that are equal in all columns that the model knows are one.
+
+    Copies could otherwise silence the attack: in the control, the copy of a record that is left out would match.
+    """
+
+    records: Records
+    codes: npt.NDArray[np.intp]
+    first: npt.NDArray[np.intp]
+    member: npt.NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, model: Any, given: Records, truth: npt.NDArray[np.bool_] | None) -> People:
+        """Return the different ones among given candidates."""
+        codes = codes_of_rows(known_columns(model, given))
+        # In the order in which they are given.
+        first, inverse = np.unique(np.unique(codes, return_index=True)[1][codes], return_inverse=True)
+        member = None
+        if truth is not None:
+            member = np.zeros(len(first), dtype=bool)
+            np.logical_or.at(member, inverse, truth)
+        return cls(given.take(first), inverse, first, member)
+
+    def rows(self, chosen: Iterable[int]) -> tuple[int, ...]:
+        """Return the row of the first of each of some different candidates."""
+        return tuple(int(self.first[i]) for i in chosen)
+
+    def all_rows(self, chosen: Sequence[int]) -> tuple[int, ...]:
+        """Return the rows of some different candidates, equal ones included."""
+        return tuple(np.flatnonzero(np.isin(self.codes, list(chosen))).tolist())
+
+
+def known_columns(model: Any, given: Records) -> Records:
+    """Return the columns of the candidates that a model knows, where it names them."""
+    if isinstance(given.native, np.ndarray) or isinstance(model, list | tuple) or hasattr(model, "trees"):
+        return given
+    tree = model if isinstance(model, DecisionTree) else getattr(model, "model_", None)
+    fitted = getattr(model, "best_estimator_", model)
+    names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
+    own = [name for name in (given.names or ()) if names is not None and name in set(names)]
+    return Records(given.native[own], given.target) if own else given
+
 
 ALIKE = np.float32(1e-7)
 """scikit-learn places no threshold between two values that are no further apart."""

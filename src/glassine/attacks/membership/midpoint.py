@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.candidates import People
 from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson, newcombe
-from glassine.attacks.membership.matching import Match, ValuePair, pairs_at, placed_between
+from glassine.attacks.membership.matching import Match, People, ValuePair, pairs_at, placed_between
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
 from glassine.attacks.membership.splits import Split, splits_of
 from glassine.attacks.outcome import Outcome

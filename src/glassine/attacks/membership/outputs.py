@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.domain.inference import columns, eager
+from glassine.data.inference import columns, eager
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.models import DecisionTree, RuleList
@@ -383,7 +383,7 @@ def published(model: Any) -> DecisionTree | RuleList | None:
         return model
     if callable(getattr(model, "predict", None)) and hasattr(model, "classes_"):
         return None
-    from glassine.models.formats import as_model
+    from glassine.formats import as_model
 
     try:
         return as_model(model)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.equal_rows import codes_of_rows
 from glassine.attacks.membership.gap import read_sides
+from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import Records
 
 __all__ = ["Overlap", "overlap", "overlap_of"]

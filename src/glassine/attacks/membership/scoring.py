@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, area_under_roc, clopper_pearson, newcombe
-from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift
-from glassine.attacks.membership.roc import roc_curve
+from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_curve
 
 __all__ = ["Setting", "best_threshold", "crossfit", "judge_calls", "judge_scores"]
 

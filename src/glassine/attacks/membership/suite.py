@@ -7,16 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.attacks.membership.attack_model import black_box_attack
-from glassine.attacks.membership.gap import gap_attack
+from glassine.attacks.membership.attack_model import black_box_attack, loss_attack
+from glassine.attacks.membership.gap import gap_attack, holdout_shift
 from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.lira import lira
-from glassine.attacks.membership.loss import loss_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, check_count, generator
 from glassine.attacks.membership.overlap import Overlap, overlap_of
 from glassine.attacks.membership.result import MembershipResult, Shift, plain
-from glassine.attacks.membership.shift import holdout_shift
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
 from glassine.errors import InvalidParameterError

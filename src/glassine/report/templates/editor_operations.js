@@ -1,4 +1,4 @@
-/* The arithmetic of edits, step by step that of glassine.editing.operations: the doubles are the same. */
+/* The arithmetic of edits, step by step that of glassine.models.edits: the doubles are the same. */
 var Operations = (function () {
   function floored(weights, floor) {
     return weights.map(function (weight) { return weight > floor ? weight : floor; });

@@ -1,0 +1,194 @@
+"""Bounds of true counts, given counts that were published with noise or rounded, and of means that weigh by them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from glassine.attacks.reconstruction.intervals import Interval
+from glassine.errors import InvalidParameterError, UndefinedMeasureError
+from glassine.models import DecisionTree, RuleList
+from glassine.privacy.conversions import least_threshold
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure.noise import CountNoise
+
+__all__ = ["CountBounds", "bound_counts", "exact_counts"]
+
+Floats = npt.NDArray[np.float64]
+
+EXPONENTS = np.linspace(0.001, 0.999, 999)
+"""Exponents of Chernoff's bound, as shares of the largest one; every exponent gives a sound bound."""
+
+ROUNDING = 1 + 1e-9
+"""Covers the rounding of a few logarithms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountBounds:
+    """Bounds of the numbers of training records in the parts of a model, which hold all together.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64, shape (parts,)
+        Fewest and most records of each leaf or rule, whole numbers.
+    total : Interval
+        Fewest and most records in all.
+    confidence : float
+        Probability, over the noise, that all bounds hold; 1 where they hold for certain.
+    """
+
+    low: Floats
+    high: Floats
+    total: Interval
+    confidence: float
+
+    def without(self, empty: npt.NDArray[np.bool_]) -> CountBounds:
+        """Return the bounds where some parts can hold no record.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If such a part holds records.
+        """
+        held = np.flatnonzero(empty & (self.low > 0))
+        if len(held):
+            raise UndefinedMeasureError(
+                f"part {held[0] + 1} of the model holds records where the domain allows none. Widen the domain's "
+                "bounds, or mend its groups."
+            )
+        return _together(self.low, np.where(empty, 0.0, self.high), self.total, self.confidence)
+
+    def mean(self, values: Floats) -> Interval:
+        """Return the bounds of the mean over the records of a value of each part, shape (parts,).
+
+        For a given number of records, the mean is least where parts of small values are full; over the number it is
+        least at a corner of that piecewise linear sum, or at an end of the range.
+        """
+        return Interval(lower=-self._most(-values, mean=True), upper=self._most(values, mean=True))
+
+    def sum(self, values: Floats) -> Interval:
+        """Return the bounds of the sum over the records of a value of each part, shape (parts,)."""
+        return Interval(lower=-self._most(-values, mean=False), upper=self._most(values, mean=False))
+
+    def _most(self, values: Floats, *, mean: bool) -> float:
+        order = np.argsort(-values, kind="stable")
+        room = (self.high - self.low)[order]
+        numbers = self.low.sum() + np.concatenate([[0.0], np.cumsum(room)])
+        sums = float(self.low @ values) + np.concatenate([[0.0], np.cumsum(room * values[order])])
+        ends = np.array([self.total.lower, self.total.upper])
+        within = (numbers >= ends[0]) & (numbers <= ends[1])
+        number = np.concatenate([ends, numbers[within]])
+        most = np.concatenate([np.interp(ends, numbers, sums), sums[within]])
+        if not mean:
+            return float(most.max())
+        return float((most[number >= 1] / number[number >= 1]).max())
+
+
+def exact_counts(sizes: Sequence[int]) -> CountBounds:
+    """Return numbers of records that are known as bounds of themselves."""
+    own = np.array(sizes, dtype=np.float64)
+    return CountBounds(
+        low=own, high=own, total=Interval(lower=float(own.sum()), upper=float(own.sum())), confidence=1.0
+    )
+
+
+def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: float) -> CountBounds:
+    """Return bounds of the numbers of records in the parts of a model whose counts are noisy or rounded.
+
+    **Guarantee**: over the noise, all bounds hold together with at least the confidence; for rounded counts they hold
+    for certain. Half of what the confidence leaves goes to the counts one by one, half to their sum, by the union
+    bound. A count that noise made negative is published as 0, so that it bounds the true one from above alone.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model. Class counts are taken to be noisy one by one; the size, where no class counts are published.
+    noise : CountNoise
+        Kind and scale of the noise.
+    confidence : float
+        In (0, 1); without effect on rounded counts.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the confidence is out of its range.
+    UndefinedMeasureError
+        If a part publishes no count, published counts are no multiples of the step of rounding, or they cannot come
+        from the noise.
+    """
+    value: object = confidence
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not 0 < confidence < 1:
+        raise InvalidParameterError(f"confidence must be a number in (0, 1), got {confidence!r}. Use 0.99.")
+    counts: list[tuple[int, ...]] = []
+    for cell in model.cells:
+        evidence = cell.evidence
+        if evidence.counts is None and evidence.total is None:
+            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+        counts.append(evidence.counts if evidence.counts is not None else (evidence.total or 0,))
+    if noise.kind == "rounded":
+        return _rounded(counts, noise)
+    published = np.array([count for part in counts for count in part], dtype=np.float64)
+    sizes = np.array([sum(part) for part in counts], dtype=np.float64)
+    rest = 1 - float(confidence)
+    reach = _reach(noise, rest / (4 * len(published)))
+    low = np.array([sum(max(0.0, count - reach) for count in part) for part in counts])
+    high = sizes + reach * np.array([len(part) for part in counts], dtype=np.float64)
+    total = Interval(lower=0.0, upper=math.inf)
+    if noise.kind == "geometric":
+        above, below = _sum_reach(noise.scale, len(published), rest / 4)
+        total = Interval(lower=max(0.0, float(sizes.sum()) - above), upper=float(sizes.sum()) + below)
+    return _together(low, high, total, float(confidence))
+
+
+def _together(low: Floats, high: Floats, total: Interval, confidence: float) -> CountBounds:
+    """Return bounds of parts and of their sum, each as narrow as the other makes it."""
+    least, most = max(total.lower, float(low.sum())), min(total.upper, float(high.sum()))
+    if not least <= most:
+        raise UndefinedMeasureError(
+            "the published counts cannot come from the stated noise, or the domain contradicts the model. Check both."
+        )
+    if not most >= 1:
+        raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
+    return CountBounds(low=low, high=high, total=Interval(lower=least, upper=most), confidence=confidence)
+
+
+def _rounded(counts: Sequence[tuple[int, ...]], noise: CountNoise) -> CountBounds:
+    step = int(noise.scale)
+    if any(count % step for part in counts for count in part):
+        raise UndefinedMeasureError(
+            f"the published counts are no multiples of {step}, so they were not rounded to it. State the right step."
+        )
+    bounds = np.array([noise.bounds(part).sum(axis=0) for part in counts])
+    return _together(bounds[:, 0], bounds[:, 1], Interval(lower=0.0, upper=math.inf), 1.0)
+
+
+def _reach(noise: CountNoise, probability: float) -> float:
+    """Return how far a count may lie above, and below, the true one, each but for a probability."""
+    if noise.kind == "geometric":
+        return float(least_threshold(probability, [(noise.scale, 1)]) - 1)
+    # Noise of fractions was rounded to a whole number, which moves a count by less than one.
+    tail = -math.log(2 * probability) if noise.kind == "laplace" else -float(ndtri(probability))
+    return math.ceil(noise.scale * tail * ROUNDING) + 1.0
+
+
+def _sum_reach(scale: float, number: int, probability: float) -> tuple[float, float]:
+    """Return how far the sum of published counts may lie above and below that of the true ones, by Chernoff's bound.
+
+    It lies below by no more than the noise. Above it lies by the noise of the counts that are published above 0, which
+    is at most the positive part of all noise, because a true count is at least 0.
+    """
+    below = least_threshold(probability, [(scale, number)]) - 1
+    rate = EXPONENTS / scale
+    q = math.exp(-1 / scale)
+    # E exp(rate max(Z, 0)), with P(Z = z) = (1 - q) / (1 + q) q^|z|
+    moment = (1 + -math.expm1(-1 / scale) * np.exp(rate - 1 / scale) / -np.expm1(rate - 1 / scale)) / (1 + q)
+    above = float(((number * np.log(moment) - math.log(probability)) / rate).min()) * ROUNDING
+    return float(math.floor(above)), float(below)

@@ -1,0 +1,662 @@
+"""Reconstruction of the training records from a published tree or rule list.
+
+The reader of a model knows, for each leaf or rule, how many training records it captured, and that each of them lies in
+its region. Without further knowledge all records of a region are equally likely: this is the *probabilistic data set*
+of Ferry et al., "Probabilistic Dataset Reconstruction from Interpretable Models". Every figure here comes from exact
+counts of regions (:mod:`glassine.counting`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.alignment import ErrorEstimate, align
+from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts
+from glassine.attacks.reconstruction.intervals import Interval
+from glassine.attacks.reconstruction.leakage import AttributeLeakage, CellLeakage, SubgroupLeakage, oddities
+from glassine.attacks.subgroups import subgroups
+from glassine.attacks.worlds import Worlds
+from glassine.counting import MAX_STEPS, Region
+from glassine.data.inference import columns as read_columns
+from glassine.domain import Domain, Real
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UndefinedMeasureError
+from glassine.models import DecisionTree, RuleList
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure.noise import CountNoise
+
+__all__ = ["ProbabilisticDataset", "ReconstructionEstimate", "reconstruct"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconstructionEstimate:
+    """Intervals of what depends on the true counts of a model.
+
+    Attributes
+    ----------
+    confidence : float
+        Probability, over the noise in the counts, that all intervals hold together; 1 for rounded and exact counts.
+    supports : tuple of Interval
+        Number of training records of each leaf or rule, in order.
+    n_records : Interval
+        Number of training records.
+    bits_per_record : Interval
+        Mean number of bits learned about a training record.
+    dist : Interval or None
+        Dist; None over a continuum, or where the domain allows one record only.
+    dist_g : Interval or None
+        Dist_G; None as for ``dist``.
+    """
+
+    confidence: float
+    supports: tuple[Interval, ...]
+    n_records: Interval
+    bits_per_record: Interval
+    dist: Interval | None
+    dist_g: Interval | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values of the schema ``glassine.reconstruction-estimate/1``, lower bounds first."""
+        return {
+            "schema": "glassine.reconstruction-estimate/1",
+            "confidence": self.confidence,
+            "supports": [interval.to_list() for interval in self.supports],
+            "n_records": self.n_records.to_list(),
+            "bits_per_record": self.bits_per_record.to_list(),
+            "dist": None if self.dist is None else self.dist.to_list(),
+            "dist_g": None if self.dist_g is None else self.dist_g.to_list(),
+        }
+
+
+class ProbabilisticDataset:
+    """The set of data sets that a published model leaves possible.
+
+    Made by :func:`reconstruct`. Measures come in two readings: with independent attributes, as published
+    (``domain_aware=False``, the default), and without the records that the domain's groups make impossible
+    (``domain_aware=True``), which is what the reader really knows.
+
+    Measures that weigh by counts need exact ones. Where counts are noisy or rounded, these measures are refused, and
+    :meth:`estimate` returns intervals.
+
+    Attributes
+    ----------
+    model : DecisionTree or RuleList
+        The published model.
+    domain : Domain
+        The public domain.
+    noise : CountNoise or None
+        How the published counts differ from the true ones, as far as it is stated.
+    """
+
+    def __init__(
+        self,
+        model: DecisionTree | RuleList,
+        domain: Domain,
+        *,
+        noise: CountNoise | None = None,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self.model = model
+        self.domain = domain
+        if noise is not None and noise.kind == "rounded" and model.guarantee and model.guarantee.count_scale:
+            raise InvalidParameterError(
+                "the model's counts carry noise, so rounding does not bound the true ones. Leave noise out, or take "
+                "the model before its counts were rounded."
+            )
+        self.noise = noise if noise is not None else _claimed_noise(model)
+        self._max_steps = max_steps
+        self._worlds: dict[bool, Worlds] = {}
+        self._worlds_of(False)  # an attribute or a value that the domain lacks is an error here
+
+    def _worlds_of(self, domain_aware: bool) -> Worlds:
+        domain_aware = domain_aware and bool(self.domain.groups)
+        if domain_aware not in self._worlds:
+            self._worlds[domain_aware] = Worlds(self.model, self.domain, domain_aware, self._max_steps)
+        return self._worlds[domain_aware]
+
+    @cached_property
+    def supports(self) -> tuple[int, ...]:
+        """Number of training records of each leaf or rule, in order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If the model does not publish them, or they are noisy or rounded.
+        """
+        self._require_exact()
+        sizes = [cell.evidence.size for cell in self.model.cells]
+        if any(size is None for size in sizes):
+            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+        return tuple(size or 0 for size in sizes)
+
+    @cached_property
+    def n_records(self) -> int:
+        """Number of training records.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If it is zero or not published, or counts are noisy or rounded.
+        """
+        n = sum(self.supports)
+        if not n:
+            raise UndefinedMeasureError("the model's counts are all zero: it tells of no record.")
+        return n
+
+    def estimate(self, *, confidence: float = 0.99, domain_aware: bool = False) -> ReconstructionEstimate:
+        """Return intervals of the number of records, of the mean bits and of Dist and Dist_G.
+
+        The true counts lie in a box that the published ones and the stated noise allow, and so does their sum. Each
+        interval is the exact range of its measure over these counts.
+
+        **Guarantee**: with at least the confidence, over the noise, all intervals hold the true values together. Of
+        rounded and of exact counts they hold for certain.
+
+        Parameters
+        ----------
+        confidence : float, default=0.99
+            In (0, 1).
+        domain_aware : bool, default=False
+            Whether to leave out the records that the domain's groups make impossible.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the confidence is out of its range.
+        UndefinedMeasureError
+            If counts are not published, it is not stated how they were changed, they cannot come from the stated
+            noise, or a region that holds records is empty.
+        """
+        noise = self.noise
+        bounds = exact_counts(self.supports) if noise is None else bound_counts(self.model, noise, confidence)
+        possible = self._worlds_of(domain_aware)
+        bounds = bounds.without(np.array([not measure for measure in possible.measures]))
+        learned = np.array(self.bits_learned(domain_aware=domain_aware))
+        learned[np.isinf(learned)] = 0.0  # an empty region, which holds no record
+        bits = bounds.mean(learned)
+        dist = dist_g = None
+        if self._continuum is None and (size := int(possible.space.total)) > 1:
+            dist_g, dist = (_share(bounds.mean(left)) for left in (1 - learned / math.log2(size), self._left()))
+        ranges = zip(bounds.low.tolist(), bounds.high.tolist(), strict=True)
+        return ReconstructionEstimate(
+            confidence=bounds.confidence,
+            supports=tuple(Interval(lower=low, upper=min(high, bounds.total.upper)) for low, high in ranges),
+            n_records=bounds.total,
+            bits_per_record=bits,
+            dist=dist,
+            dist_g=dist_g,
+        )
+
+    def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:
+        """Return the exact number of possible records of each leaf or rule, in order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum: declare its resolution.
+        """
+        self._require_finite()
+        return tuple(int(m) for m in self._worlds_of(domain_aware).measures)
+
+    def entropy(self, *, domain_aware: bool = False) -> float:
+        """Return the joint entropy of the reconstruction, in bits (equations 11 and 16).
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum, counts are not published, or a region that holds records is empty.
+        """
+        worlds = self.worlds(domain_aware=domain_aware)
+        self._require_possible(domain_aware)
+        return math.fsum(size * math.log2(count) for size, count in zip(self.supports, worlds, strict=True) if size)
+
+    def prior_entropy(self, *, domain_aware: bool = False) -> float:
+        """Return the entropy of as many unknown records, in bits (equation 4).
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum or counts are not published.
+        """
+        self._require_finite()
+        return self.n_records * math.log2(int(self._worlds_of(domain_aware).space.total))
+
+    def dist_g(self, *, domain_aware: bool = False) -> float:
+        """Return Dist_G, the share of the joint entropy that the model leaves (Definition 4).
+
+        1 means that the model tells nothing, 0 that the records are known.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If an attribute is a continuum, counts are not published, a region that holds records is empty, or the
+            domain allows one record only.
+        """
+        prior = self.prior_entropy(domain_aware=domain_aware)
+        if not prior:
+            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+        return self.entropy(domain_aware=domain_aware) / prior
+
+    def dist(self) -> float:
+        """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
+
+        Each attribute of each record counts the same; attributes with one possible value are left out. A value counts
+        as possible if some record of the region has it.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`dist_g`.
+        """
+        self._require_finite()
+        self._require_possible(False)
+        left = self._left()
+        return math.fsum(size * share for size, share in zip(self.supports, left, strict=True)) / self.n_records
+
+    def _left(self) -> npt.NDArray[np.float64]:
+        """Return for each part the mean share of an attribute's entropy that it leaves; 1 for an empty region."""
+        possible = self._worlds_of(False)
+        sizes = {name: size for name in self.domain if (size := self.domain[name].size or 0) > 1}
+        if not sizes:
+            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+        shares = np.ones(len(possible.regions))
+        for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
+            for factor in possible.touched(region) if measure else ():
+                (name,) = possible.space.factors[factor].attributes
+                if name in sizes:
+                    gone = 1 - math.log2(possible.n_possible(region, factor)) / math.log2(sizes[name])
+                    shares[part] -= gone / len(sizes)
+        return shares
+
+    def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
+        """Return the bits that a reader learns about each record of each leaf or rule, in order.
+
+        These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty.
+        """
+        return self._worlds_of(domain_aware).bits_learned
+
+    def bits_per_record(self, *, domain_aware: bool = False) -> float:
+        """Return the mean number of bits that a reader learns about a training record.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If counts are not published, or a region that holds records is empty.
+        """
+        self._require_possible(domain_aware)
+        learned = self.bits_learned(domain_aware=domain_aware)
+        return math.fsum(s * b for s, b in zip(self.supports, learned, strict=True) if s) / self.n_records
+
+    def exposure_curve(self, *, domain_aware: bool = False) -> list[tuple[float, float]]:
+        """Return the exposure curve: against the share of records, the most exposed first, the bits learned.
+
+        This is the paper's Figure 4 with bits in place of ratios, so that it is defined over a continuum too.
+
+        Returns
+        -------
+        list of (float, float)
+            Share of the training records in (0, 1], and the bits learned about each of those that this step adds;
+            bits never increase.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        learned = self.bits_learned(domain_aware=domain_aware)
+        steps: dict[float, int] = {}
+        for size, value in zip(self.supports, learned, strict=True):
+            if size:
+                steps[value] = steps.get(value, 0) + size
+        curve, seen = [], 0
+        for value in sorted(steps, reverse=True):
+            seen += steps[value]
+            curve.append((seen / self.n_records, value))
+        return curve
+
+    def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
+        """Return what the model tells about each leaf or rule, in order; sizes only where counts are exact."""
+        finite = self._continuum is None
+        possible = self._worlds_of(domain_aware)
+        return [
+            CellLeakage(
+                cell=cell,
+                size=cell.evidence.size if self._inexact() is None else None,
+                worlds=int(measure) if finite else None,
+                bits_learned=bits,
+            )
+            for cell, measure, bits in zip(self.model.cells, possible.measures, possible.bits_learned, strict=True)
+        ]
+
+    def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
+        """Return what the model tells about each attribute, in the domain's order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        possible, supports, n = self._worlds_of(domain_aware), self.supports, self.n_records
+        mean = dict.fromkeys(self.domain, 0.0)
+        largest = dict.fromkeys(self.domain, 0.0)
+        for size, region in zip(supports, possible.regions, strict=True):
+            for factor in possible.touched(region) if size else ():
+                for name, learned in possible.learned(region, factor).items():
+                    mean[name] += size * learned / n
+                    largest[name] = max(largest[name], learned)
+        return [
+            AttributeLeakage(attribute=name, bits_learned=mean[name], bits_largest=largest[name])
+            for name in self.domain
+        ]
+
+    def by_subgroup(
+        self, frame: Any, attributes: str | Sequence[str], *, domain_aware: bool = False
+    ) -> list[SubgroupLeakage]:
+        """Return what the model tells about subgroups of given records, the most exposed first.
+
+        Parameters
+        ----------
+        frame : data frame
+            The training records, with every attribute that the model tests.
+        attributes : str or sequence of str
+            Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
+        domain_aware : bool, default=False
+            Whether the domain's groups count.
+
+        Raises
+        ------
+        InvalidDataError
+            If a column is absent.
+        """
+        data = read_columns(frame)
+        bits = np.array(self.bits_learned(domain_aware=domain_aware))[self.model.apply(data)]
+        out = []
+        for name in [attributes] if isinstance(attributes, str) else attributes:
+            if name not in data:
+                raise InvalidDataError(
+                    f"data lack the column {name!r} that defines subgroups. Add it or drop the name."
+                )
+            for value, rows in subgroups(data[name]).items():
+                out.append(
+                    SubgroupLeakage(
+                        attribute=name,
+                        value=value,
+                        size=len(rows),
+                        bits_mean=float(bits[rows].mean()),
+                        bits_largest=float(bits[rows].max()),
+                    )
+                )
+        return sorted(out, key=lambda group: -group.bits_mean)
+
+    def by_label(self, *, domain_aware: bool = False) -> list[SubgroupLeakage]:
+        """Return what the model tells about the attributes of the records of each class, the most exposed first.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If the model publishes no class counts, or as for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        counts = [cell.evidence.counts for cell in self.model.cells]
+        classes = self.model.classes
+        if classes is None or any(c is None for c in counts):
+            raise UndefinedMeasureError("the model does not publish the class counts of all its parts.")
+        learned = self.bits_learned(domain_aware=domain_aware)
+        out = []
+        for k, name in enumerate(classes):
+            held = [(c[k], bits) for c, bits in zip(counts, learned, strict=True) if c is not None and c[k]]
+            size = sum(count for count, _ in held)
+            if size:
+                mean = math.fsum(count * bits for count, bits in held) / size
+                largest = max(bits for _, bits in held)
+                out.append(
+                    SubgroupLeakage(attribute="class", value=str(name), size=size, bits_mean=mean, bits_largest=largest)
+                )
+        return sorted(out, key=lambda group: -group.bits_mean)
+
+    def record_bits(self, frame: Any, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
+        """Return the bits that a reader learns about each given record, in row order.
+
+        Parameters
+        ----------
+        frame : data frame
+            Training records, shape (n, at least the tested attributes).
+        domain_aware : bool, default=False
+            Whether the domain's groups count.
+        """
+        learned = np.array(self.bits_learned(domain_aware=domain_aware))
+        return np.asarray(learned[self.model.apply(read_columns(frame))])
+
+    def sample(
+        self, *, random_state: int | np.random.Generator | None = None, domain_aware: bool = True
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return one data set drawn uniformly from the possible ones, columns by attribute.
+
+        Parameters
+        ----------
+        random_state : int, Generator or None
+            Source of randomness.
+        domain_aware : bool, default=True
+            Whether to leave out the records that the domain's groups make impossible.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (n,)
+            The records of the first leaf or rule first. Missing values are NaN in numbers, else None.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If counts are not published or a region that holds records is empty.
+        """
+        self._require_possible(domain_aware)
+        return self._worlds_of(domain_aware).draw_cells(self.supports, np.random.default_rng(random_state))
+
+    def error_to(
+        self,
+        original: Any,
+        *,
+        n_draws: int = 5,
+        max_records: int = 1000,
+        random_state: int | np.random.Generator | None = None,
+        domain_aware: bool = True,
+    ) -> ErrorEstimate:
+        """Return how far reconstructed records are from the original ones, and how far random ones are.
+
+        Each draw is matched with the original records at minimum total cost. The cost of a pair is its mean distance
+        over the attributes: 0 or 1 for categories, the difference over the domain's range for numbers.
+
+        Parameters
+        ----------
+        original : data frame
+            The training records, with every attribute of the domain.
+        n_draws : int, default=5
+            Number of data sets drawn from the model, and of random ones drawn from the domain.
+        max_records : int, default=1000
+            Matching is cubic: beyond this many records, both sides are sampled down to it.
+        random_state : int, Generator or None
+            Source of randomness.
+        domain_aware : bool, default=True
+            Whether draws respect the domain's groups.
+
+        Raises
+        ------
+        InvalidDataError
+            If an attribute is not a column, or the number of records is not the model's.
+        UndefinedMeasureError
+            As for :meth:`sample`.
+        """
+        data = read_columns(original)
+        for name in self.domain:
+            if name not in data:
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+        n = len(data[self.domain.names[0]])
+        if n != self.n_records:
+            raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
+        for name, value in (("n_draws", n_draws), ("max_records", max_records)):
+            if not value >= 1:
+                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+        rng = np.random.default_rng(random_state)
+        self._require_possible(domain_aware)
+        possible = self._worlds_of(domain_aware)
+        size = min(n, max_records)
+        draws = []
+        for _ in range(n_draws):
+            rows = np.sort(rng.permutation(n)[:size])
+            sizes = rng.multivariate_hypergeometric(self.supports, size).tolist()
+            random = possible.draw(possible.counter.sample(Region({}), size, rng), rng)
+            draws.append(({name: data[name][rows] for name in self.domain}, possible.draw_cells(sizes, rng), random))
+        return align(self.domain, draws)
+
+    def notes(self, *, domain_aware: bool = False) -> list[str]:
+        """Return what is odd about the model in this domain: shadowed rules, empty defaults, contradictions, holes."""
+        return oddities(self.model, self._worlds_of(domain_aware))
+
+    def _inexact(self) -> str | None:
+        """Return why published counts are not those of the records; None where they are, or none are published."""
+        if all(cell.evidence.size is None for cell in self.model.cells):
+            return None
+        if self.noise is None and self.model.counts_are_exact:
+            return None
+        if self.noise is None:
+            return (
+                "the published counts were rounded or changed, and the model does not state how, so what depends on "
+                'them is not known. State it, as in noise=CountNoise("rounded", 10), or take the exact model.'
+            )
+        blurred = (
+            f"were rounded to multiples of {self.noise.scale:g}"
+            if self.noise.kind == "rounded"
+            else f"carry noise of scale {self.noise.scale:g} records"
+        )
+        return f"the published counts {blurred}, so what depends on them is not known exactly. Use estimate()."
+
+    def _require_exact(self) -> None:
+        reason = self._inexact()
+        if reason is not None:
+            raise UndefinedMeasureError(reason)
+
+    @cached_property
+    def _continuum(self) -> str | None:
+        """An attribute whose values are a continuum, if there is one."""
+        for name in self.domain:
+            attribute = self.domain[name]
+            if isinstance(attribute, Real) and attribute.resolution is None:
+                return name
+        return None
+
+    def _require_finite(self) -> None:
+        name = self._continuum
+        if name is not None:
+            raise UndefinedMeasureError(
+                f"{name!r} is a continuum, so possible records cannot be counted. Declare its resolution, "
+                "or use bits_learned()."
+            )
+
+    def _require_possible(self, domain_aware: bool) -> None:
+        for i, (size, measure) in enumerate(
+            zip(self.supports, self._worlds_of(domain_aware).measures, strict=True), start=1
+        ):
+            if size and not measure:
+                raise UndefinedMeasureError(
+                    f"part {i} of the model holds records where the domain allows none. Widen the domain's bounds, "
+                    "or mend its groups."
+                )
+
+    def __repr__(self) -> str:
+        return f"<ProbabilisticDataset of a {self.model} over {len(self.domain)} attributes>"
+
+
+def _share(interval: Interval) -> Interval:
+    """Return an interval of a share without what rounding adds beyond 0 and 1."""
+    return Interval(lower=max(interval.lower, 0.0) + 0.0, upper=min(interval.upper, 1.0))
+
+
+def _claimed_noise(model: DecisionTree | RuleList) -> CountNoise | None:
+    """Return the noise that a model's guarantee states; None where counts were changed further, or have none."""
+    scale = None if model.guarantee is None or model.approximate else model.guarantee.count_scale
+    if scale is None:
+        return None
+    # importing the package takes a second
+    from glassine.attacks.disclosure.noise import CountNoise
+
+    return CountNoise("geometric", scale)
+
+
+def reconstruct(
+    model: Any, domain: Domain, *, noise: CountNoise | None = None, max_steps: int = MAX_STEPS
+) -> ProbabilisticDataset:
+    r"""Return what a reader of a published model knows about its training records.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList or fitted estimator
+        The published model, or anything that :func:`glassine.as_model` reads.
+    domain : Domain
+        What is publicly known about the attributes; every attribute that the model tests must be in it. All its
+        attributes count, tested or not.
+    noise : CountNoise, optional
+        How published counts differ from the true ones. By default what the model states: none, or discrete Laplace
+        noise where its guarantee has a ``count_scale``. Rounded counts need it.
+    max_steps : int, default=300,000
+        Steps that the exact counts may take, half a minute's worth or so; counting rules that overlap is #P-hard.
+
+    Returns
+    -------
+    ProbabilisticDataset
+        Its measures.
+
+    Raises
+    ------
+    InvalidModelError
+        If the model tests an attribute or a value that the domain lacks.
+    InvalidDomainError
+        If the domain is not a :class:`Domain`.
+    InvalidParameterError
+        If rounding is stated as the noise of a model whose guarantee states noise.
+
+    References
+    ----------
+    Ferry, Aivodji, Gambs, Huguet, Siala: Probabilistic Dataset Reconstruction from Interpretable Models, 2023.
+
+    Examples
+    --------
+    Rule list 1 of the paper:
+
+    >>> domain = Domain.binary(["a1", "a2", "a3"])
+    >>> rules = RuleList.from_text(
+    ...     "if [a1] and [a2] then [true] ([0 ; 2] examples)\n"
+    ...     "else if [a3] then [false] ([2 ; 0] examples)\n"
+    ...     "else [true] ([0 ; 1] example)",
+    ...     domain,
+    ... )
+    >>> known = reconstruct(rules, domain)
+    >>> known.worlds(), round(known.dist_g(), 4)
+    ((2, 3, 3), 0.4503)
+
+    With counts that were rounded to multiples of 2, halves upwards:
+
+    >>> from glassine import CountNoise
+    >>> rounded = RuleList.from_text(
+    ...     "counts: rounded\nif [a1] and [a2] then [true] ([0 ; 10] examples)\nelse [false] ([30 ; 0] examples)",
+    ...     domain,
+    ... )
+    >>> found = reconstruct(rounded, domain, noise=CountNoise("rounded", 2)).estimate()
+    >>> found.n_records.to_list(), str(found.dist_g), found.confidence
+    ([38.0, 40.0], '0.7262 to 0.7397', 1.0)
+    """
+    from glassine.formats import as_model
+
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    return ProbabilisticDataset(as_model(model, domain), domain, noise=noise, max_steps=max_steps)

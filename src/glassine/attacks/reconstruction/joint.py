@@ -1,0 +1,332 @@
+"""Reconstruction from several models of the same records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from glassine.attacks.reconstruction.entropy import reconstruct
+from glassine.attacks.reconstruction.joint_cells import Cells, System, intersect, system_of
+from glassine.attacks.reconstruction.joint_intervals import (
+    Estimate,
+    aligned,
+    exposures,
+    fewest_held,
+    log_of,
+    log_sum,
+    most_exposed,
+)
+from glassine.attacks.reconstruction.joint_programs import Settled, settle
+from glassine.attacks.reconstruction.joint_published import (
+    ClashError,
+    Published,
+    Told,
+    check_arguments,
+    columns_for,
+    read_models,
+    tell_classes,
+)
+from glassine.attacks.reconstruction.joint_ranges import Shared, cell_ranges, certain_labels, small_groups
+from glassine.attacks.reconstruction.joint_result import Interval, JointReconstruction, Reading
+from glassine.counting import MAX_STEPS, Space
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import UndefinedMeasureError
+
+__all__ = ["MAX_CELLS", "reconstruct_jointly"]
+
+MAX_CELLS = 200_000
+"""Parts of the domain that the models together may tell apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Known:
+    """What is known before the counts are put together."""
+
+    told: list[Published]
+    read: Told
+    classes: tuple[Scalar, ...] | None
+    domain_bits: float
+    bits_alone: tuple[float, ...]
+    learned: tuple[tuple[float, ...], ...]
+
+
+def reconstruct_jointly(
+    models: Sequence[Any],
+    domain: Domain,
+    *,
+    data: Any = None,
+    counts: str = "published",
+    names: Sequence[str] | None = None,
+    same_labels: bool = True,
+    domain_aware: bool = True,
+    smallest_group: int = 5,
+    max_cells: int = MAX_CELLS,
+    max_steps: int = MAX_STEPS,
+    time_limit: float = 30.0,
+    progress: Callable[[str], None] | None = None,
+) -> JointReconstruction:
+    """Return what a reader of several models learns about the records that all of them were learnt from.
+
+    Each model partitions the domain and tells how many records each of its parts holds. A data set is possible if it
+    meets the counts of all models; which record of one model's leaf is which of another's is not told. The number of
+    possible data sets lies between two proved bounds, which meet for one model and for small ones.
+
+    Parameters
+    ----------
+    models : sequence of DecisionTree, RuleList, Forest or fitted estimator
+        Models of the same records; a forest without bootstrap counts as its trees. Models without exact counts are left
+        out, and said so; what the guarantees of some of them come to together is in ``composition``.
+    domain : Domain
+        What is publicly known about the attributes; every attribute that a model tests must be in it.
+    data : data frame, optional
+        The training records, with every tested attribute. With them, the bits of a reader who knows which record is
+        which are told, also about the most exposed record, and the smallest common part of the models.
+    counts : {"published", "data"}
+        Where the models' numbers of records come from. With ``"data"``, those that a model does not publish, or
+        rounds, are counted in the data, without classes. All figures are then those of a reader who knows these
+        numbers, too. A model with a guarantee is left out even so: to know its exact counts would undo it.
+    names : sequence of str, optional
+        Names of the models; "model 1" and so on by default.
+    same_labels : bool, default=True
+        Whether the class counts of all models are of the same labels. Otherwise they tell nothing about each other's
+        attributes, and sizes count alone.
+    domain_aware : bool, default=True
+        Whether the domain's groups count.
+    smallest_group : int, default=5
+        Largest number of records of a group that is listed as small.
+    max_cells : int, default=200,000
+        Largest number of parts of the domain that the models together may tell apart.
+    max_steps : int, default=300,000
+        Steps that the exact counts of the parts of rule lists may take.
+    time_limit : float, default=30.0
+        Seconds for the search for a data set that meets the counts of three models or more. Two need none.
+    progress : callable, optional
+        Called with a short text at the beginning of each stage.
+
+    Returns
+    -------
+    JointReconstruction
+        Bits per record alone and together, the cells and the groups that the models pin down together. Where it is
+        proved that no data set meets all counts, its ``status`` is ``inconsistent``, and nothing else is measured.
+        Where no model tells exact counts, but some carry guarantees, it is ``unmeasured`` and tells their composition.
+
+    Raises
+    ------
+    InvalidModelError
+        If a model tests an attribute or a value that the domain lacks.
+    UnsupportedModelError
+        If one is no model.
+    InvalidDomainError
+        If the domain is not a :class:`Domain`.
+    InvalidParameterError
+        If there is no model, a limit is not positive, two models share no class, or ``counts`` is ``"data"`` without
+        data.
+    UndefinedMeasureError
+        If no model tells exact counts or carries a guarantee, trees drew records with replacement, or a part holds
+        records where the domain allows none.
+    CountingLimitError
+        If a limit is reached.
+    InvalidDataError
+        If the data lack a tested attribute, or do not have a model's counts.
+
+    References
+    ----------
+    Ferry, Aivodji, Gambs, Huguet, Siala: Probabilistic Dataset Reconstruction from Interpretable Models, 2023; section
+    VI names the combination of models as future work. Gurvits: Van der Waerden/Schrijver-Valiant like conjectures and
+    stable (aka hyperbolic) homogeneous polynomials, 2008, for the lower bound. The proofs stand in
+    ``attacks/reconstruction/joint_bounds.md``.
+
+    Examples
+    --------
+    Two trees that nest: what the second leaf holds beyond the first is one person.
+
+    >>> from glassine.domain import Between, Integer
+    >>> from glassine.models import Branch, DecisionTree, Evidence, Node
+    >>> def stump(cut, below, above):
+    ...     sides = Branch(Between("age", hi=cut), 1), Branch(Between("age", lo=cut), 2)
+    ...     leaves = Node(evidence=Evidence(counts=below)), Node(evidence=Evidence(counts=above))
+    ...     return DecisionTree((Node(branches=sides), *leaves), ("age",), ("well", "ill"))
+    >>> known = reconstruct_jointly(
+    ...     [stump(40, (9, 1), (6, 4)), stump(41, (9, 2), (6, 3))], Domain({"age": Integer(0, 99)})
+    ... )
+    >>> known.status, [round(bits, 2) for bits in known.bits_alone], str(known.bits_per_record)
+    ('consistent', [1.02, 1.04], '1.2790 to 1.2790')
+    >>> [(group.where, group.size, group.label) for group in known.small_groups]
+    [('model 1: age > 40; model 2: age <= 41', '1 record', 'ill')]
+    """
+    limits = {"smallest_group": smallest_group, "max_cells": max_cells, "max_steps": max_steps}
+    check_arguments(domain, time_limit, limits)
+    progress = progress or (lambda stage: None)
+    progress("reading the models")
+    read = read_models(models, domain, names, columns_for(counts, data))
+    told = read.exact
+    alone = [_alone(t, domain, domain_aware, max_steps) for t in told]
+    bits = log_of(Space(domain, (), domain_aware=domain_aware).total) / math.log(2)
+    if read.silence is not None:
+        return _unmeasured(read, bits, smallest_group)
+    try:
+        told, classes = tell_classes(told, same_labels)
+        progress("intersecting the models")
+        cells = intersect(told, domain, domain_aware=domain_aware, max_cells=max_cells, max_steps=max_steps)
+        known = _Known(
+            told=told,
+            read=read,
+            classes=classes,
+            domain_bits=bits,
+            bits_alone=tuple(mean for mean, _ in alone),
+            learned=tuple(parts for _, parts in alone),
+        )
+        # The systems are small: several threads would wait for each other longer than they work.
+        with import_module("threadpoolctl").threadpool_limits(1, user_api="blas"):
+            return _measure(known, cells, domain, data, smallest_group, time_limit, progress)
+    except ClashError as error:
+        return JointReconstruction(
+            models=tuple(t.name for t in told),
+            left_out=tuple(read.left),
+            filled=read.filled,
+            n_records=told[0].n_records,
+            classes=None,
+            domain_bits=bits,
+            bits_alone=tuple(mean for mean, _ in alone),
+            contradiction=str(error),
+            smallest_group=smallest_group,
+        )
+
+
+def _unmeasured(read: Told, domain_bits: float, smallest_group: int) -> JointReconstruction:
+    """Return what is known of models without exact counts: what their guarantees come to."""
+    found = JointReconstruction(
+        models=(),
+        left_out=tuple(read.left),
+        n_records=0,
+        classes=None,
+        domain_bits=domain_bits,
+        bits_alone=(),
+        silence=read.silence,
+        smallest_group=smallest_group,
+    )
+    if found.composition is None:
+        raise UndefinedMeasureError(read.silence)
+    return found
+
+
+def _alone(told: Published, domain: Domain, domain_aware: bool, max_steps: int) -> tuple[float, tuple[float, ...]]:
+    """Return the bits that a model alone tells about a record, on average and of each part."""
+    try:
+        one = reconstruct(told.model, domain, max_steps=max_steps)
+        return one.bits_per_record(domain_aware=domain_aware), tuple(one.bits_learned(domain_aware=domain_aware))
+    except UndefinedMeasureError as error:
+        raise UndefinedMeasureError(f"{told.name}: {error}") from None
+
+
+def _measure(
+    known: _Known,
+    cells: Cells,
+    domain: Domain,
+    data: Any,
+    smallest_group: int,
+    time_limit: float,
+    progress: Callable[[str], None],
+) -> JointReconstruction:
+    told = known.told
+    names = [t.name for t in told]
+    # Where some model tells classes and another does not, the sizes alone are a reading of their own.
+    widths = [None if known.classes is None else len(known.classes)]
+    if known.classes is not None and any(t.classes is None for t in told):
+        widths.append(None)
+    progress("settling the counts")
+    # Single points of a continuum can hold records, but count for nothing in a volume.
+    wide = cells if cells.closed is None else cells.closed
+    able = [settle(system_of(told, wide, width), names) for width in widths]
+    progress("bounding the number of data sets")
+    if cells.closed is None:
+        settled, estimates = able, [log_sum(one, cells.measures, names, seconds=time_limit) for one in able]
+    else:
+        settled, estimates = _without_points(told, cells, widths, time_limit)
+    known_rows = None if data is None else aligned(told, cells, data)
+    progress("looking for small groups")
+    expected = _expected(cells, settled[0].system, estimates[0])
+    table = estimates[0].table if cells.closed is None else None
+    finite = domain.size() is not None
+    ranges, possible = cell_ranges(wide, able, expected, table, finite=finite, at_most=smallest_group)
+    shared = Shared(told=told, ranges=ranges, possible=possible, classes=known.classes)
+    groups = small_groups(shared, smallest_group)
+    learned = [
+        b for t, parts in zip(told, known.learned, strict=True) for b, n in zip(parts, t.sizes, strict=True) if n
+    ]
+    return JointReconstruction(
+        models=tuple(names),
+        left_out=tuple(known.read.left),
+        filled=known.read.filled,
+        n_records=told[0].n_records,
+        classes=known.classes,
+        domain_bits=known.domain_bits,
+        bits_alone=known.bits_alone,
+        proved_consistent=estimates[0].table is not None,
+        readings=tuple(_reading(told, width, one) for width, one in zip(widths, estimates, strict=True)),
+        bits_aligned=None if known_rows is None else known_rows.mean,
+        bits_most_exposed=most_exposed(cells, ranges, groups, learned, known_rows),
+        fewest_in_common=fewest_held(ranges) if known_rows is None else known_rows.fewest,
+        cells=ranges,
+        small_groups=groups,
+        certain_labels=certain_labels(shared),
+        exposures=exposures(told, cells, settled[0].system, estimates[0], known.domain_bits, known.learned),
+        smallest_group=smallest_group,
+    )
+
+
+def _without_points(
+    told: Sequence[Published], cells: Cells, widths: Sequence[int | None], seconds: float
+) -> tuple[list[Settled], list[Estimate]]:
+    """Return what is measured by volume, in which single points of a continuum hold nothing."""
+    names = [t.name for t in told]
+    try:
+        settled = [settle(system_of(told, cells, width), names) for width in widths]
+        return settled, [log_sum(one, cells.measures, names, seconds=seconds) for one in settled]
+    except ClashError as error:
+        raise UndefinedMeasureError(
+            f"single points of a continuum have no volume, but counts may need them: {error} Declare a resolution."
+        ) from None
+
+
+def _expected(cells: Cells, system: System, estimate: Estimate) -> npt.NDArray[np.float64]:
+    """Return the expected records of each cell, none for cells without a volume."""
+    held = np.bincount(system.cells, estimate.expected, minlength=len(cells)).astype(float)
+    if cells.closed is None:
+        return held
+    out = np.zeros(len(cells.closed))
+    out[[i for i, measure in enumerate(cells.closed.measures) if measure]] = held
+    return out
+
+
+def _reading(told: Sequence[Published], width: int | None, estimate: Estimate) -> Reading:
+    """Return the number of data sets, with labels n_1! n_2! ... times the sum over the tables, without labels n! times.
+
+    The parts of a model take the rows in n! / (C_1! C_2! ...) ways, or in so many for each class.
+    """
+    with_labels = width is not None
+    telling = next((t for t in told if t.classes is not None), None) if with_labels else None
+    totals = np.array([told[0].n_records]) if telling is None else telling.counts.sum(axis=0)
+    ways = float(gammaln(totals + 1.0).sum())
+    slack = 1e-12 * (1 + ways)
+    arrangements = []
+    for t in told:
+        counts = t.counts if with_labels else t.sizes[:, None]
+        bits = float(gammaln(counts.sum(axis=0) + 1.0).sum() - gammaln(counts + 1.0).sum()) / math.log(2)
+        arrangements.append(bits / t.n_records)
+    return Reading(
+        with_labels=with_labels,
+        log2_data_sets=Interval(
+            lower=(estimate.lower + ways - slack) / math.log(2), upper=(estimate.upper + ways + slack) / math.log(2)
+        ),
+        arrangement_bits=tuple(arrangements),
+        orders=tuple(not with_labels or t.classes is not None for t in told),
+    )

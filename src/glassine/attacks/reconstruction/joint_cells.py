@@ -1,0 +1,278 @@
+"""The cells of several models: non-empty intersections of one leaf or rule of each, with their exact sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.reconstruction.joint_published import ClashError, Published, Whole
+from glassine.attacks.reconstruction.row_boxes import WORD, Boxes, Packing, TooManyBoxesError, Words, refine
+from glassine.counting import Box, Measure, Region, RegionCounter, Space
+from glassine.domain import Domain
+from glassine.errors import CountingLimitError
+
+__all__ = ["Cells", "System", "intersect", "peel", "system_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """The parts of the domain that hold records as far as each model tells.
+
+    Attributes
+    ----------
+    packing : Packing
+        The space, with every literal of the models.
+    boxes : ndarray of uint64, shape (cells, words)
+        The packed box of each cell; what rule lists leave out of it is in ``outside``.
+    leaves : ndarray of int32, shape (cells, models)
+        The leaf or rule of each model.
+    outside : tuple of (tuple of Box)
+        For each cell the boxes that do not belong to it.
+    measures : tuple of int or Fraction
+        Exact number of possible records of each cell, or its volume; none is zero.
+    closed : Cells or None
+        These cells and those without a volume, such as single points of a continuum, which can hold records all the
+        same; their measures are zero. None where there are none.
+    """
+
+    packing: Packing
+    boxes: Words
+    leaves: npt.NDArray[np.int32]
+    outside: tuple[tuple[Box, ...], ...]
+    measures: tuple[Measure, ...]
+    closed: Cells | None = None
+
+    def __len__(self) -> int:
+        return len(self.measures)
+
+    @property
+    def total(self) -> Measure:
+        """Measure of the whole domain."""
+        return self.packing.space.total
+
+    def region(self, cell: int) -> Region:
+        """Return a cell as a region of the space."""
+        space = self.packing.space
+        inside = {}
+        for factor in range(len(space.factors)):
+            mask = self.packing.mask(self.boxes[cell], factor)
+            if mask != space.full(factor):
+                inside[factor] = mask
+        return Region(inside, self.outside[cell])
+
+
+def intersect(
+    told: Sequence[Published], domain: Domain, *, domain_aware: bool, max_cells: int, max_steps: int
+) -> Cells:
+    """Return the cells of models.
+
+    Raises
+    ------
+    CountingLimitError
+        If there are more than ``max_cells``, or the cells of rule lists take more than ``max_steps`` steps to count.
+    """
+    literals = dict.fromkeys(literal for t in told for literal in t.model.literals)
+    space = Space(domain, literals, domain_aware=domain_aware)
+    packing = Packing(space)
+    inside = [
+        [{f: packing.words(f, mask) for f, mask in space.box(cell.inside).items()} for cell in t.model.cells]
+        for t in told
+    ]
+    try:
+        found = refine(packing, inside, [(t.sizes > 0).tolist() for t in told], max_boxes=max_cells, deadline=math.inf)
+    except TooManyBoxesError:
+        raise CountingLimitError(
+            f"the models together tell more than {max_cells:,} parts of the domain apart. Take fewer or "
+            "smaller models, declare the domain's groups, or raise max_cells.",
+            max_steps=max_cells,
+        ) from None
+    outside = _outside(told, space, found)
+    boxes = _box_measures(packing, found.rows)
+    measures = _measures(packing, found.rows, boxes, outside, max_steps)
+    everything = Cells(
+        packing=packing, boxes=found.rows, leaves=found.leaves, outside=tuple(outside), measures=tuple(measures)
+    )
+    kept = [i for i, measure in enumerate(measures) if measure]
+    # In a finite domain a part without measure is empty.
+    points = len(kept) < len(measures) and domain.size() is None
+    return Cells(
+        packing=packing,
+        boxes=found.rows[kept],
+        leaves=found.leaves[kept],
+        outside=tuple(outside[i] for i in kept),
+        measures=tuple(measures[i] for i in kept),
+        closed=everything if points else None,
+    )
+
+
+def _outside(told: Sequence[Published], space: Space, found: Boxes) -> list[tuple[Box, ...]]:
+    """Return for each cell the boxes that its rules leave to earlier rules."""
+    per_model = [[tuple(space.box(c) for c in cell.outside) for cell in t.model.cells] for t in told]
+    if not any(boxes for cells in per_model for boxes in cells):
+        return [()] * len(found)
+    return [
+        tuple(box for cells, leaf in zip(per_model, row, strict=True) for box in cells[leaf])
+        for row in found.leaves.tolist()
+    ]
+
+
+def _measures(
+    packing: Packing, rows: Words, boxes: Sequence[Measure], outside: Sequence[tuple[Box, ...]], max_steps: int
+) -> list[Measure]:
+    """Return the exact measure of each cell: of its box, less what belongs to earlier rules."""
+    space = packing.space
+    counter = RegionCounter(space, max_steps=max_steps)
+    out: list[Measure] = []
+    for place, (measure, left_out) in enumerate(zip(boxes, outside, strict=True)):
+        if measure and left_out:
+            masks = {f: packing.mask(rows[place], f) for f in range(len(space.factors))}
+            inside = {f: mask for f, mask in masks.items() if mask != space.full(f)}
+            measure = counter.measure(Region(inside, left_out))
+        out.append(measure)
+    return out
+
+
+def _box_measures(packing: Packing, rows: Words) -> list[Measure]:
+    """Return the exact measure of each packed box, factor by factor over the patterns that occur."""
+    out: npt.NDArray[Any] = np.full(len(rows), 1, dtype=object)
+    for factor, span in enumerate(packing.spans):
+        patterns, where = np.unique(rows[:, span], axis=0, return_inverse=True)
+        weights = np.empty(len(patterns), dtype=object)
+        for i, pattern in enumerate(patterns):
+            mask = sum(int(word) << (WORD * j) for j, word in enumerate(pattern))
+            weights[i] = packing.space.weight(factor, mask)
+        out = out * (weights[0] if len(weights) == 1 else weights[where.ravel()])
+    return list(out)
+
+
+# The counts of several models as a system: whole numbers of records of options, whose sums over parts are known.
+#
+# An option is a cell, or a cell and a class where some model tells classes. A part of a model is a leaf, or a leaf
+# and a class where that model tells classes. Each option lies in one part of each model.
+
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class System:
+    """Options, and the parts whose counts are known.
+
+    Attributes
+    ----------
+    cells, classes : ndarray of intp, shape (options,)
+        Cell of each option, and its class; -1 where classes do not count.
+    parts : ndarray of intp, shape (options, models)
+        Part of each model in which the option lies.
+    counts : tuple of ndarray of int64
+        For each model the number of records of its parts.
+    fixed : ndarray of int64, shape (options,)
+        Number of records of the options that is known; -1 where it is not.
+    """
+
+    cells: Indices
+    classes: Indices
+    parts: Indices
+    counts: tuple[Whole, ...]
+    fixed: Whole
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def free(self) -> Indices:
+        """The options whose number is not known yet."""
+        return np.flatnonzero(self.fixed < 0)
+
+    def left(self, model: int) -> Whole:
+        """Return the records of each part of a model that are not in known options."""
+        known = self.fixed >= 0
+        gone = np.bincount(self.parts[known, model], self.fixed[known], minlength=len(self.counts[model]))
+        return self.counts[model] - gone.astype(np.int64)
+
+
+def system_of(told: Sequence[Published], cells: Cells, n_classes: int | None) -> System:
+    """Return the system of models; ``n_classes`` is None where no class counts, as for the cells alone.
+
+    Raises
+    ------
+    ClashError
+        If a part holds records that no option can hold.
+    """
+    width = 1 if n_classes is None else n_classes
+    n = len(cells)
+    cell = np.repeat(np.arange(n), width)
+    klass = np.tile(np.arange(width), n)
+    parts = np.empty((n * width, len(told)), dtype=np.intp)
+    counts = []
+    for i, t in enumerate(told):
+        by_class = n_classes is not None and t.classes is not None
+        table = t.counts if by_class else t.sizes[:, None]
+        leaf = cells.leaves[cell, i].astype(np.intp)
+        parts[:, i] = leaf * table.shape[1] + (klass if by_class else 0)
+        counts.append(table.ravel())
+    keep = np.ones(n * width, dtype=bool)
+    for i, count in enumerate(counts):
+        keep &= count[parts[:, i]] > 0
+    klass = klass[keep] if n_classes is not None else np.full(int(keep.sum()), -1)
+    system = System(
+        cells=cell[keep],
+        classes=klass,
+        parts=parts[keep],
+        counts=tuple(counts),
+        fixed=np.full(int(keep.sum()), -1, dtype=np.int64),
+    )
+    _check_reached(told, system)
+    return system
+
+
+def _check_reached(told: Sequence[Published], system: System) -> None:
+    for i, t in enumerate(told):
+        reached = np.bincount(system.parts[:, i], minlength=len(system.counts[i])) > 0
+        lost = np.flatnonzero((system.counts[i] > 0) & ~reached)
+        if len(lost):
+            width = len(system.counts[i]) // len(t.counts)
+            held = int(system.counts[i][lost[0]])
+            raise ClashError(
+                f"part {lost[0] // width + 1} of {t.name} holds {held:,} record{'s' * (held != 1)}, "
+                "but the other models and the domain allow none there."
+            )
+
+
+def peel(system: System, names: Sequence[str]) -> System:
+    """Return the system in which every part with a single free option has told that option's number, over and over.
+
+    Raises
+    ------
+    ClashError
+        If a part is left with records and without an option, or with fewer records than none, or two parts tell
+        different numbers of an option.
+    """
+    fixed = system.fixed.copy()
+    left = [system.left(i).copy() for i in range(len(system.counts))]
+    while True:
+        free = np.flatnonzero(fixed < 0)
+        told: dict[int, tuple[int, str]] = {}
+        for i, count in enumerate(left):
+            held = np.bincount(system.parts[free, i], minlength=len(count))
+            if (count < 0).any() or (count[held == 0] > 0).any():
+                raise ClashError(f"{names[i]} tells of more or fewer records of some part than the other models do.")
+            lone = (held[system.parts[free, i]] == 1) | (count[system.parts[free, i]] == 0)
+            for option in free[lone].tolist():
+                value = int(count[system.parts[option, i]])
+                before, by = told.setdefault(option, (value, names[i]))
+                if before != value:
+                    raise ClashError(f"{by} tells of {before:,} records where {names[i]} tells of {value:,}.")
+        if not told:
+            return replace(system, fixed=fixed)
+        options = np.fromiter(told, dtype=np.intp)
+        numbers = np.array([value for value, _ in told.values()], dtype=np.int64)
+        fixed[options] = numbers
+        for i, count in enumerate(left):
+            np.subtract.at(count, system.parts[options, i], numbers)

@@ -1,0 +1,373 @@
+"""What each of several models tells of the records that they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.inference import columns as read_columns
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar, is_whole
+from glassine.errors import (
+    InvalidDataError,
+    InvalidDomainError,
+    InvalidModelError,
+    InvalidParameterError,
+    UndefinedMeasureError,
+)
+from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
+from glassine.models.forest import Forest
+
+__all__ = [
+    "ClashError",
+    "LeftOut",
+    "Published",
+    "Told",
+    "Whole",
+    "check_arguments",
+    "columns_for",
+    "read_models",
+    "tell_classes",
+    "with_sizes",
+]
+
+# Numbers of records that a model does not publish, counted in the training records.
+
+
+def with_sizes(
+    name: str, model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]]
+) -> DecisionTree | RuleList:
+    """Return a model that tells how many of the records each of its parts captures; rounded counts are replaced.
+
+    Raises
+    ------
+    InvalidDataError
+        If the data lack a tested attribute or do not have a number that the model publishes exactly.
+    """
+    sizes = np.bincount(model.apply(dict(columns)), minlength=len(model.cells)).tolist()
+    exact = model.counts_are_exact
+    told: dict[int, Evidence] = {}
+    for part, (cell, size) in enumerate(zip(model.cells, sizes, strict=True), start=1):
+        published = cell.evidence.size if exact else None
+        if published not in (None, size):
+            raise InvalidDataError(
+                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}. Give the "
+                "records from which all models were learnt."
+            )
+        told[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
+    if isinstance(model, RuleList):
+        rules = tuple(replace(rule, evidence=told[i]) for i, rule in enumerate(model.rules))
+        return replace(model, rules=rules, approximate=False)
+    nodes = tuple(
+        replace(node, evidence=told.get(i, node.evidence if exact else _of_size(node.evidence, None)))
+        for i, node in enumerate(model.nodes)
+    )
+    try:
+        return replace(model, nodes=nodes, approximate=False)
+    except InvalidModelError as error:
+        raise InvalidDataError(
+            f"the data do not have the counts of {name}: {error} Give the records from which all models were learnt."
+        ) from None
+
+
+def _of_size(evidence: Evidence, size: int | None) -> Evidence:
+    return replace(evidence, counts=None, total=size, label=evidence.prediction)
+
+
+Whole: TypeAlias = npt.NDArray[np.int64]
+
+
+MOST_RECORDS = 2**31
+"""Flows are whole numbers of 32 bits."""
+
+
+class ClashError(Exception):
+    """The counts of the models contradict one another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A model whose counts tell nothing exact.
+
+    Attributes
+    ----------
+    name : str
+        The model.
+    reason : str
+        Why its counts do not constrain the records.
+    counts : {"none", "rounded", "noisy", "zero"}
+        What it publishes in place of exact counts.
+    guarantee : Guarantee or None
+        The differential privacy that is claimed for it.
+    """
+
+    name: str
+    reason: str
+    counts: str = "none"
+    guarantee: Guarantee | None = None
+
+    @property
+    def can_be_counted(self) -> bool:
+        """Whether the data can tell what it does not: of a model with a guarantee, this would undo what protects."""
+        return self.guarantee is None and self.counts in ("none", "rounded")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Published:
+    """A model and its counts.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    model : DecisionTree or RuleList
+        The model.
+    counts : ndarray of int64, shape (cells, classes), or (cells, 1) where it tells sizes alone
+        The counts of its leaves or rules.
+    classes : tuple of scalars or None
+        The classes of the columns; None where it tells sizes alone.
+    """
+
+    name: str
+    model: DecisionTree | RuleList
+    counts: Whole
+    classes: tuple[Scalar, ...] | None
+
+    @property
+    def sizes(self) -> Whole:
+        """Number of records of each leaf or rule."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Told:
+    """The models that are read.
+
+    Attributes
+    ----------
+    exact : list of Published
+        Those whose counts are put together.
+    left : list of LeftOut
+        Those that tell nothing exact.
+    filled : tuple of str
+        Those of ``exact`` whose numbers of records were counted in the data.
+    """
+
+    exact: list[Published]
+    left: list[LeftOut]
+    filled: tuple[str, ...] = ()
+
+    @property
+    def silence(self) -> str | None:
+        """Why nothing can be put together; None where some model tells exact counts."""
+        if self.exact:
+            return None
+        alike: dict[str, list[str]] = {}
+        for entry in self.left:
+            alike.setdefault(entry.reason, []).append(entry.name)
+        said = "no model tells exact counts:"
+        for reason, (first, *others) in alike.items():
+            said += f" {first} {reason}" + (f" The same holds for {', '.join(others)}." if others else "")
+        if any(entry.counts == "none" for entry in self.left):
+            said += (
+                " Without counts a reader learns the regions and labels, but of no region how many records it holds."
+            )
+        if any(entry.can_be_counted for entry in self.left):
+            said += " For a reader who knows these numbers, too, give the data and counts='data'."
+        return said
+
+
+def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
+    """Return the columns in which records are to be counted; None where published counts are to do.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``counts`` is neither ``"published"`` nor ``"data"``, or is ``"data"`` without data.
+    """
+    if not isinstance(counts, str) or counts not in ("published", "data"):
+        raise InvalidParameterError(f"counts must be 'published' or 'data', got {counts!r}.")
+    if counts == "published":
+        return None
+    if data is None:
+        raise InvalidParameterError("counts='data' needs data: the numbers are counted in the training records.")
+    return read_columns(data)
+
+
+def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> None:
+    """Check the domain, a time in seconds, and limits by name.
+
+    Raises
+    ------
+    InvalidDomainError, InvalidParameterError
+        If the domain is none, the time is not positive and finite, or a limit is no positive whole number.
+    """
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    for name, value in limits.items():
+        if not is_whole(value) or not value > 0:
+            raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
+    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
+    if not number or not 0 < float(time_limit) < math.inf:
+        raise InvalidParameterError(
+            f"time_limit must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+        )
+
+
+def read_models(
+    models: Sequence[Any],
+    domain: Domain,
+    names: Sequence[str] | None,
+    columns: Mapping[str, npt.NDArray[Any]] | None = None,
+) -> Told:
+    """Return the models that tell exact counts, forests tree by tree, and those that do not.
+
+    Where ``columns`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
+    counted in them.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If a forest's trees drew records of their own, or a model tells of too many records.
+    InvalidParameterError
+        If there is no model, or another number of names.
+    InvalidDataError
+        If the columns lack a tested attribute, or do not have what a model publishes.
+    """
+    if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
+        raise InvalidParameterError(f"models must be a sequence of models, got {type(models).__name__}. Put it in [ ].")
+    if not models:
+        raise InvalidParameterError("models must name at least one model, got none.")
+    if names is not None and (isinstance(names, str) or len(names) != len(models)):
+        raise InvalidParameterError(f"names must hold one name for each of the {len(models)} models, got {names!r}.")
+    silent: list[LeftOut] = []
+    exact: list[tuple[str, DecisionTree | RuleList]] = []
+    filled: list[str] = []
+    for place, given in enumerate(models):
+        name = f"model {place + 1}" if names is None else str(names[place])
+        for label, model in _members(given, domain, name):
+            left = _silent(label, model)
+            if left is None:
+                exact.append((label, model))
+            elif columns is not None and left.can_be_counted:
+                exact.append((label, with_sizes(label, model, columns)))
+                filled.append(label)
+            else:
+                silent.append(left)
+    for label, model in exact:
+        # Before the counts are put into arrays, where they could overflow.
+        if sum(cell.evidence.size or 0 for cell in model.cells) >= MOST_RECORDS:
+            raise UndefinedMeasureError(
+                f"{label} tells of {MOST_RECORDS:,} records or more, too many to be put together with others."
+            )
+    return Told(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
+
+
+def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
+    from glassine.formats import as_model
+    from glassine.formats.conditions import check_domain
+    from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
+
+    forest = given if isinstance(given, Forest) else None
+    if forest is None and is_sklearn_forest(given):
+        forest = forest_from_sklearn(given, domain, use_seeds=False)
+    if forest is None:
+        return [(name, as_model(given, domain))]
+    if forest.bootstrap:
+        raise UndefinedMeasureError(
+            f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "
+            "records. Rebuild its rows instead, with reconstruct_rows."
+        )
+    for tree in forest.trees:
+        check_domain(tree, domain)
+    if len(forest.trees) == 1:
+        return [(name, forest.trees[0])]
+    return [(f"{name}, tree {i}", tree) for i, tree in enumerate(forest.trees, start=1)]
+
+
+def _silent(name: str, model: DecisionTree | RuleList) -> LeftOut | None:
+    """Return why a model's counts constrain nothing; None where they do."""
+    claim = model.guarantee
+    bound = "" if claim is None else " What it tells is bounded by its guarantee, if that holds."
+    if claim is not None and claim.count_scale is not None:
+        counts, reason = "noisy", "carries noise in its counts: they are evidence about the records, not constraints."
+    elif any(cell.evidence.size is None for cell in model.cells):
+        counts, reason = "none", "does not publish how many records each of its parts captured."
+    elif not model.counts_are_exact:
+        counts, reason = "rounded", "publishes rounded counts: they are evidence about the records, not constraints."
+    elif not sum(cell.evidence.size or 0 for cell in model.cells):
+        counts, reason = "zero", "tells of no record: its counts are all zero."
+    else:
+        return None
+    return LeftOut(name=name, reason=reason + bound, counts=counts, guarantee=claim)
+
+
+def _published(name: str, model: DecisionTree | RuleList) -> Published:
+    counts = [cell.evidence.counts for cell in model.cells]
+    if model.classes is not None and all(entry is not None for entry in counts):
+        return Published(name=name, model=model, counts=np.array(counts, dtype=np.int64), classes=model.classes)
+    sizes = [[cell.evidence.size or 0] for cell in model.cells]
+    return Published(name=name, model=model, counts=np.array(sizes, dtype=np.int64), classes=None)
+
+
+def tell_classes(told: Sequence[Published], same_labels: bool) -> tuple[list[Published], tuple[Scalar, ...] | None]:
+    """Return the models with their classes in one order, and the classes that hold records; None where none is told.
+
+    Raises
+    ------
+    ClashError
+        If the models tell of different numbers of records, or of records of a class.
+    InvalidParameterError
+        If two models share no class, so that they hardly predict the same.
+    """
+    first = told[0]
+    for other in told[1:]:
+        if other.n_records != first.n_records:
+            raise ClashError(f"{first.name} tells of {first.n_records:,} records, {other.name} of {other.n_records:,}.")
+    if not same_labels:
+        told = [Published(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in told]
+    telling = [t for t in told if t.classes is not None]
+    if not telling:
+        return list(told), None
+    everything = list(dict.fromkeys(label for t in telling for label in t.classes or ()))
+    totals = [_class_totals(t, everything) for t in telling]
+    for t in telling[1:]:
+        if not set(t.classes or ()) & set(telling[0].classes or ()):
+            raise InvalidParameterError(
+                f"{telling[0].name} and {t.name} share no class: {list(telling[0].classes or ())} and "
+                f"{list(t.classes or ())}. If they predict different things, give same_labels=False; else rename the "
+                "classes of one."
+            )
+    for t, row in zip(telling[1:], totals[1:], strict=True):
+        if row != totals[0]:
+            at = next(i for i, (a, b) in enumerate(zip(totals[0], row, strict=True)) if a != b)
+            raise ClashError(
+                f"{telling[0].name} tells of {totals[0][at]:,} records of class {everything[at]!r}, "
+                f"{t.name} of {row[at]:,}. If they predict different things, give same_labels=False."
+            )
+    held = tuple(label for label, total in zip(everything, totals[0], strict=True) if total)
+    return [t if t.classes is None else _in_order(t, held) for t in told], held
+
+
+def _class_totals(told: Published, order: Sequence[Scalar]) -> list[int]:
+    known = dict(zip(told.classes or (), told.counts.sum(axis=0).tolist(), strict=True))
+    return [known.get(label, 0) for label in order]
+
+
+def _in_order(told: Published, classes: tuple[Scalar, ...]) -> Published:
+    """Return the model with columns for these classes, which hold all its records."""
+    own = list(told.classes or ())
+    columns = [own.index(label) for label in classes]
+    return Published(name=told.name, model=told.model, counts=told.counts[:, columns], classes=classes)

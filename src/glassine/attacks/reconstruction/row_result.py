@@ -1,0 +1,191 @@
+"""Reconstructed rows: what the attack returns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.alignment import ErrorEstimate, Records, align, distances
+from glassine.attacks.worlds import Worlds
+from glassine.counting import MAX_STEPS, Region
+from glassine.data.inference import columns as read_columns
+from glassine.domain import Domain
+from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.models import DecisionTree, Node
+
+__all__ = ["RowReconstruction", "Status"]
+
+Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
+
+_TRIVIAL = DecisionTree((Node(),), ())  # tells nothing: its one leaf is the whole domain
+
+MEANINGS: dict[str, str] = {
+    "unique": "no other data set meets the counts, up to values that no tree tells apart",
+    "most likely": "no data set that meets the counts is likelier, if all were equally likely beforehand",
+    "possible": "one of the data sets that meet the counts; it is not proved the only or the most likely one",
+    "drawn": "drawn from the data sets that meet the counts, each equally likely",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RowReconstruction:
+    """Rows rebuilt from a published model, which meet every count that it publishes.
+
+    A model knows a record only by its region: the part of the domain that the record's leaves have in common. Within
+    its region a row is drawn at random; numbers are therefore known up to intervals between thresholds.
+
+    Attributes
+    ----------
+    domain : Domain
+        The public domain.
+    rows : dict of str to ndarray, shape (n,)
+        The rebuilt records, column by column.
+    labels : ndarray of object, shape (n,), or None
+        Their classes, None where unknown; None altogether where the model does not tell class counts.
+    status : {"unique", "most likely", "possible", "drawn"}
+        What is proved of the rows as a whole; :attr:`meaning` says it in words.
+    ordered : bool
+        Whether the i-th row is the i-th training record; otherwise the order of rows means nothing.
+    worlds : tuple of (int or None), shape (n,)
+        Number of possible records in each row's region; None over a continuum.
+    certain : ndarray of bool, shape (n,), or None
+        Rows whose region and class a record has in every data set that meets the counts; None if that was not proved.
+    known : ndarray of bool, shape (n, attributes)
+        Values that every record of the row's region has.
+    reproduced : bool or None
+        Whether the forest, trained again on the rows with its own seeds, comes out the same in every tree; None if that
+        was not tried. The training records do so; with many trees hardly any other rows do, but for another value of an
+        attribute that is the same in all records.
+    """
+
+    domain: Domain
+    rows: dict[str, npt.NDArray[Any]]
+    labels: npt.NDArray[Any] | None
+    status: Status
+    ordered: bool
+    worlds: tuple[int | None, ...]
+    certain: npt.NDArray[np.bool_] | None
+    known: npt.NDArray[np.bool_]
+    reproduced: bool | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Number of rows."""
+        return len(self.worlds)
+
+    @property
+    def meaning(self) -> str:
+        """The status, in words."""
+        return MEANINGS[self.status]
+
+    @property
+    def n_certain(self) -> int | None:
+        """Number of rows that are certain; None if that was not proved."""
+        return None if self.certain is None else int(self.certain.sum())
+
+    @property
+    def n_whole(self) -> int | None:
+        """Number of rows that are certain in every attribute: whole records; None if that was not proved."""
+        return None if self.certain is None else int((self.certain & self.known.all(axis=1)).sum())
+
+    @property
+    def share_certain(self) -> float | None:
+        """Share of all values that are certain; None if that was not proved."""
+        return None if self.certain is None else float((self.certain[:, None] & self.known).mean())
+
+    def error_to(
+        self,
+        original: Any,
+        *,
+        n_draws: int = 5,
+        max_records: int = 1000,
+        random_state: int | np.random.Generator | None = None,
+    ) -> ErrorEstimate:
+        """Return how far the rows are from the original records, and how far random ones are.
+
+        Both are matched with the original records at minimum total cost, as by
+        :meth:`glassine.ProbabilisticDataset.error_to`.
+
+        Parameters
+        ----------
+        original : data frame
+            The training records, with every attribute of the domain.
+        n_draws : int, default=5
+            Number of random data sets.
+        max_records : int, default=1000
+            Matching is cubic: beyond this many records, both sides are sampled down to it.
+        random_state : int, Generator or None
+            Source of randomness.
+
+        Raises
+        ------
+        InvalidDataError
+            If an attribute is not a column, or the number of records is not that of the rows.
+        """
+        data = self._original(original)
+        for name, value in (("n_draws", n_draws), ("max_records", max_records)):
+            if not value >= 1:
+                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+        rng = np.random.default_rng(random_state)
+        anything = Worlds(_TRIVIAL, self.domain, True, MAX_STEPS)
+        size = min(self.n_records, max_records)
+        draws = []
+        for _ in range(n_draws):
+            ours, theirs = (np.sort(rng.permutation(self.n_records)[:size]) for _ in range(2))
+            if size == self.n_records or self.ordered:
+                ours = theirs
+            random = anything.draw(anything.counter.sample(Region({}), size, rng), rng)
+            draws.append((_pick(data, theirs), _pick(self.rows, ours), random))
+        return align(self.domain, draws)
+
+    def error_in_order(self, original: Any) -> float:
+        """Return the mean distance of the i-th row from the i-th original record.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If the order of the rows means nothing.
+        InvalidDataError
+            As for :meth:`error_to`.
+        """
+        if not self.ordered:
+            raise UndefinedMeasureError("the order of the rows means nothing here. Use error_to, which matches them.")
+        data = self._original(original)
+        apart = [
+            float(distances(self.domain, _pick(data, np.array([i])), _pick(self.rows, np.array([i])))[0, 0])
+            for i in range(self.n_records)
+        ]
+        return math.fsum(apart) / len(apart)
+
+    def _original(self, original: Any) -> Records:
+        data = read_columns(original)
+        for name in self.domain:
+            if name not in data:
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+        n = len(data[self.domain.names[0]])
+        if n != self.n_records:
+            raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
+        return {name: data[name] for name in self.domain}
+
+    def __str__(self) -> str:
+        parts = [f"{self.n_records} rows rebuilt: {self.meaning}"]
+        if self.n_certain is not None:
+            parts.append(f"{self.n_certain} are certain, {self.n_whole} of them in every attribute")
+        else:
+            parts.append("which of them are certain was not proved in time")
+        if self.reproduced:
+            parts.append("trained again on them, the forest comes out the same")
+        if self.ordered:
+            parts.append("they stand in the order of the training records")
+        return "; ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<RowReconstruction of {self.n_records} rows, {self.status}>"
+
+
+def _pick(columns: Records, rows: npt.NDArray[np.intp]) -> Records:
+    return {name: column[rows] for name, column in columns.items()}

@@ -1,0 +1,402 @@
+"""A model, its parts and its domain as findings show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.disclosure import Disclosure
+from glassine.attacks.outcome import Count
+from glassine.auditing.findings import (
+    Bound,
+    DomainSummary,
+    GuaranteeFinding,
+    ModelSummary,
+    Part,
+    SensitiveFinding,
+    Standing,
+    TreeNode,
+)
+from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
+from glassine.domain import Domain
+from glassine.domain.literals import attributes_of, conjunction_text, number
+from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
+from glassine.privacy.unit import PrivacyUnit
+
+__all__ = [
+    "LONGEST",
+    "describe_domain",
+    "describe_guarantee",
+    "describe_model",
+    "describe_noisy_parts",
+    "describe_parts",
+    "describe_sensitive",
+    "relied_on",
+    "tree_shape",
+]
+
+DIGITS = 7
+LONGEST = 400
+"""Most characters of a condition or a note."""
+
+
+def describe_model(model: DecisionTree | RuleList) -> ModelSummary:
+    """Return a model in brief."""
+    kind = "rule list"
+    if isinstance(model, DecisionTree):
+        kind = "decision tree" if model.classes is not None else "regression tree"
+    return ModelSummary(
+        kind=kind,
+        source=model.source,
+        n_parts=len(model.cells),
+        depth=max(len(cell.inside) for cell in model.cells),
+        n_records=model.n_records,
+        classes=None if model.classes is None else tuple(str(c) for c in model.classes),
+        attributes=attributes_of(model.literals),
+        approximate=model.approximate,
+        count_scale=None if model.guarantee is None else model.guarantee.count_scale,
+    )
+
+
+def describe_domain(domain: Domain | None) -> DomainSummary | None:
+    """Return a domain in brief."""
+    if domain is None:
+        return None
+    sizes = [domain.size(domain_aware=aware) for aware in (False, True)]
+    bits = [None if size is None else math.log2(size) for size in sizes]
+    return DomainSummary(
+        n_attributes=len(domain),
+        n_groups=len(domain.groups),
+        inferred=tuple(name for name in domain if domain[name].inferred),
+        bits_independent=bits[0],
+        bits_domain_aware=bits[1],
+    )
+
+
+def describe_parts(
+    model: DecisionTree | RuleList,
+    policy: Policy,
+    shown: Suppression,
+    learned: Sequence[float] | None,
+    sizes: Sequence[int | None],
+) -> tuple[Part, ...]:
+    """Return the leaves or rules as they may be shown.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model.
+    policy : Policy
+        The limits that flags refer to.
+    shown : Suppression
+        What may be shown of counts.
+    learned : sequence of float, optional
+        Bits learned about each record of each part.
+    sizes : sequence of int or None
+        Number of records of each part.
+    """
+    hidden = shown.hidden(sizes)
+    n_classes = None if model.classes is None else len(model.classes)
+    parts = []
+    for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
+        counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
+        bits = None if learned is None else learned[i]
+        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
+        shown_size: Count | None = size
+        if hidden[i]:
+            shown_size = shown.count(size) if size and size < shown.below else "hidden"
+        purity = None if bounds is None else bounds[0]
+        if purity is not None and not show:
+            purity = None if hidden[i] else shown.share(purity)
+        parts.append(
+            Part(
+                number=i + 1,
+                condition=_condition(cell),
+                size=shown_size,
+                counts=counts if show else None,
+                prediction=_prediction(model, cell),
+                purity=purity,
+                bits_learned=None if bits is None or math.isinf(bits) else bits,
+                flags=_flags(policy, shown, hidden[i], size, None if bounds is None else bounds[0], bits),
+            )
+        )
+    return tuple(parts)
+
+
+def describe_noisy_parts(
+    model: DecisionTree | RuleList, shown: Suppression, learned: Sequence[float] | None
+) -> tuple[Part, ...]:
+    """Return the leaves or rules with their noisy counts, which say for certain neither a share nor a bit.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model.
+    shown : Suppression
+        What may be shown of counts: all, where an accepted guarantee covers them.
+    learned : sequence of float, optional
+        Bits that the region of each part would tell; infinite where it is empty.
+    """
+    sizes = [cell.evidence.size for cell in model.cells]
+    hidden = shown.hidden(sizes)
+    parts = []
+    for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
+        counts = cell.evidence.counts
+        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
+        shown_size: Count | None = size
+        if hidden[i]:
+            shown_size = shown.count(size) if size and size < shown.below else "hidden"
+        empty = learned is not None and math.isinf(learned[i])
+        parts.append(
+            Part(
+                number=i + 1,
+                condition=_condition(cell),
+                size=shown_size,
+                counts=counts if show else None,
+                prediction=_prediction(model, cell),
+                purity=None,
+                bits_learned=None,
+                flags=("empty",) if empty else (),
+            )
+        )
+    return tuple(parts)
+
+
+def _flags(
+    policy: Policy, shown: Suppression, hidden: bool, size: int | None, purity: float | None, bits: float | None
+) -> tuple[str, ...]:
+    """Return which limits a part breaks, as far as that tells nothing of a hidden size."""
+    flags = []
+    smallest, most = policy.smallest_leaf, policy.largest_bits_per_record
+    # A limit below what may be shown would tell more of a hidden size than that it is hidden.
+    if size and smallest is not None and size < smallest and not (hidden and smallest < shown.below):
+        flags.append("small")
+    # Of fewer people than may be shown, a share above most limits can only be all: the flag would tell.
+    if purity is not None and not hidden and purity > (policy.purest_leaf or 1):
+        flags.append("pure")
+    if bits is not None and math.isinf(bits):
+        flags.append("empty")
+    elif bits is not None and size != 0 and most is not None and bits > most:
+        flags.append("exposed")
+    return tuple(flags)
+
+
+def _condition(cell: Cell) -> str:
+    text = conjunction_text(cell.inside, DIGITS) or ("otherwise" if cell.outside else "every record")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _prediction(model: DecisionTree | RuleList, cell: Cell) -> str | None:
+    if model.classes is None:
+        return None if cell.evidence.value is None else number(cell.evidence.value, DIGITS)
+    label = cell.evidence.prediction
+    return None if label is None else str(model.classes[label])
+
+
+def tree_shape(model: DecisionTree | RuleList) -> tuple[TreeNode, ...]:
+    """Return the nodes of a tree, each after its parent; nothing for a rule list."""
+    if not isinstance(model, DecisionTree):
+        return ()
+    part_of = {cell.node: i for i, cell in enumerate(model.cells, start=1)}
+    out: list[TreeNode] = []
+    stack: list[tuple[int, int | None, str]] = [(0, None, "")]
+    while stack:
+        index, parent, condition = stack.pop()
+        out.append(TreeNode(parent=parent, condition=condition, part=part_of.get(index)))
+        here = len(out) - 1
+        for branch in reversed(model.nodes[index].branches):
+            stack.append((branch.child, here, branch.literal.text(DIGITS)))
+    return tuple(out)
+
+
+# A claimed guarantee, and what follows from it, as findings show them.
+
+
+CLAIMED_BY = "the model's certificate"
+EXACT = "the model publishes counts and says of no noise in them: no guarantee covers exact counts"
+PROOF = "theory, What a guarantee implies"
+CHANCES = (0.01, 0.001)
+
+
+def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: Policy) -> GuaranteeFinding | None:
+    """Return the guarantee that is claimed for a model, how far the policy relies on it, and what follows from it."""
+    claim = model.guarantee
+    if claim is None:
+        return None
+    if isinstance(model, AdditiveModel):
+        counted = any(term.weights is not None for term in model.terms)
+    else:
+        parts = [node.evidence for node in model.nodes] if isinstance(model, DecisionTree) else []
+        parts += [cell.evidence for cell in model.cells]
+        counted = any(evidence.size is not None for evidence in parts)
+    caveats = claim.caveats
+    if claim.count_scale is None and counted:
+        caveats = (*caveats, EXACT)
+    return GuaranteeFinding(
+        claimed_by=CLAIMED_BY,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        neighboring=claim.neighboring,
+        count_scale=claim.count_scale,
+        caveats=tuple(text if len(text) <= LONGEST else f"{text[:LONGEST]}..." for text in caveats),
+        standing=_standing(claim, policy, holds=not caveats),
+        bits_per_record=None if caveats else claim.bits,
+        bounds=() if caveats else _bounds(claim),
+        unit=str(PrivacyUnit(claim.records_per_person)),
+    )
+
+
+def relied_on(found: GuaranteeFinding | None) -> bool:
+    """Return whether a guarantee holds as stated and the policy accepts such claims, be it within its limits or not.
+
+    The model is public then, and so is what follows from it; nothing else about its records is.
+    """
+    return found is not None and found.standing in ("accepted", "too weak")
+
+
+def _standing(claim: Guarantee, policy: Policy, *, holds: bool) -> Standing:
+    if not holds:
+        return "does not hold"
+    if not policy.accept_guarantee or policy.max_epsilon is None:
+        return "not accepted"
+    within = claim.epsilon <= policy.max_epsilon and (policy.max_delta is None or claim.delta <= policy.max_delta)
+    return "accepted" if within else "too weak"
+
+
+def _bounds(claim: Guarantee) -> tuple[Bound, ...]:
+    """Return what a guarantee implies, in figures."""
+    advantage = claim.membership_advantage
+    kairouz = "Kairouz, Oh and Viswanath (2015), Theorem 2.1"
+    adding = claim.neighboring != "replace-one"
+    one = "record" if claim.records_per_person is None else "person"
+    without = f"without the {one}" if adding else "with another record in its place"
+    balle = f"in the line of Balle, Cherubin and Hayes (2022); {PROOF}"
+    out = [
+        Bound(
+            name="membership advantage",
+            value=advantage,
+            statement=f"How much more often an attack on membership can accuse a {one} in the data than another. "
+            f"Asked about as many of both, it is right for at most {math.ceil(500 * (1 + advantage) - 1e-9) / 10:g}%.",
+            method=kairouz,
+        ),
+        Bound(
+            name="members found at 1% false alarms",
+            value=claim.success(0.01),
+            statement=f"The share of the {one}s in the data that an attack can find if it wrongly accuses 1% of "
+            "others.",
+            method=kairouz,
+        ),
+    ]
+    out += [
+        Bound(
+            name=f"guess of a {one} that is right 1 time in {round(1 / chance):,} without it",
+            value=claim.success(chance),
+            statement=f"How often a guess about one {one}, or about one of its values, can be right, if it would be "
+            f"right 1 time in {round(1 / chance):,} with a model learned {without}.",
+            method=balle,
+        )
+        for chance in CHANCES
+    ]
+    even = claim.posterior(0.5)
+    if even is not None:
+        out.append(
+            Bound(
+                name=f"belief about one {one}, even odds before",
+                value=even,
+                statement=f"The probability that a reader who knows every other {one}, and gave something about this "
+                "one a probability of 50%, can give it after reading the model.",
+                method=f"odds move by a factor of at most exp({claim.replacing[0]:g}); {PROOF}",
+            )
+        )
+    steps = f"one {one} removed and another added" if adding else "one replacement"
+    says = f"The odds between any two values of one {one} move by at most this power of two"
+    if claim.delta:
+        says = (
+            f"A guess about one {one} is right at most this power of two times as often as without it, "
+            f"plus delta, {claim.delta:g}"
+        )
+    out.append(
+        Bound(
+            name=f"bits about one {one}",
+            value=claim.bits,
+            statement=f"{says}: {claim.replacing[0]:g} * log2(e).",
+            method=f"{steps}; {PROOF}",
+        )
+    )
+    return tuple(out)
+
+
+# Disclosure of the sensitive attribute as findings show it: aggregates and row numbers, small counts hidden.
+
+
+MOST_EXPOSED = 10
+
+
+def describe_sensitive(
+    found: Disclosure,
+    sensitive: str,
+    shown: Suppression,
+    *,
+    quasi_identifiers: tuple[str, ...],
+    unused: str = "",
+    truth: npt.ArrayLike | None = None,
+) -> SensitiveFinding:
+    """Return what a reader learns of the sensitive attribute.
+
+    Parameters
+    ----------
+    found : Disclosure
+        The estimate.
+    sensitive : str
+        Name of the sensitive attribute.
+    shown : Suppression
+        What may be shown of counts.
+    quasi_identifiers : tuple of str
+        What the reader knows of everybody.
+    unused : str
+        Why the internal nodes were not used; empty if they were.
+    truth : array-like, shape (n,), optional
+        Everybody's class.
+    """
+    n, gained = found.people.n_people, _gained(found)
+    return SensitiveFinding(
+        sensitive=sensitive,
+        quasi_identifiers=quasi_identifiers,
+        n_people=shown.count(n),
+        n_quasi_identifiers=shown.count(len(found.people.sizes)),
+        n_classes=len(found.classes),
+        knowledge=found.adversary.describe(),
+        optimum="global" if found.status == "optimal" else "local",
+        gap=found.gap,
+        learned_mean=shown.nats(float(found.people.sizes @ gained) / n),
+        learned_most=shown.nats(float(gained.max())),
+        readers=tuple(
+            ReaderFinding(
+                reader=reader.reader,
+                entropy=shown.nats(reader.entropy),
+                certain=shown.rough(reader.certain),
+                d_overall=None if reader.d_overall is None else shown.nats(reader.d_overall),
+                guess_rate=None if reader.guess_rate is None else shown.proportion(reader.guess_rate, n),
+            )
+            for reader in found.compare(truth)
+        ),
+        # by number: the order of exposure would tell where one leaf ends, hence its size
+        exposed=tuple(sorted(row for row, _ in found.most_exposed(MOST_EXPOSED))),
+        n_internal=found.counts.internal,
+        n_active=found.counts.active,
+        unused=unused,
+        notes=found.notes,
+    )
+
+
+def _gained(found: Disclosure) -> npt.NDArray[np.float64]:
+    """Return what the reader learns of each quasi-identifier: the divergence of estimate from class distribution."""
+    estimate, marginal = found.quasi_probabilities, found.marginal
+    held = estimate > 0
+    ratio = np.where(held, estimate, 1.0) / np.where(held, marginal, 1.0)
+    return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))

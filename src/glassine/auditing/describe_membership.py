@@ -1,0 +1,176 @@
+"""Membership attacks as findings show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
+from glassine.auditing.findings import AttackFinding, MembershipFinding
+from glassine.auditing.findings.membership import strongest_of
+from glassine.auditing.suppression import Suppression
+
+if TYPE_CHECKING:
+    from glassine.attacks.membership.result import MembershipResult
+    from glassine.attacks.membership.suite import MembershipAttacks
+
+__all__ = ["describe_membership"]
+
+ATTACKS = {
+    "gap": "gap attack",
+    "best_loss": "best-loss threshold",
+    "black_box": "black-box attack model",
+    "lira_online": "online likelihood-ratio attack",
+    "lira_offline": "offline likelihood-ratio attack",
+}
+MOST_CORNERS = 200
+
+
+def describe_membership(found: MembershipAttacks, shown: Suppression) -> MembershipFinding:
+    """Return what membership attacks found, rates rounded to three digits.
+
+    Parameters
+    ----------
+    found : MembershipAttacks
+        The outcome of each attack.
+    shown : Suppression
+        What may be shown of counts.
+    """
+    shift, vulnerability = found.shift, found.vulnerability
+    attacks = (
+        *(_attack(name, getattr(found, field), shown) for field, name in ATTACKS.items()),
+        _midpoint_attack(found),
+    )
+    strongest = strongest_of(attacks)
+    scoring = max(found.results, key=lambda result: result.advantage.value, default=None)
+    accused, wrongly, midpoints = _midpoints(found, shown)
+    few = min(found.n_members, found.n_nonmembers) < shown.below
+    measured = vulnerability.value if isinstance(vulnerability, Measured) else None
+    return MembershipFinding(
+        n_members=shown.count(found.n_members),
+        n_nonmembers=shown.count(found.n_nonmembers),
+        confidence=found.confidence,
+        attacks=attacks,
+        strongest=None if strongest is None else strongest.attack,
+        roc=() if scoring is None or few else _thinned(scoring.roc.log_points()),
+        roc_attack=None if scoring is None else scoring.attack,
+        shifted=shift.value.shifted if isinstance(shift, Measured) else None,
+        shift=_shift(found),
+        shift_auc=round(shift.value.auc, 3) if isinstance(shift, Measured) else None,
+        overlap=_overlap(found),
+        vulnerability=None if measured is None else round(measured.vulnerability.value, 3),
+        vulnerability_low=None if measured is None else round(measured.vulnerability.low, 3),
+        vulnerability_high=None if measured is None else round(measured.vulnerability.high, 3),
+        vulnerability_by_chance=None if measured is None else round(measured.control, 3),
+        unmeasured_vulnerability="" if isinstance(vulnerability, Measured) else vulnerability.reason,
+        accused=accused,
+        accused_wrongly=wrongly,
+        midpoints=midpoints,
+    )
+
+
+def _attack(name: str, outcome: Outcome[MembershipResult], shown: Suppression) -> AttackFinding:
+    if isinstance(outcome, NotApplicable | Failed):
+        failed = isinstance(outcome, Failed)
+        return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
+    result = outcome.value
+    rates = {rate.fpr: rate for rate in result.low_rates}
+    baseline, reached = result.baseline
+    return AttackFinding(
+        attack=result.attack,
+        status="measured",
+        advantage=round(result.advantage.value, 3),
+        advantage_low=round(result.advantage.low, 3),
+        advantage_high=round(result.advantage.high, 3),
+        balanced_accuracy=round(result.balanced_accuracy.value, 3),
+        baseline_accuracy=round(reached, 3),
+        baseline=baseline,
+        auc=round(result.auc.value, 3),
+        tpr_at_percent=round(rates[0.01].tpr.value, 3),
+        tpr_at_permille=round(rates[0.001].tpr.value, 3),
+        permille_resolved=rates[0.001].resolved,
+        p_value=round(result.control.p_value, 4),
+        detected=result.detected,
+        statement=_without_small_counts(result, shown),
+    )
+
+
+def _without_small_counts(result: MembershipResult, shown: Suppression) -> str:
+    text = result.verdict
+    for count, noun in ((result.n_members, "members"), (result.n_nonmembers, "non-members")):
+        if count < shown.below:
+            text = text.replace(f"{count} {noun}", f"fewer than {shown.below} {noun}")
+    return text
+
+
+def _midpoint_attack(found: MembershipAttacks) -> AttackFinding:
+    """Return the midpoint attack as one that calls the accused members, and nobody else."""
+    name, outcome = "midpoint attack", found.midpoint
+    if not isinstance(outcome, Measured):
+        failed = isinstance(outcome, Failed)
+        return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
+    advantage = outcome.value.advantage
+    if advantage is None:
+        reason = (
+            "candidates of whom it is not said who is a member were given."
+            if outcome.value.base_rate is None
+            else "every record of the holdout equals a training record in the columns that the model knows, so that no "
+            "accusation can be wrong. Give more columns or other records."
+        )
+        return AttackFinding(attack=name, status="not applicable", reason=reason)
+    return AttackFinding(
+        attack=name,
+        status="measured",
+        advantage=round(advantage.value, 3),
+        advantage_low=round(advantage.low, 3),
+        advantage_high=round(advantage.high, 3),
+        balanced_accuracy=round((1 + advantage.value) / 2, 3),
+        baseline_accuracy=0.5,
+        baseline="guessing",
+        detected=advantage.low > 0,
+        statement="The thresholds of the model name single records; whoever is accused is one of these.",
+    )
+
+
+def _thinned(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return at most some 200 of the corners, rounded: all of them would hold every count."""
+    step = max(1, -(-len(points) // MOST_CORNERS))
+    kept = [*points[:-1:step], *points[-1:]]
+    return tuple((float(f"{x:.3g}"), float(f"{y:.3g}")) for x, y in kept)
+
+
+def _shift(found: MembershipAttacks) -> str:
+    if not isinstance(found.shift, Measured):
+        return found.shift.reason
+    shift = found.shift.value
+    return (
+        f"A classifier that knows attributes and class, but not the model, tells them apart with an area under the ROC "
+        f"curve of {shift.auc:.3f} (p = {shift.p_value:.2g}); 0.5 is chance."
+    )
+
+
+def _overlap(found: MembershipAttacks) -> str:
+    """Return why the holdout seems to hold members; empty where it does not."""
+    if found.overlap.suspicious:
+        return found.overlap.statement
+    if isinstance(found.shift, Measured) and found.shift.value.alike:
+        return "Members and holdout are more alike than two samples of one population."
+    return ""
+
+
+def _midpoints(found: MembershipAttacks, shown: Suppression) -> tuple[Count | None, Count | None, str]:
+    """Return how many records thresholds name, how many of these wrongly, and that in words."""
+    outcome = found.midpoint
+    if not isinstance(outcome, Measured):
+        return None, None, outcome.reason
+    result = outcome.value
+    n, wrongly = len(result.accused), None
+    if result.precision is not None:
+        wrongly = shown.count(round(n * (1 - result.precision.value)))
+    told = (
+        f"{result.n_unique} of {result.n_thresholds} thresholds are the midpoint of just one pair of values; "
+        f"{result.expected_by_chance:.1f} would be by chance."
+    )
+    if result.n_unique and not n:
+        told += " These may be chance, so that nobody is accused."
+    return shown.count(n), wrongly, told

@@ -1,0 +1,439 @@
+"""What the audit of a release of surrogate trees found, as plain values; small counts suppressed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.attacks.outcome import Count, Outcome
+from glassine.auditing.findings.membership import MembershipFinding
+from glassine.auditing.findings.values import EXIT_STATUS, Check, GuaranteeFinding, InputFile, Verdict, plain_value
+from glassine.auditing.policy import Policy
+from glassine.files import write_json
+
+__all__ = [
+    "SURROGATES_SCHEMA",
+    "DiversityFinding",
+    "FormFinding",
+    "GapFinding",
+    "GroupsFinding",
+    "GuessFinding",
+    "LeavesFinding",
+    "ReleaseSummary",
+    "RepresentativesFinding",
+    "SurrogateFindings",
+    "ThresholdsFinding",
+    "TogetherFinding",
+]
+
+SURROGATES_SCHEMA = "glassine.surrogate-findings/2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSummary:
+    """The audited release in brief; all of it is public.
+
+    Attributes
+    ----------
+    form, labels, records, partition, method, scaling : str
+        How it was made, as the release says.
+    n_groups, n_attributes, n_nodes, n_leaves, deepest : int
+        Groups, attributes, nodes and leaves of all trees, and most splits on a path.
+    k : int or None
+        Fewest records of a group, as the release says; None where it says nothing.
+    classes : tuple of str
+        The decisions.
+    counts : bool
+        Whether trees publish class counts.
+    inferred : tuple of str
+        Attributes whose domain was taken from data.
+    notes : tuple of str
+        What the release says of itself.
+    claim : str
+        What is claimed of its privacy, in words.
+    """
+
+    form: str
+    labels: str
+    records: str
+    partition: str
+    method: str
+    scaling: str
+    n_groups: int
+    n_attributes: int
+    n_nodes: int
+    n_leaves: int
+    deepest: int
+    k: int | None
+    classes: tuple[str, ...]
+    counts: bool
+    inferred: tuple[str, ...]
+    notes: tuple[str, ...]
+    claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepresentativesFinding:
+    """What representatives tell; None where it needs the training records.
+
+    Attributes
+    ----------
+    n_numbers : int
+        Numbers among their values.
+    digits : int
+        Most significant digits of such a number.
+    n_exact : int
+        Numbers of more than six significant digits, as an exact mean has.
+    n_copies : Count or None
+        Representatives that are a record of their own group, value by value.
+    n_uniform : Count or None
+        Values of a representative that everybody of its group has.
+    found, found_near : float or None
+        Share of the people whose own group has the closest representative, and one of the closest that are tried.
+    n_near : int
+        How many that are.
+    closeness : float or None
+        Mean distance of a person to the own representative, over that to any other: 1 tells nothing.
+    """
+
+    n_numbers: int
+    digits: int
+    n_exact: int
+    n_copies: Count | None
+    n_uniform: Count | None
+    found: float | None
+    found_near: float | None
+    n_near: int
+    closeness: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsFinding:
+    """How many people stand behind a representative.
+
+    Attributes
+    ----------
+    n_people : Count
+        People behind the release.
+    smallest, largest : Count
+        Of the groups that hold anybody.
+    n_empty : int
+        Groups of nobody.
+    fewest_distinct : Count or None
+        Fewest different records of a group: copies of one record may be one person.
+    origin : str
+        Whether sizes are ``published`` by the release or ``counted`` in the data.
+    """
+
+    n_people: Count
+    smallest: Count
+    largest: Count
+    n_empty: int
+    fewest_distinct: Count | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiversityFinding:
+    """How far the people of a group differ in one attribute, or in their labels; each figure of the worst group.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute, or ``labels of the trees``, ``true labels``, ``black box's decisions``.
+    n_classes : int
+        Its values; numbers of more than ten values are cut at their quartiles.
+    distinct_l : int
+        Values that occur: distinct l-diversity.
+    entropy_l : float
+        exp of the entropy: entropy l-diversity.
+    alpha : float
+        Largest share of a value.
+    t : float
+        Distance of the distribution from that of all people: t-closeness.
+    n_one_class : int
+        Groups whose people all have one value.
+    share_one_class : float
+        Share of the people in such groups.
+    """
+
+    attribute: str
+    n_classes: int
+    distinct_l: int
+    entropy_l: float
+    alpha: float
+    t: float
+    n_one_class: int
+    share_one_class: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavesFinding:
+    """How many people stand behind a leaf.
+
+    Attributes
+    ----------
+    n_held : int
+        Leaves that hold anybody.
+    smallest : Count
+        People of the smallest of them.
+    n_small : int or None
+        Those with fewer than the policy asks for; None if it asks for nothing.
+    n_alone : Count
+        People who are alone in a leaf.
+    share_alone : float
+        Their share.
+    rows_alone : tuple of int
+        Some of them, by row number from 0; none where their number is hidden.
+    purest : float or None
+        Largest share of one label in a leaf; None where labels are not known.
+    share_certain : float or None
+        Share of the people in leaves of one label.
+    origin : str
+        Whether sizes are ``published`` by the release or ``counted`` in the data.
+    """
+
+    n_held: int
+    smallest: Count
+    n_small: int | None
+    n_alone: Count
+    share_alone: float
+    rows_alone: tuple[int, ...]
+    purest: float | None
+    share_certain: float | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdsFinding:
+    """What the thresholds of all trees tell.
+
+    Attributes
+    ----------
+    n_thresholds : int
+        Distinct thresholds of each tree, over all trees.
+    n_off_grid : int
+        Those that are no public cut point.
+    n_midpoints : int or None
+        Those that are half way between two values of the group, bit for bit; None without the training records.
+    """
+
+    n_thresholds: int
+    n_off_grid: int
+    n_midpoints: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TogetherFinding:
+    """How far a reader of all group trees can rebuild the records, each person's group being known.
+
+    Attributes
+    ----------
+    bits_mean, bits_largest : float
+        Bits learned about the attributes of a person, on average and in the most exposed leaf.
+    dist_g : float or None
+        Share of the joint entropy that is left; None where an attribute is a continuum.
+    undefined : str
+        Why there is no Dist_G; empty if there is.
+    """
+
+    bits_mean: float
+    bits_largest: float
+    dist_g: float | None
+    undefined: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuessFinding:
+    """How often a reader guesses a label, or a sensitive value, who knows a person's other attributes.
+
+    Attributes
+    ----------
+    attribute : str
+        What is guessed.
+    base_rate : float
+        Share of the most frequent value: the guess without the release.
+    closest : float
+        By the closest representative.
+    group_known : float
+        By the person's own group.
+    others : float or None
+        By the closest representative, of people who are not behind the release: what it tells of everybody; None
+        without a holdout.
+    """
+
+    attribute: str
+    base_rate: float
+    closest: float
+    group_known: float
+    others: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapFinding:
+    """The gap attack against the whole release.
+
+    Attributes
+    ----------
+    labels : str
+        By which labels a tree is right: ``true labels`` or ``black box's decisions``.
+    advantage, low, high : float or None
+        Share of the people behind the release of whom the closest tree is right, less that of others, with its
+        interval; None where it was not made.
+    reason : str
+        Why not; empty if it was.
+    """
+
+    labels: str
+    advantage: float | None
+    low: float | None
+    high: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormFinding:
+    """One form of a release on the same groups, for a comparison; None where it was not measured.
+
+    Attributes
+    ----------
+    form, labels : str
+        The form, and what its trees were trained on.
+    fidelity, fidelity_guided, fidelity_null, accuracy, accuracy_guided : float or None
+        As :class:`~glassine.surrogates.values.Measures` has them.
+    nodes_median, nodes_mean : float
+        Nodes of a tree.
+    smallest_leaf : Count
+        People of the smallest leaf.
+    share_alone, share_small : float
+        Shares of the people who are alone in a leaf, and who are in a leaf of fewer than ``small`` people.
+    small : int
+        That limit.
+    share_constant : float
+        Share of the trees that are one leaf.
+    off_grid, n_thresholds : int
+        Thresholds that are no public cut points, and all of them.
+    bits_mean : float or None
+        Bits learned about the attributes of a person.
+    gap_true, gap_decisions : float or None
+        Advantage of the gap attack by true labels, and by the black box's decisions.
+    accused, accused_wrongly : Count or None
+        Members that the midpoint attack names, and others whom it names.
+    share_accused : float or None
+        Share of the members that it names.
+    """
+
+    form: str
+    labels: str
+    fidelity: float
+    fidelity_guided: float
+    fidelity_null: float
+    accuracy: float | None
+    accuracy_guided: float | None
+    nodes_median: float
+    nodes_mean: float
+    smallest_leaf: Count
+    share_alone: float
+    share_small: float
+    small: int
+    share_constant: float
+    off_grid: int
+    n_thresholds: int
+    bits_mean: float | None
+    gap_true: float | None
+    gap_decisions: float | None
+    accused: Count | None
+    accused_wrongly: Count | None
+    share_accused: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SurrogateFindings:
+    """The audit of a release of surrogate trees as a whole: everyone can ask for every group.
+
+    Attributes
+    ----------
+    verdict : str
+        ``within policy``, ``outside policy`` or ``could not tell``.
+    checks : tuple of Check
+        The rules, judged.
+    policy : Policy
+        The limits.
+    release : ReleaseSummary
+        What was audited.
+    representatives : RepresentativesFinding
+        What representatives tell.
+    thresholds : ThresholdsFinding
+        What thresholds tell.
+    groups, diversity, leaves, together, guesses, membership : Outcome
+        Each measured, not applicable or failed, with the reason.
+    gaps : tuple of GapFinding
+        The gap attack by each kind of label.
+    guarantee : GuaranteeFinding or None
+        The differential privacy that is claimed for the whole release.
+    comparison : tuple of FormFinding
+        The forms side by side; empty unless they were compared.
+    compared_on : str
+        On which records they were; empty unless they were.
+    sensitive : str or None
+        The attribute that was looked at more closely.
+    notes, advice : tuple of str
+        What the figures do not cover, and what to do next.
+    version : str
+        Version of this package.
+    inputs : tuple of InputFile
+        The files that were read; none when the audit was called from Python.
+    holder_only : bool
+        Whether these are for the holder of the data only: they were measured on the records behind a private release.
+    holder : SurrogateFindings or None
+        What the records add, for their holder only, where the guarantee is accepted. These findings are then the same
+        whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
+    """
+
+    verdict: Verdict
+    checks: tuple[Check, ...]
+    policy: Policy
+    release: ReleaseSummary
+    representatives: RepresentativesFinding
+    thresholds: ThresholdsFinding
+    groups: Outcome[GroupsFinding]
+    diversity: Outcome[tuple[DiversityFinding, ...]]
+    leaves: Outcome[LeavesFinding]
+    together: Outcome[TogetherFinding]
+    guesses: Outcome[tuple[GuessFinding, ...]]
+    membership: Outcome[MembershipFinding]
+    gaps: tuple[GapFinding, ...]
+    guarantee: GuaranteeFinding | None
+    comparison: tuple[FormFinding, ...]
+    compared_on: str
+    sensitive: str | None
+    notes: tuple[str, ...]
+    advice: tuple[str, ...]
+    version: str
+    inputs: tuple[InputFile, ...] = ()
+    holder_only: bool = False
+    holder: SurrogateFindings | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """0 within policy, 1 outside it, 2 could not tell."""
+        return EXIT_STATUS[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values of the schema ``glassine.surrogate-findings/2``."""
+        plain: dict[str, Any] = {"schema": SURROGATES_SCHEMA}
+        for field in dataclasses.fields(self):
+            if field.name != "holder":
+                plain[field.name] = plain_value(getattr(self, field.name))
+        return plain
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the findings to a JSON file, whole or not at all."""
+        write_json(self.to_dict(), path)
+
+    def __repr__(self) -> str:
+        broken = [check.rule for check in self.checks if check.status == "broken"]
+        detail = f"; broken: {', '.join(broken)}" if broken else ""
+        return f"<SurrogateFindings on {self.release.n_groups} groups: {self.verdict}{detail}>"

@@ -1,0 +1,210 @@
+"""The learners that are compared: those of the package, private and not, and ordinary ones beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.domain import Category, Domain
+
+__all__ = ["CANDIDATES", "CONSTANT", "Candidate", "Shape"]
+
+CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The public parameters that learners share.
+
+    Attributes
+    ----------
+    domain : Domain
+        The attributes, without the target.
+    n_classes : int
+        Number of classes; learners get them as 0, 1, ...
+    max_depth, max_rules : int
+        Splits on a path of a tree, and rules of a list, at most.
+    delta : float
+        Delta of the additive models.
+    time_limit : float
+        Seconds that a fit of a tree or a list may take, by an estimate.
+    """
+
+    domain: Domain
+    n_classes: int
+    max_depth: int = 3
+    max_rules: int = 3
+    delta: float = 1e-6
+    time_limit: float = 60.0
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """Domain and classes, as parameters of a learner of the package."""
+        return {"domain": self.domain, "classes": tuple(range(self.n_classes))}
+
+
+Make = Callable[[Shape, float, int], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A learner.
+
+    Attributes
+    ----------
+    name : str
+        What it is called on the command line.
+    title : str
+        What it is, in words.
+    private : bool
+        Whether it takes an epsilon.
+    make : callable
+        Returns the unfitted estimator from the shape, epsilon (not read where there is none) and a seed.
+    readable : bool
+        Whether people can read the model.
+    size : {"max_depth", "max_rules", ""}
+        The parameter of a shape that bounds it.
+    """
+
+    name: str
+    title: str
+    private: bool
+    make: Make
+    readable: bool = True
+    size: str = ""
+
+
+def _private_tree(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.exhaustive.private import PrivateTreeClassifier
+
+    return PrivateTreeClassifier(
+        shape.max_depth, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.public
+    )
+
+
+def _private_list(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.exhaustive.private import PrivateRuleListClassifier
+
+    return PrivateRuleListClassifier(
+        shape.max_rules, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.public
+    )
+
+
+def _private_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+
+    return GreedyRuleListClassifier(
+        shape.max_rules, mechanism="counted-gini", epsilon=epsilon, random_state=seed, **shape.public
+    )
+
+
+def _additive(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.additive.estimators import PrivateEBMClassifier
+
+    return PrivateEBMClassifier(epsilon, shape.delta, random_state=seed, **shape.public)
+
+
+def _optimal_tree(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.exhaustive.optimal import OptimalTreeClassifier
+
+    return OptimalTreeClassifier(shape.max_depth, time_limit=shape.time_limit, **shape.public)
+
+
+def _optimal_list(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier
+
+    return OptimalRuleListClassifier(shape.max_rules, time_limit=shape.time_limit, **shape.public)
+
+
+def _plain_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+
+    return GreedyRuleListClassifier(shape.max_rules, random_state=seed, **shape.public)
+
+
+def _multiway(shape: Shape, epsilon: float, seed: int) -> Any:
+    from glassine.learners.multiway_tree import MultiwayTreeClassifier
+
+    return MultiwayTreeClassifier(max_depth=shape.max_depth, **shape.public)
+
+
+def _constant(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.dummy import DummyClassifier
+
+    return DummyClassifier(strategy="prior")
+
+
+def _cart(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return _encoded(shape.domain, DecisionTreeClassifier(max_depth=shape.max_depth, random_state=seed))
+
+
+def _deep_cart(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return _encoded(shape.domain, DecisionTreeClassifier(random_state=seed))
+
+
+def _logistic(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return _encoded(shape.domain, LogisticRegression(max_iter=2000), scaled=True)
+
+
+def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return _encoded(shape.domain, HistGradientBoostingClassifier(random_state=seed))
+
+
+def _encoded(domain: Domain, learner: Any, *, scaled: bool = False) -> Any:
+    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    text = [name for name in domain if isinstance(domain[name], Category)]
+    numbers = [name for name in domain if name not in text]
+    filled: Any = SimpleImputer(strategy="median", keep_empty_features=True)
+    if scaled:
+        filled = make_pipeline(filled, StandardScaler())
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(ColumnTransformer([("numbers", filled, numbers), ("text", one_hot, text)]), learner)
+
+
+CANDIDATES: dict[str, Candidate] = {
+    candidate.name: candidate
+    for candidate in (
+        Candidate(name="tree", title="private tree", private=True, make=_private_tree, size="max_depth"),
+        Candidate(name="rule-list", title="private rule list", private=True, make=_private_list, size="max_rules"),
+        Candidate(
+            name="greedy-rule-list",
+            title="private greedy rule list",
+            private=True,
+            make=_private_greedy,
+            size="max_rules",
+        ),
+        Candidate(name="additive", title="private additive model", private=True, make=_additive),
+        Candidate(name="optimal-tree", title="optimal tree", private=False, make=_optimal_tree, size="max_depth"),
+        Candidate(
+            name="optimal-rule-list", title="optimal rule list", private=False, make=_optimal_list, size="max_rules"
+        ),
+        Candidate(
+            name="plain-greedy-rule-list",
+            title="greedy rule list",
+            private=False,
+            make=_plain_greedy,
+            size="max_rules",
+        ),
+        Candidate(name="multiway-tree", title="multiway tree", private=False, make=_multiway, size="max_depth"),
+        Candidate(name="cart", title="scikit-learn tree", private=False, make=_cart, size="max_depth"),
+        Candidate(name="deep-cart", title="scikit-learn tree of any depth", private=False, make=_deep_cart),
+        Candidate(name="logistic", title="logistic regression", private=False, make=_logistic),
+        Candidate(name="boosting", title="gradient boosting", private=False, make=_boosting, readable=False),
+        Candidate(name=CONSTANT, title="the commonest class", private=False, make=_constant),
+    )
+}
+"""The learners by name, in the order in which they are shown."""

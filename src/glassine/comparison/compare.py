@@ -1,0 +1,387 @@
+"""The comparison: every learner at every epsilon on every split, each result kept as soon as it is there."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine import __version__
+from glassine.comparison.candidates import CANDIDATES, Shape
+from glassine.comparison.measuring import Sides, measure
+from glassine.comparison.store import Store
+from glassine.comparison.values import Comparison, Result, Row
+from glassine.data.conform import conform
+from glassine.data.inference import eager, infer
+from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
+from glassine.data.slices import Progress
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.attributes import Scalar
+from glassine.domain.domain import to_dict
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError
+
+__all__ = ["CLASSES_INFERRED", "DOMAIN_INFERRED", "Rows", "Task", "check_classes", "compare", "split"]
+
+# Seeded splits into training and test records, class by class.
+
+
+Rows = npt.NDArray[np.intp]
+
+
+def check_classes(labels: npt.NDArray[np.int64]) -> None:
+    """Raise unless two classes at least have two records each, so that both sides of a split can hold them."""
+    counts = np.bincount(labels)
+    if not (counts >= 2).sum() >= 2:
+        raise InvalidDataError(
+            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class. "
+            "Give more records."
+        )
+
+
+def split(labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows that train and those that test, each class in the same shares.
+
+    A class of two records or more stands on both sides; the only record of a class trains.
+
+    Examples
+    --------
+    >>> train, test = split(np.array([0, 0, 0, 0, 1, 1]), 0, test_share=0.25, seed=0)
+    >>> len(train), len(test)
+    (4, 2)
+    """
+    rng = np.random.default_rng([seed, number])
+    train, test = [], []
+    for label in np.unique(labels):
+        rows = rng.permutation(np.flatnonzero(labels == label))
+        held = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
+        test.append(rows[:held])
+        train.append(rows[held:])
+    return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
+
+
+DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
+CLASSES_INFERRED = "The classes were taken from the data: the guarantee of a model that is fitted so does not hold."
+
+TELLING = ("logistic", "deep-cart", "cart", "multiway-tree", "boosting")
+"""Learners whose figures change with almost any record, the quickest first: one of them is measured again."""
+
+ROUNDING = 1e-9
+"""Relative difference of two figures that is taken for the rounding of another machine."""
+
+MOST_NUMBERS = 20
+"""Different numbers that a target may have which nothing declares as classes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is compared, and how.
+
+    Attributes
+    ----------
+    epsilons : tuple of float
+        Budgets of the private learners.
+    models : tuple of str
+        Learners, of :data:`~glassine.comparison.CANDIDATES`.
+    n_splits : int
+        Splits into training and test records.
+    test_share : float
+        Share of the records that test, in (0, 1).
+    seed : int
+        Of splits, learners and permutations, at least 0.
+    delta : float
+        Delta of the additive models.
+    max_depth, max_rules : int
+        Splits on a path of a tree, and rules of a list, at most.
+    time_limit : float
+        Seconds that a fit of a tree or a list may take, by an estimate; what takes longer is left out.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a parameter lies outside its range.
+    """
+
+    epsilons: tuple[float, ...] = (0.1, 1.0)
+    models: tuple[str, ...] = tuple(CANDIDATES)
+    n_splits: int = 5
+    test_share: float = 0.3
+    seed: int = 0
+    delta: float = 1e-6
+    max_depth: int = 3
+    max_rules: int = 3
+    time_limit: float = 60.0
+
+    def __post_init__(self) -> None:
+        wrong = next((value for value in self.epsilons if not 0 < value < math.inf), None)
+        if wrong is not None or not self.epsilons:
+            raise InvalidParameterError(f"epsilons must be positive numbers, such as 0.1 and 1, got {self.epsilons!r}.")
+        unknown = next((name for name in self.models if name not in CANDIDATES), None)
+        if unknown is not None or not self.models:
+            raise InvalidParameterError(f"models must be some of {', '.join(CANDIDATES)}; got {unknown!r}.")
+        for name, least, most in (("n_splits", 1, 1000), ("max_depth", 1, 8), ("max_rules", 1, 12), ("seed", 0, 2**63)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise InvalidParameterError(f"{name} must be a whole number in [{least}, {most}], got {value!r}.")
+        for name, top in (("test_share", 1.0), ("delta", 1.0), ("time_limit", math.inf)):
+            if not 0 < getattr(self, name) < top:
+                raise InvalidParameterError(
+                    f"{name} must be a number above 0 and below {top:g}, got {getattr(self, name)!r}."
+                )
+
+    @property
+    def steps(self) -> list[tuple[int, str, float | None]]:
+        """Split, learner and epsilon of every fit."""
+        budgets: tuple[float | None, ...] = tuple(sorted(set(self.epsilons)))
+        models = [name for name in CANDIDATES if name in self.models]
+        return [
+            (number, name, epsilon)
+            for number in range(self.n_splits)
+            for name in models
+            for epsilon in (budgets if CANDIDATES[name].private else (None,))
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Records:
+    """What is compared on: a polars frame of the domain's attributes, and classes as 0, 1, ..."""
+
+    frame: Any
+    labels: npt.NDArray[np.int64]
+    domain: Domain
+    classes: tuple[Scalar, ...]
+    caveats: tuple[str, ...]
+
+    def sides(self, number: int, task: Task) -> Sides:
+        """Return the training and test records of a split."""
+        train, test = split(self.labels, number, test_share=task.test_share, seed=task.seed)
+        return Sides(
+            number=number,
+            train=self.frame[train],
+            train_labels=self.labels[train],
+            test=self.frame[test],
+            test_labels=self.labels[test],
+        )
+
+
+def compare(
+    frame: Any,
+    target: str,
+    *,
+    domain: Domain | None = None,
+    classes: Sequence[Scalar] | None = None,
+    task: Task | None = None,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Return how learners do on the same seeded splits: accuracy, AUROC, log-loss, bits learned, vulnerability.
+
+    **Guarantee**: none. The figures are exact, of many fits on the same records, and no ledger is charged.
+
+    Parameters
+    ----------
+    frame : data frame
+        The records. Columns that the domain does not declare are left out.
+    target : str
+        The column of classes.
+    domain : Domain, optional
+        What is public; it may declare the target as a category. Without one it is taken from the data, with a caveat.
+    classes : sequence of scalars, optional
+        The public classes, where the domain does not declare them; otherwise they are taken from the data, with a
+        caveat.
+    task : Task, optional
+        What is compared, and how.
+    folder : path, optional
+        Where each result is kept, so that a comparison that was ended goes on where it stood. A folder of the results
+        of other options or other versions is refused, and one of other data where one result, measured again, comes out
+        differently: the folder holds no digest of the records. More models, epsilons or splits may be asked for.
+    progress : callable, optional
+        Told the number of fits that are done, and of all.
+
+    Raises
+    ------
+    InvalidDataError
+        If the target is missing, a number, or of one class; or records do not fit the domain.
+    UnreadableFileError
+        If the folder cannot be used.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from glassine.domain import Binary, Category
+    >>> rows = [(a, b, "yes" if a and b else "no") for a in (0, 1) for b in (0, 1)] * 100
+    >>> records = pl.DataFrame(rows, schema=["a", "b", "ill"], orient="row")
+    >>> domain = Domain({"a": Binary(), "b": Binary(), "ill": Category(("no", "yes"))})
+    >>> task = Task(epsilons=(1.0,), models=("tree", "constant"), n_splits=2)
+    >>> found = compare(records, "ill", domain=domain, task=task)
+    >>> [(row.model, row.epsilon, round(row.accuracy.value, 2)) for row in found.rows]
+    [('tree', 1.0, 1.0), ('constant', None, 0.75)]
+    """
+    task = task or Task()
+    records = _read(frame, target, domain, classes)
+    shape = Shape(
+        domain=records.domain,
+        n_classes=len(records.classes),
+        max_depth=task.max_depth,
+        max_rules=task.max_rules,
+        delta=task.delta,
+        time_limit=task.time_limit,
+    )
+    results: dict[tuple[str, float | None, int], Result] = {}
+    with nullcontext() if folder is None else Store(folder, _identity(records, target, task)) as store:
+        if store is not None:
+            results = store.results
+            _check_records(records, task, shape, store)
+        for result in _run(records, task, shape, dict(results), progress):
+            results[result.key] = result
+            if store is not None:
+                store.add(result)
+    return Comparison(
+        target=target,
+        classes=tuple(map(str, records.classes)),
+        n_records=len(records.labels),
+        n_attributes=len(records.domain),
+        largest_class=float(np.bincount(records.labels).max() / len(records.labels)),
+        n_splits=task.n_splits,
+        test_share=task.test_share,
+        seed=task.seed,
+        delta=task.delta,
+        max_depth=task.max_depth,
+        max_rules=task.max_rules,
+        caveats=records.caveats,
+        rows=_rows(task, results),
+        version=__version__,
+    )
+
+
+def _run(
+    records: _Records, task: Task, shape: Shape, known: dict[Any, Result], progress: Progress | None
+) -> Iterator[Result]:
+    steps = task.steps
+    sides: Sides | None = None
+    for done, (number, name, epsilon) in enumerate(steps):
+        if progress is not None:
+            progress(done, len(steps))
+        if (name, epsilon, number) in known:
+            continue
+        if sides is None or sides.number != number:
+            sides = records.sides(number, task)
+        yield measure(name, epsilon, sides, shape, task.seed)
+    if progress is not None:
+        progress(len(steps), len(steps))
+
+
+def _check_records(records: _Records, task: Task, shape: Shape, store: Store) -> None:
+    """Measure one stored result again; if it comes out differently, it is one of other records.
+
+    A digest would tell the records to whoever has the folder and knows all of them but one.
+
+    Raises
+    ------
+    UnreadableFileError
+        If it comes out differently.
+    """
+    measured = [r for r in store.results.values() if r.status == "measured" and r.model in CANDIDATES]
+    if not measured:
+        return
+    last = len(TELLING)
+    one = min(measured, key=lambda result: TELLING.index(result.model) if result.model in TELLING else last)
+    again = measure(one.model, one.epsilon, records.sides(one.split, task), shape, task.seed)
+    if not _alike(one, again):
+        raise UnreadableFileError(
+            f"{store.folder} holds the results of other records: {one.model} on split {one.split + 1} comes out "
+            "differently on these. Name another folder, or compare the records that it was made for.",
+            path=store.folder,
+        )
+
+
+def _alike(one: Result, other: Result) -> bool:
+    """Return whether two results are the same but for the rounding of another machine."""
+    first, second = (asdict(result.figures) if result.figures is not None else {} for result in (one, other))
+    if one.status != other.status or set(first) != set(second):
+        return False
+    numbers = [(first[name], second[name]) for name in first]
+    return all(
+        math.isclose(a, b, rel_tol=ROUNDING) if isinstance(a, float) and isinstance(b, float) else a == b
+        for a, b in numbers
+    )
+
+
+def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> tuple[Row, ...]:
+    kinds: dict[tuple[str, float | None], list[Result]] = {}
+    for number, name, epsilon in task.steps:
+        kinds.setdefault((name, epsilon), []).append(results[name, epsilon, number])
+    return tuple(Row.of(found) for found in kinds.values())
+
+
+def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None) -> _Records:
+    """Return the records, as far as the domain declares them, and their classes."""
+    data = eager(frame).to_polars()
+    if target not in data.columns:
+        raise InvalidDataError(f"data lack the target column {target!r}. Check its spelling.")
+    if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
+        raise InvalidDataError(
+            f"the domain declares the target {target!r} as a number, and only learners of classes are compared. "
+            "Declare it as a category."
+        )
+    caveats: list[str] = []
+    known = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
+    if known is None:
+        labels = one_type(data[target].to_numpy())
+        refuse_gaps(labels)
+        known = classes_of(labels)
+        if labels.dtype.kind in "iuf" and len(known) > MOST_NUMBERS:
+            raise InvalidDataError(
+                f"the target {target!r} has {len(known)} different numbers, and only learners of classes are compared. "
+                "Group them into classes, or declare the classes."
+            )
+        caveats.append(CLASSES_INFERRED)
+    codes = index_of(data[target], known)
+    check_classes(codes)
+    public = _attributes(data, target, domain)
+    if domain is None or public.inferred:
+        caveats.insert(0, DOMAIN_INFERRED)
+    data = data.select(public.names)
+    conform(data, public)
+    return _Records(frame=data, labels=codes, domain=public, classes=known, caveats=tuple(caveats))
+
+
+def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
+    """Return the domain of the attributes, without the target."""
+    names = [name for name in (data.columns if domain is None else domain) if name != target]
+    missing = next((name for name in names if name not in data.columns), None)
+    if missing is not None:
+        raise InvalidDataError(
+            f"data lack the column {missing!r} of the domain. Add it, or leave it out of the domain."
+        )
+    if not names:
+        raise InvalidDomainError("there is no attribute but the target. Give records of attributes.")
+    return infer(data.select(names)) if domain is None else domain.restrict(names)
+
+
+def _identity(records: _Records, target: str, task: Task) -> dict[str, Any]:
+    """Return what results must agree on to belong to one comparison; models, epsilons and splits may be added."""
+    import scipy
+    import sklearn
+
+    options = {name: value for name, value in asdict(task).items() if name not in ("epsilons", "models", "n_splits")}
+    return {
+        "records": len(records.labels),
+        "domain": to_dict(records.domain),
+        "target": target,
+        "classes": [str(value) for value in records.classes],
+        "options": options,
+        "versions": {
+            "glassine": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    }

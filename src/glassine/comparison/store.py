@@ -1,0 +1,173 @@
+"""A folder of results: each is appended as soon as it is there, and none is taken for another comparison's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from glassine.comparison.values import Figures, Result
+from glassine.errors import UnreadableFileError
+from glassine.files import parse_json, read_bytes, read_json, write_json
+
+__all__ = ["IDENTITY", "RESULTS", "Store"]
+
+IDENTITY, RESULTS = "comparison.json", "results.jsonl"
+SCHEMA = "glassine.comparison-results/2"
+
+
+class Store:
+    """The results of one comparison in a folder, to be used in a ``with`` block.
+
+    A run that was killed while it wrote leaves half a line at the end, which is dropped. Anything else that is not as
+    it was written is refused.
+
+    Parameters
+    ----------
+    folder : path
+        The folder; it is made if it does not exist.
+    identity : mapping
+        What results must agree on: number of records, domain, options, versions. It is written to the folder, so that
+        it holds no digest of records.
+
+    Attributes
+    ----------
+    results : dict
+        The results by :attr:`~glassine.comparison.Result.key`.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the folder holds something else, results of another comparison, or damaged ones; or cannot be used.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], identity: Mapping[str, Any]) -> None:
+        self.folder = Path(folder)
+        self.identity = json.loads(json.dumps({"schema": SCHEMA, **identity}, allow_nan=False))
+        self._seal = hashlib.sha256(_canonical(self.identity)).hexdigest()
+        self.results: dict[tuple[str, float | None, int], Result] = {}
+        self._stream: BinaryIO | None = None
+
+    def __enter__(self) -> Store:
+        try:
+            self.folder.mkdir(exist_ok=True)
+            known = sorted(path.name for path in self.folder.iterdir())
+        except OSError as error:
+            raise UnreadableFileError(
+                f"cannot use the folder {self.folder}: {error.strerror or error}. Name another.", path=self.folder
+            ) from None
+        if IDENTITY in known:
+            self._check_identity()
+        elif known:
+            raise UnreadableFileError(
+                f"{self.folder} is not a folder of results: it holds {known[0]!r} but no {IDENTITY}. Name an empty or "
+                "a new folder.",
+                path=self.folder,
+            )
+        else:
+            write_json(self.identity, self.folder / IDENTITY)
+        self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def add(self, result: Result) -> None:
+        """Append a result; it is on the disk when this returns."""
+        self.results[result.key] = result
+        if self._stream is None:
+            raise UnreadableFileError(f"{self.folder} is not open. Use it in a with block.", path=self.folder)
+        plain = asdict(result)
+        line = json.dumps({"result": plain, "sum": self._sum(plain)}, ensure_ascii=True, allow_nan=False) + "\n"
+        try:
+            self._stream.write(line.encode())
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            path = self.folder / RESULTS
+            raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+
+    def _check_identity(self) -> None:
+        path = self.folder / IDENTITY
+        found = read_json(path)
+        if found == self.identity:
+            return
+        other = found if isinstance(found, dict) else {}
+        changed = sorted(name for name in {*other, *self.identity} if other.get(name) != self.identity.get(name))
+        raise UnreadableFileError(
+            f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ. Name "
+            "another folder, or compare what it was made for.",
+            path=path,
+        )
+
+    def _open(self) -> None:
+        path = self.folder / RESULTS
+        try:
+            self._stream = path.open("ab")
+        except OSError as error:
+            raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+        try:
+            _lock(self._stream, self.folder)
+            data = read_bytes(path)
+            whole = data.rfind(b"\n") + 1
+            for number, line in enumerate(data[:whole].splitlines(), start=1):
+                self._take(line, number, path)
+            self._stream.truncate(whole)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def _take(self, line: bytes, number: int, path: Path) -> None:
+        damaged = UnreadableFileError(
+            f"line {number} of {path} is not as it was written. Delete the line, or the folder; what is missing is "
+            "measured again.",
+            path=path,
+        )
+        try:
+            found = parse_json(line.decode(), path=path)
+            plain = found["result"]
+            if found["sum"] != self._sum(plain):
+                raise damaged
+            result = _read(plain)
+        except (UnicodeDecodeError, UnreadableFileError, KeyError, TypeError):
+            raise damaged from None
+        if self.results.setdefault(result.key, result) != result:
+            raise damaged
+
+    def _sum(self, plain: Mapping[str, Any]) -> str:
+        return hashlib.sha256(self._seal.encode() + _canonical(plain)).hexdigest()[:32]
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def _read(plain: Mapping[str, Any]) -> Result:
+    figures = plain["figures"]
+    known = {field.name for field in fields(Figures)}
+    if figures is not None and set(figures) != known:
+        raise KeyError("figures")
+    return Result(**{**plain, "figures": None if figures is None else Figures(**figures)})
+
+
+def _lock(stream: BinaryIO, folder: Path) -> None:
+    """Refuse a folder that another run writes to, where the system has such locks."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - not on Windows
+        return
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UnreadableFileError(
+            f"another run writes to {folder}. Wait until it has ended, or name another folder.", path=folder
+        ) from None

@@ -1,0 +1,177 @@
+"""Records that conform to a domain, as columns of numbers and codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
+from glassine.domain.domain import _some
+from glassine.domain.literals import Between, Literal
+from glassine.errors import InvalidDataError
+
+__all__ = ["GAP", "UNDECLARED", "Columns", "checked_columns", "code_type", "decoder", "values_of"]
+
+UNDECLARED = -2
+"""Code of a category that is not declared, where it is told apart from a missing one."""
+
+GAP = -3
+"""Code of a missing value that the attribute does not allow; no record keeps it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Columns:
+    """Records that conform to a domain, column by column.
+
+    Attributes
+    ----------
+    attributes : mapping of str to Attribute
+        The public attribute of each column, in order.
+    numbers : mapping of str to ndarray of float64, shape (n,)
+        The :class:`Integer` and :class:`Real` attributes; a missing value is NaN.
+    codes : mapping of str to ndarray of int, shape (n,)
+        The :class:`Category` and :class:`Binary` attributes: the index into the attribute's values (0 and 1 for a
+        :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if that was asked
+        for.
+
+    Examples
+    --------
+    >>> from glassine.domain import Domain
+    >>> from glassine.data.conform import conform
+    >>> domain = Domain({"age": Integer(18, 99), "job": Category(("clerk", "baker"))})
+    >>> data = {"age": np.array([17, 30, 120]), "job": np.array(["baker", "pope", "clerk"])}
+    >>> columns = conform(data, domain)
+    >>> columns.numbers["age"].tolist(), columns.codes["job"].tolist()
+    ([18.0, 30.0, 99.0], [1, -1, 0])
+    >>> columns.holds(Between("age", hi=40)).tolist()
+    [True, True, False]
+    """
+
+    attributes: Mapping[str, Attribute]
+    numbers: Mapping[str, npt.NDArray[np.float64]]
+    codes: Mapping[str, npt.NDArray[np.signedinteger[Any]]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(self.attributes)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n."""
+        return len(self.array(self.names[0]))
+
+    def __repr__(self) -> str:
+        return f"<Columns of {len(self.attributes)} attributes: {_some(self.names)}>"
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """Return the numbers or codes of a column, shape (n,)."""
+        if name in self.numbers:
+            return self.numbers[name]
+        if name in self.codes:
+            return self.codes[name]
+        raise InvalidDataError(f"the records lack the column {name!r}; they have {_some(self.names)}. Read it too.")
+
+    def values(self, name: str) -> npt.NDArray[Any]:
+        """Return the values of a column, shape (n,): numbers, or declared values with None for what is not declared."""
+        array = self.array(name)
+        return array if name in self.numbers else decoder(self.attributes[name])[np.maximum(array, -1)]
+
+    def restrict(self, names: Iterable[str]) -> Columns:
+        """Return some of the columns, in the given order."""
+        arrays = {name: self.array(name) for name in names}
+        return _columns({name: self.attributes[name] for name in arrays}, arrays)
+
+    def take(self, rows: npt.NDArray[Any]) -> Columns:
+        """Return some of the records, by index or as a Boolean selection."""
+        return _columns(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
+
+    def holds(self, literal: Literal) -> npt.NDArray[np.bool_]:
+        """Return where the records satisfy a literal, shape (n,), as ``literal.holds`` says of :meth:`values`.
+
+        A value that is not declared counts as missing, so that of a literal and its negation exactly one holds.
+
+        Parameters
+        ----------
+        literal : Between or OneOf
+            A condition on one of the columns.
+
+        Raises
+        ------
+        InvalidDataError
+            If there is no such column, or a threshold is put to an attribute that declares strings.
+        """
+        array = self.array(literal.attribute)
+        if literal.attribute in self.codes:
+            # The last entry, that of None, is the one at index -1.
+            truths = literal.holds(decoder(self.attributes[literal.attribute]))
+            return np.asarray(truths[np.maximum(array, -1)])
+        inside = _inside(literal, array)
+        if literal.negated:
+            np.logical_not(inside, out=inside)
+        if literal.negated != literal.missing:
+            inside[np.isnan(array)] = literal.missing
+        return inside
+
+
+def code_type(attribute: Category | Binary) -> type[np.signedinteger[Any]]:
+    """Return the smallest type that holds the codes of an attribute."""
+    n_values = len(values_of(attribute))
+    return np.int8 if n_values < 2**7 else np.int16 if n_values < 2**15 else np.int32
+
+
+def values_of(attribute: Attribute) -> tuple[Scalar, ...]:
+    """Return the values that an attribute with codes declares."""
+    return attribute.values if isinstance(attribute, Category) else (0, 1)
+
+
+def decoder(attribute: Attribute) -> npt.NDArray[Any]:
+    """Return the values that codes stand for, with None at the end."""
+    return np.array([*values_of(attribute), None], dtype=object)
+
+
+def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
+    """Return collected columns, or refuse those with a gap that their attribute does not allow."""
+    out: dict[str, npt.NDArray[Any]] = {}
+    for name, attribute in attributes.items():
+        if isinstance(attribute, Integer | Real):
+            # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
+            out[name] = np.asarray(arrays[name], dtype=np.float64) + 0.0
+            gaps = np.isnan(out[name])
+        else:
+            out[name] = np.asarray(arrays[name], dtype=code_type(attribute))
+            gaps = out[name] == GAP
+        if not attribute.missing and gaps.any():
+            raise InvalidDataError(
+                f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow. "
+                "Declare the attribute with missing=True, or replace these values."
+            )
+    return _columns(attributes, out)
+
+
+def _columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
+    numeric = {name for name, attribute in attributes.items() if isinstance(attribute, Integer | Real)}
+    return Columns(
+        attributes=dict(attributes),
+        numbers={name: arrays[name] for name in attributes if name in numeric},
+        codes={name: arrays[name] for name in attributes if name not in numeric},
+    )
+
+
+def _inside(literal: Literal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return where numbers satisfy a literal before negation; NaN does not."""
+    if isinstance(literal, Between):
+        if literal.lo == -math.inf:
+            return numbers <= literal.hi
+        return numbers > literal.lo if literal.hi == math.inf else (numbers > literal.lo) & (numbers <= literal.hi)
+    listed = []
+    for value in literal.values:
+        # A whole number that no double equals cannot be the value of any record.
+        if not isinstance(value, str) and abs(value) <= LARGEST and float(value) == value:
+            listed.append(float(value))
+    return np.isin(numbers, listed)

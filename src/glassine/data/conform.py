@@ -1,0 +1,419 @@
+"""Records made to conform to a domain: numbers clipped, unknown categories set apart, one record at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.columns import GAP, UNDECLARED, Columns, checked_columns, code_type, values_of
+from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers, from_objects, plain_arrays
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.domain import Domain, _some
+from glassine.errors import InvalidDataError
+
+__all__ = [
+    "GAP",
+    "Columns",
+    "are_rows",
+    "as_columns",
+    "checked_columns",
+    "collect",
+    "conform",
+    "expressions",
+    "number",
+    "open_frame",
+    "rows_as_objects",
+    "unmasked",
+]
+
+Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+Loose: TypeAlias = tuple[Sequence[Any] | npt.NDArray[np.float64], npt.NDArray[Any] | None]
+"""Python objects or doubles, and where in them each record's value stands if they are not one per record."""
+
+WIDE = (nw.UInt64, nw.Int128, nw.UInt128)
+"""Whole numbers that do not fit into 64 bits with a sign."""
+
+MOST_COMPARED = 64
+"""Most values with which a category of a lazy Polars frame is compared one by one: to look values up, Polars takes the
+whole column into memory."""
+
+
+def conform(
+    data: Any, domain: Domain, names: Iterable[str] | None = None, *, apart: bool = False, strict: bool = True
+) -> Columns:
+    """Return the attributes of a domain as columns, values outside the domain brought into it record by record.
+
+    - A number is clipped to the attribute's bounds. It is neither rounded to a whole number nor to the resolution:
+      every literal is decided by the number itself, and rounding would let the choice of a direction decide instead.
+    - A category that is not declared, and a value of a :class:`Binary` that is neither 0 nor 1, become the missing
+      value, whether or not the attribute allows missing values. Values are declared if Python finds them equal:
+      1, 1.0 and True are one value.
+    - A number and the texts that write it ("1", "1.0", "01", "true") are one value, unless the attribute declares that
+      very text. A library or a file may give either, depending on the other records. Two declared texts of one number
+      ("1" and "01") are told apart in columns of text alone.
+    - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
+      declare. An infinite number is then clipped.
+    - If not ``strict``, nothing is refused because of a value. What no number can be read from is missing. A missing
+      number that the attribute does not allow becomes the lower bound, an infinite one is clipped.
+
+    Ties between attributes (the domain's groups) are not enforced.
+
+    Guarantee
+    ---------
+    Each row of the result depends on the same row of the data and on the domain alone: nothing is learnt from other
+    records, and no record changes how another is read. The column types of pandas, which follow from the records, and
+    the objects of a list play no part. Those of other libraries do: they are a public schema. Only the refusals below
+    look at all records; if not ``strict``, they follow from the schema and the number of records.
+
+    Parameters
+    ----------
+    data : data frame, mapping of str to ndarray, ndarray, or list
+        The records: a frame of any library that narwhals reads (pandas, polars, Arrow, DuckDB and so on), arrays of
+        shape (n,) by name, one array of shape (n, d) or a list of rows with the attributes in order, a structured
+        array, or a list of mappings. Other columns are ignored.
+        A lazy frame is collected, the named columns only.
+    domain : Domain
+        The public domain.
+    names : iterable of str, optional
+        The attributes to return, at least one; all by default.
+    apart : bool, default=False
+        Whether categories that are not declared get a code of their own, -2, and not that of missing ones.
+    strict : bool, default=True
+        Whether a value that is missing or no number, where the attribute asks for one, is refused.
+
+    Returns
+    -------
+    Columns
+        The attributes in the order of ``names``. Numbers are held in double precision, so that whole numbers beyond
+        2**53 are rounded to a neighbour; a category takes 1, 2 or 4 bytes per record.
+
+    Raises
+    ------
+    InvalidDataError
+        If ``names`` is empty or a column is absent; if the type of its column in Polars, Arrow or an engine cannot
+        hold values of its attribute (dates for a number, fractions for categories that are words); or, if ``strict``,
+        if a value cannot be read as a number, or is missing, NaN or infinite in an attribute that allows no missing
+        values. The message names the column, never a record or a value.
+    InvalidDomainError
+        If a name is not an attribute.
+    """
+    attributes = {name: domain[name] for name in (domain if names is None else names)}
+    if not attributes:
+        raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
+    frame, loose = open_frame(data, attributes)
+    arrays = {
+        name: from_objects(name, attributes[name], *column, apart=apart, strict=strict)
+        for name, column in loose.items()
+    }
+    if isinstance(frame, nw.DataFrame):
+        rest = {name: attribute for name, attribute in attributes.items() if name not in loose}
+        arrays |= _from_numbers(frame, rest, apart=apart, strict=strict)
+    plain = {name: attribute for name, attribute in attributes.items() if name not in arrays}
+    if plain:
+        collected = collect(frame.select(*expressions(frame, plain, apart=apart, strict=strict)))
+        arrays |= {name: collected[key].to_numpy() for name, key in zip(plain, collected.columns, strict=True)}
+    return checked_columns(attributes, arrays)
+
+
+def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, dict[str, Loose]]:
+    """Return data as a frame that expressions can read, and the columns that they cannot read as they should."""
+    wanted = tuple(attributes)
+    data = as_columns(data, wanted)
+    if are_rows(data):
+        data = rows_as_objects(data)
+    if isinstance(data, np.ndarray):
+        if data.ndim != 2 or data.shape[1] != len(wanted):
+            raise InvalidDataError(
+                f"an array of records must have shape (n, {len(wanted)}), one column per attribute in order, "
+                f"got {data.shape}. Pass a data frame to name the columns."
+            )
+        data = dict(zip(wanted, data.T, strict=True))
+    if isinstance(data, Mapping):
+        return _open_arrays({name: data[name] for name in wanted if _present(name, data)})
+    try:
+        frame: Frame = nw.from_native(data)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
+    except TypeError:
+        raise InvalidDataError(
+            f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
+        ) from None
+    schema = frame.collect_schema()
+    kinds = {name: schema[name] for name in wanted if _present(name, schema)}
+    if isinstance(frame, nw.LazyFrame):
+        return frame, {}
+    found = {
+        name: _loose(frame[name], kind, attributes[name])
+        for name, kind in kinds.items()
+        if not _is_plain(kind, attributes[name])
+    }
+    return frame, {name: loose for name, loose in found.items() if loose is not None}
+
+
+def as_columns(X: Any, names: Iterable[str] | None) -> Any:
+    """Return a list of mappings or a structured array as a frame of these columns; anything else as it is.
+
+    Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
+    value there.
+
+    Raises
+    ------
+    InvalidDataError
+        If no record has one of the keys.
+    """
+    import polars as pl
+
+    if isinstance(X, np.ma.MaskedArray):
+        return unmasked(X)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
+        return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
+    if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
+        return X
+    keys = dict.fromkeys(key for row in X for key in row)
+    names = keys if names is None else names
+    for name in names:
+        if name not in keys:
+            raise InvalidDataError(f"no record has a value for {name!r}. Add it, or drop the attribute.")
+    return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
+    """Return the values of a masked array as objects, None where they are masked."""
+    out = np.asarray(np.ma.getdata(values)).astype(object)
+    out[np.ma.getmaskarray(values)] = None
+    return out
+
+
+def _series(name: str, column: npt.NDArray[Any]) -> Any:
+    import polars as pl
+
+    if column.dtype.kind == "O":
+        return pl.Series(name, column.tolist(), dtype=pl.Object)
+    return pl.Series(name, column)
+
+
+def are_rows(X: Any) -> bool:
+    """Return whether records are a list of rows, of whatever type they are."""
+    return isinstance(X, list | tuple) and any(_is_row(row) for row in X)
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping)
+
+
+def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common.
+
+    Raises
+    ------
+    InvalidDataError
+        If the rows do not have one length, or are no rows.
+    """
+    cells = [list(row) if _is_row(row) else [] for row in rows]
+    width = len(cells[0])
+    if any(len(row) != width for row in cells):
+        raise InvalidDataError("the rows of X must have one length. Fill in None where a value is missing.")
+    out = np.empty((len(cells), width), dtype=object)
+    for i, row in enumerate(cells):
+        for j, value in enumerate(row):
+            out[i, j] = value
+    return out
+
+
+def _present(name: str, columns: Iterable[object]) -> bool:
+    if name not in columns:
+        raise InvalidDataError(f"data lack the column {name!r} of the domain. Add it, or drop the attribute.")
+    return True
+
+
+def _is_plain(kind: nw.dtypes.DType, attribute: Attribute) -> bool:
+    """Return whether every column of a type can be read by expressions."""
+    whole = kind.is_integer() and not isinstance(attribute, Integer | Real)
+    return whole or kind.is_float() or kind == nw.Boolean
+
+
+def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) -> Loose | None:
+    """Return a column of coded values or of Python objects; None for one that expressions can read."""
+    native: Any = column.to_native()
+    if kind.is_integer() and isinstance(attribute, Integer | Real) and not column.implementation.is_polars():
+        # Arrow refuses to convert a whole number that no double equals; NumPy takes a neighbour.
+        return np.asarray(column.to_numpy(), dtype=np.float64), None
+    if kind in (nw.Categorical, nw.Enum) and hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        return [*native.cat.categories.tolist(), None], native.cat.codes.to_numpy()
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        # pandas' objects are taken for text if the first hundred are, and whether a column of pandas is of texts or of
+        # numbers follows from its records. Dictionaries may hold anything.
+        objects = column.implementation.is_pandas_like() or not _plain_words(attribute)
+        if kind != nw.String:
+            values = column.unique().drop_nulls().to_list()
+            objects = objects or not values or not all(isinstance(value, str) for value in values)
+    else:
+        objects = kind in (nw.Object, nw.Unknown) or (column.implementation.is_pandas_like() and not kind.is_numeric())
+    return (column.to_list(), None) if objects else None
+
+
+def _plain_words(attribute: Attribute) -> bool:
+    """Return whether an attribute declares texts alone, none of which writes a number."""
+    if not isinstance(attribute, Category) or declared_numbers(attribute):
+        return False
+    return all(isinstance(value, str) for value in attribute.values)
+
+
+def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
+    import polars as pl
+
+    plain: dict[str, pl.Series] = {}
+    loose: dict[str, Loose] = {}
+    for name, given in arrays.items():
+        array = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
+        if array.ndim != 1 or len(array) != len(next(iter(arrays.values()))):
+            raise InvalidDataError(f"columns must be arrays of one length, but {name!r} has shape {array.shape}.")
+        if array.dtype.kind == "f":
+            plain[name] = pl.Series(array.astype(np.float64, copy=False))
+        elif array.dtype.kind in "biu":
+            plain[name] = pl.Series(array.astype(array.dtype.newbyteorder("="), copy=False))
+        elif array.dtype.kind in "OU":
+            # Objects stay what they are: to NumPy, some are lists of numbers.
+            loose[name] = list(array) if array.dtype.kind == "O" else array.tolist(), None
+        else:
+            raise InvalidDataError(f"column {name!r} holds {array.dtype}, not numbers, Booleans or text. Convert it.")
+    return nw.from_native(pl.DataFrame(plain)), loose
+
+
+def collect(frame: Frame) -> nw.DataFrame[Any]:
+    """Return a frame in memory; polars works through a lazy one in pieces, as DuckDB does."""
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+
+
+def expressions(
+    frame: Frame, attributes: Mapping[str, Attribute], *, apart: bool = False, strict: bool = True
+) -> list[nw.Expr]:
+    """Return the conforming of each attribute as an expression, named ``k0``, ``k1`` and so on.
+
+    Numbers are doubles, null where they are missing; categories are codes with :data:`GAP` for a forbidden gap.
+    """
+    schema = frame.collect_schema()
+    streamed = isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars()
+    out = []
+    for i, (name, attribute) in enumerate(attributes.items()):
+        if isinstance(attribute, Integer | Real):
+            value = _clipped(name, attribute, schema[name], strict=strict)
+        else:
+            unknown = UNDECLARED if apart else -1
+            gap = -1 if attribute.missing else GAP if strict else unknown
+            # The types of pandas' columns follow from the records: if not strict, none is refused.
+            public = strict or not frame.implementation.is_pandas_like()
+            codes = _known_codes(name, attribute, schema[name], refuse=public)
+            value = _coded(name, attribute, schema[name], codes, unknown, gap, compared=streamed)
+        out.append(value.alias(f"k{i}"))
+    return out
+
+
+def number(name: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """Return a column as double, or refuse it when its type does not hold numbers."""
+    if not (kind.is_numeric() or kind == nw.Boolean):
+        raise InvalidDataError(f"column {name!r} must hold numbers, got the type {kind}. Convert it to a numeric type.")
+    return nw.col(name).cast(nw.Float64)
+
+
+def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType, *, strict: bool) -> nw.Expr:
+    value = number(name, kind)
+    # Some engines take NaN for the largest number: it must be set apart before anything is compared.
+    usable = value.is_finite() if strict and not attribute.missing else ~value.is_nan()
+    clipped = nw.when(usable).then(value.clip(float(attribute.lo), float(attribute.hi)))
+    # Without a value to compare, some engines find neither: a null is no NaN for them.
+    return clipped if strict or attribute.missing else clipped.otherwise(None).fill_null(float(attribute.lo))
+
+
+def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, *, refuse: bool) -> dict[Any, int]:
+    """Return the codes of the values that a column of a type can hold, by the values as it holds them."""
+    values = values_of(attribute)
+    known: dict[Any, int] = {}
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        # A lazy frame's engine reads no numbers from texts: they would have to be among the declared values.
+        known = {value: code for code, value in enumerate(values) if isinstance(value, str)}
+        matching = len(known) == len(values)
+        if attribute.missing:
+            known = dict.fromkeys(GAP_TEXTS, -1) | known
+    elif kind.is_integer() or kind == nw.Boolean:
+        numbers = declared_numbers(attribute)
+        matching = bool(numbers)
+        for value, code in numbers.items():
+            if value == int(value):
+                whole = int(value)
+                if kind in WIDE:
+                    known[str(whole)] = code
+                elif -(2**63) <= whole < 2**63:
+                    known[whole] = code
+    elif kind.is_numeric():
+        numbers = declared_numbers(attribute)
+        matching = bool(numbers)
+        known = {float(value): code for value, code in numbers.items() if float(value) == value}
+    else:
+        matching = False
+    if not matching and refuse:
+        raise InvalidDataError(
+            f"column {name!r} has the type {kind}, which cannot hold the values of its attribute: "
+            f"{_some([str(value) for value in values])}. Convert the column, or declare its values as they are."
+        )
+    return known
+
+
+def _coded(
+    name: str,
+    attribute: Category | Binary,
+    kind: nw.dtypes.DType,
+    known: Mapping[Any, int],
+    unknown: int,
+    gap: int,
+    *,
+    compared: bool,
+) -> nw.Expr:
+    column = nw.col(name)
+    usable = ~column.is_null()
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        column = column.cast(nw.String)
+    elif kind.is_integer() or kind == nw.Boolean:
+        # Dask turns no gap into a whole number; which values are gaps is known already.
+        whole_or_false = column.fill_null(False) if kind == nw.Boolean else column.fill_null(0)
+        column = whole_or_false.cast(nw.String if kind in WIDE else nw.Int64)
+    else:
+        column = column.cast(nw.Float64)
+        # Infinity is undeclared, unless gaps are to be refused with it.
+        usable = column.is_finite() if gap == GAP else ~column.is_nan()
+        # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
+        column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
+    size = _TYPES[code_type(attribute)]
+    found: nw.Expr = nw.lit(unknown)
+    if compared and len(known) <= MOST_COMPARED:
+        for value, code in known.items():
+            found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - unknown)
+    elif known:
+        found = column.replace_strict(list(known), list(known.values()), default=nw.lit(unknown), return_dtype=nw.Int64)
+    usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(gap))
+    return usual.cast(size)
+
+
+_TYPES: dict[Any, Any] = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}
+
+
+def _from_numbers(
+    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], *, apart: bool, strict: bool
+) -> dict[str, npt.NDArray[Any]]:
+    """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
+    found: dict[str, npt.NDArray[Any]] = {}
+    unknown = UNDECLARED if apart else -1
+    for name, array in plain_arrays(frame, attributes).items():
+        attribute = attributes[name]
+        gap = -1 if attribute.missing else GAP if strict else unknown
+        column = conformed(array, attribute, unknown=unknown, gap=gap, strict=strict)
+        if column is not None:
+            found[name] = column
+    return found

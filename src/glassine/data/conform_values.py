@@ -1,0 +1,312 @@
+"""Values of any Python type made to conform one by one: text, whole numbers of any size, gaps of any kind."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import repeat
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.columns import GAP, UNDECLARED, code_type, values_of
+from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real
+from glassine.domain.domain import _some as some
+from glassine.errors import InvalidDataError
+
+__all__ = ["GAP_TEXTS", "declared_numbers", "from_objects", "number_of", "numbers_of_texts"]
+
+GAP_TEXTS = ("", "?", "NA", "NaN", "nan")
+"""Texts that stand for a missing value, unless the attribute declares them."""
+
+BLANKS = " \t\r\n"
+"""What may stand around a number in a text."""
+
+NUMERAL = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))$"
+WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+"""Python reads at most 4,300 digits as a whole number; a longer one is beyond every double."""
+
+TRUTHS = {"true": 1, "false": 0}
+
+NOT_EQUAL = -4
+"""Stands for the code of a value that equals no declared one, until it is looked at; below every other code."""
+
+
+def number_of(text: str) -> int | float | None:
+    """Return the number that a text writes, None if it writes none.
+
+    Examples
+    --------
+    >>> number_of("9007199254740993"), number_of(" 1e3 "), number_of("True"), number_of("12b")
+    (9007199254740993, 1000.0, 1, None)
+    """
+    word = text.strip(BLANKS)
+    if WHOLE.fullmatch(word):
+        return int(word)
+    return float(word) if re.match(NUMERAL, word) else TRUTHS.get(word.lower())
+
+
+def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
+    """Return :func:`number_of` of each text as a double, NaN where it writes none.
+
+    Parameters
+    ----------
+    texts : sequence of str or None, or polars.Series of strings, shape (n,)
+        The texts.
+    """
+    import polars as pl
+
+    words = pl.Series(texts, dtype=pl.String).str.strip_chars(BLANKS)
+    found: npt.NDArray[np.float64] = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
+    # The cast may read more than numerals, and leaves out the truth values.
+    odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(found)
+    for i in np.flatnonzero(odd).tolist():
+        number = None if words[i] is None else number_of(words[i])
+        found[i] = math.nan if number is None else _double(number)
+    return found
+
+
+def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
+    """Return the codes of the numbers that an attribute declares, or writes in a text that it declares."""
+    values = values_of(attribute)
+    codes: dict[int | float, int] = {value: code for code, value in enumerate(values) if not isinstance(value, str)}
+    for code, value in enumerate(values):
+        number = number_of(value) if isinstance(value, str) else None
+        if number is not None and abs(number) <= LARGEST:
+            codes.setdefault(number, code)
+    return codes
+
+
+def from_objects(
+    name: str,
+    attribute: Attribute,
+    values: Sequence[Any] | npt.NDArray[np.float64],
+    index: npt.NDArray[Any] | None,
+    *,
+    apart: bool,
+    strict: bool,
+) -> npt.NDArray[Any]:
+    """Return what :func:`expressions` would, of a column of Python objects."""
+    array: npt.NDArray[Any]
+    if isinstance(attribute, Integer | Real):
+        array = values.copy() if isinstance(values, np.ndarray) else _floats(name, values, strict=strict)
+        array = clipped(array, attribute, strict=strict)
+    else:
+        array = _codes(name, attribute, values, apart=apart, strict=strict)
+    return array if index is None else array[index]
+
+
+def clipped(array: npt.NDArray[np.float64], attribute: Integer | Real, *, strict: bool) -> npt.NDArray[np.float64]:
+    """Return numbers within the bounds of their attribute.
+
+    NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound if not ``strict``; if
+    ``strict`` it stays for a refusal, as infinite numbers do.
+    """
+    low, high = float(attribute.lo), float(attribute.hi)
+    numbers = np.clip(array, low, high)
+    if not attribute.missing:
+        numbers[~np.isfinite(array) if strict else np.isnan(array)] = math.nan if strict else low
+    return numbers
+
+
+def _codes(
+    name: str, attribute: Category | Binary, values: Sequence[Any] | npt.NDArray[Any], *, apart: bool, strict: bool
+) -> npt.NDArray[Any]:
+    """Return the code of each value; each is looked up by itself, and by what it equals alone."""
+    unknown = UNDECLARED if apart else -1
+    gap = -1 if attribute.missing else GAP if strict else unknown
+    codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
+    numbers: Mapping[Any, int] = declared_numbers(attribute)
+    kind = code_type(attribute)
+    try:
+        out = np.fromiter(map(codes.get, values, repeat(NOT_EQUAL)), kind, len(values))
+    except TypeError:
+        if strict:
+            raise InvalidDataError(
+                f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
+            ) from None
+        out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
+    for i in np.flatnonzero(out == NOT_EQUAL).tolist():
+        value = values[i]
+        if _is_gap(value):
+            out[i] = gap
+        elif isinstance(value, str):
+            if value not in codes:
+                number = number_of(value)
+                absent = -1 if attribute.missing and value in GAP_TEXTS else unknown
+                codes[value] = absent if number is None else numbers.get(number, absent)
+            out[i] = codes[value]
+        elif isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction):
+            # Infinity is no gap: as a text it is a value like any other that is not declared.
+            infinite = GAP if strict and not attribute.missing and _is_infinite(value) else unknown
+            out[i] = numbers.get(value, infinite)
+        else:
+            out[i] = unknown
+    # Nothing but words where numbers are declared: the column is another one, or coded otherwise.
+    texts = any(isinstance(value, str) for value in values_of(attribute))
+    words = strict and len(values) > 0 and not texts and bool((out < 0).all())
+    if words and all(isinstance(value, str) and value not in GAP_TEXTS for value in values):
+        raise InvalidDataError(
+            f"column {name!r} holds text alone, and its attribute declares numbers: "
+            f"{some([str(value) for value in values_of(attribute)])}. Convert the column, or declare its values as "
+            "they are."
+        )
+    return out
+
+
+def _is_gap(value: object) -> bool:
+    # pandas' NA and NaT are recognised by name, so that pandas need not be there.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _is_infinite(value: object) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isinf(value))
+
+
+def _looked_up(codes: Mapping[Any, int], value: object) -> int:
+    """Return the code of a value; what cannot be hashed equals no declared value."""
+    try:
+        return codes.get(value, NOT_EQUAL)
+    except TypeError:
+        return NOT_EQUAL
+
+
+def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np.float64]:
+    """Return Python objects as doubles: NaN for a gap, and for what is no number unless that is refused."""
+    if all(map(_is_number_type, set(map(type, values)))):
+        # What is beyond every double is infinite, and no warning says so.
+        with contextlib.suppress(OverflowError), np.errstate(all="ignore"):
+            return np.fromiter(values, dtype=np.float64, count=len(values))
+    out = np.full(len(values), math.nan)
+    texts = [i for i, value in enumerate(values) if isinstance(value, str)]
+    out[texts] = numbers_of_texts([str(values[i]) for i in texts])
+    for i, value in enumerate(values):
+        if isinstance(value, str):
+            odd = math.isnan(out[i]) and value.strip(BLANKS) not in GAP_TEXTS
+        elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):
+            out[i], odd = _double(value), False
+        else:
+            odd = not _is_gap(value)
+        if odd and strict:
+            # The value must not be quoted: it is one record's.
+            kind = "text" if isinstance(value, str) else type(value).__name__
+            raise InvalidDataError(
+                f"column {name!r} must hold numbers, got {kind} among its values. Convert it to a numeric type."
+            )
+    return out
+
+
+def _double(value: Any) -> float:
+    try:
+        with np.errstate(all="ignore"):
+            return float(value)
+    except OverflowError:
+        return float(LARGEST if value > 0 else -LARGEST)
+    except ValueError:  # a signaling NaN of decimals
+        return math.nan
+
+
+def _is_number_type(kind: type) -> bool:
+    # NumPy's durations are whole numbers by type, and no complex number has an order.
+    return issubclass(kind, int | float | np.integer | np.floating | np.bool_) and not issubclass(kind, np.timedelta64)
+
+
+# Columns that are arrays of plain numbers already, made to conform without the expressions of a data frame.
+
+
+__all__: list[str] = []
+
+PLAIN = (
+    nw.Int8,
+    nw.Int16,
+    nw.Int32,
+    nw.Int64,
+    nw.UInt8,
+    nw.UInt16,
+    nw.UInt32,
+    nw.UInt64,
+    nw.Float32,
+    nw.Float64,
+    nw.Boolean,
+)
+
+MOST_COMPARED = 32
+"""Most values with which a column is compared one by one; an expression looks more of them up at once."""
+
+
+def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a pandas or Polars frame that are whole numbers, doubles or Booleans, without gaps."""
+    schema = frame.collect_schema()
+    native = frame.to_native()
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name in attributes:
+        if schema[name] not in PLAIN:
+            continue
+        if frame.implementation.is_pandas():
+            column = native[name]
+            if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+                found[name] = column.to_numpy()
+        elif frame.implementation.is_polars():
+            column = native.get_column(name)
+            if not column.null_count():
+                found[name] = column.to_numpy()
+    return found
+
+
+def conformed(
+    array: npt.NDArray[Any], attribute: Attribute, *, unknown: int, gap: int, strict: bool
+) -> npt.NDArray[Any] | None:
+    """Return numbers clipped, or the codes of values; None where an expression has to do it.
+
+    Parameters
+    ----------
+    array : ndarray of whole numbers, doubles or Booleans, shape (n,)
+        A column.
+    attribute : Attribute
+        What is declared of it.
+    unknown, gap : int
+        Codes of a value that is not declared, and of one that is missing.
+    strict : bool
+        As for :func:`glassine.data.conform.conform`.
+    """
+    if isinstance(attribute, Integer | Real):
+        return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, strict=strict)
+    known = declared_numbers(attribute)
+    if not known or len(known) > MOST_COMPARED:
+        return None
+    # Booleans are compared as whole numbers, which alone are safe from numbers beyond 64 bits.
+    # Fractions are compared as doubles: of two declared ones that are near, both equal one in single precision.
+    compared: type[np.generic] = {"b": np.int8, "f": np.float64}.get(array.dtype.kind, array.dtype.type)
+    array = np.ascontiguousarray(array.astype(compared, copy=False))
+    codes = np.zeros(len(array), dtype=code_type(attribute))
+    found = np.zeros(len(array), dtype=bool)
+    for value, code in known.items():
+        number = _as_held(value, array.dtype)
+        if number is not None:
+            here = array == number
+            codes += here * codes.dtype.type(code)
+            found |= here
+    if not found.all():
+        codes[~found] = unknown
+        if array.dtype.kind == "f":
+            codes[np.isnan(array)] = gap
+            if gap == GAP:
+                codes[np.isinf(array)] = GAP
+    return codes
+
+
+def _as_held(value: float, dtype: np.dtype[Any]) -> int | float | None:
+    """Return a declared number as a column of this type can hold it, or None if it cannot."""
+    if dtype.kind == "f":
+        return float(value) if abs(value) <= LARGEST and float(value) == value else None
+    return int(value) if value == int(value) else None

@@ -1,0 +1,252 @@
+"""Class counts of every conjunction of up to d public literals, by popcounts over bit sets.
+
+Conjunctions of k literals are numbered in colexicographic order: literals ``c_1 < ... < c_k`` have the rank
+``binom(c_1, 1) + ... + binom(c_k, k)`` (the combinatorial number system), so that tables need no keys.
+Only positive conjunctions are counted; negated literals follow by inclusion-exclusion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from numba.core import types
+from numba.extending import intrinsic
+
+from glassine.compiling import compiled
+from glassine.data.bits import BitSets
+from glassine.data.slices import Progress, cuts, run
+
+if TYPE_CHECKING:
+    from numba.core.typing.templates import Signature
+
+__all__ = ["ConjunctionCounts", "binomials", "combinations", "count_conjunctions", "index_type", "rank", "table_bytes"]
+
+CHUNK = 256
+"""Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""
+
+
+SLICES = 16
+"""Pieces in which conjunctions of one size are counted."""
+
+
+@intrinsic
+def _ctpop(_context: Any, word: Any) -> tuple[Signature, Any]:
+    """Return the number of ones of a word, as one machine instruction where there is one."""
+
+    def build(_ctx: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(word), build
+
+
+_popcount: Any = _ctpop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ConjunctionCounts:
+    """Class counts of all positive conjunctions of up to d of p literals.
+
+    Attributes
+    ----------
+    n_literals : int
+        Number of literals p.
+    table : ndarray of int, shape (sum of binom(p, k) for k = 0, ..., d; c)
+        Row ``offsets[k] + r``: the number of records of each class in the conjunction of k literals of rank r.
+    offsets : ndarray of int64, shape (d + 2,)
+        First row of the conjunctions of k literals, and the number of rows.
+
+    Examples
+    --------
+    >>> truths = [np.array([True, True, False]), np.array([True, False, False])]
+    >>> counts = count_conjunctions(BitSets.pack(truths, np.array([0, 1, 1]), 2), 2)
+    >>> counts.of((0, 1)).tolist(), counts.of((0,)).tolist(), counts.of(()).tolist()
+    ([1, 0], [1, 1], [1, 2])
+    >>> counts.signed((0, 1), (True, False)).tolist()
+    [0, 1]
+    """
+
+    n_literals: int
+    table: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"<ConjunctionCounts of up to {len(self.offsets) - 2} of {self.n_literals} literals>"
+
+    def of(self, literals: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Return the class counts, shape (c,), of the conjunction of some literals, in increasing order."""
+        return np.asarray(self.table[self.offsets[len(literals)] + rank(literals)], dtype=np.int64)
+
+    def signed(self, literals: tuple[int, ...], signs: tuple[bool, ...]) -> npt.NDArray[np.int64]:
+        """Return the class counts of a conjunction in which the literals whose sign is False are negated."""
+        if all(signs):
+            return self.of(literals)
+        at = signs.index(False)
+        rest, others = literals[:at] + literals[at + 1 :], signs[:at] + signs[at + 1 :]
+        both = (*signs[:at], True, *signs[at + 1 :])
+        return self.signed(rest, others) - self.signed(literals, both)
+
+
+def rank(literals: tuple[int, ...]) -> int:
+    """Return the number of a conjunction among those of its size."""
+    return sum(comb(literal, i) for i, literal in enumerate(literals, start=1))
+
+
+def binomials(n: int, k: int) -> npt.NDArray[np.int64]:
+    """Return the table of binom(i, j) for i up to n and j up to k, shape (n + 1, k + 1)."""
+    return _pascal(n, k).copy()
+
+
+@lru_cache(maxsize=64)
+def _pascal(n: int, k: int) -> npt.NDArray[np.int64]:
+    return np.array([[comb(i, j) for j in range(k + 1)] for i in range(n + 1)], dtype=np.int64)
+
+
+def index_type(p: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest type that numbers p literals."""
+    return np.int16 if p < 2**15 else np.int32
+
+
+def combinations(p: int, k: int) -> npt.NDArray[np.signedinteger[Any]]:
+    """Return all sets of k of p literals in the order of their ranks, shape (binom(p, k), k)."""
+    out = np.empty((comb(p, k), k), dtype=index_type(p))
+    if k:
+        _fill_combinations(out, k)
+    return out
+
+
+@compiled
+def _fill_combinations(out: Any, k: int) -> None:
+    current = np.arange(k)
+    for row in range(out.shape[0]):
+        for i in range(k):
+            out[row, i] = current[i]
+        # Colexicographic successor: raise the first literal that can be raised, reset those before it.
+        at = 0
+        while at < k - 1 and current[at] + 1 == current[at + 1]:
+            current[at] = at
+            at += 1
+        current[at] += 1
+
+
+def table_bytes(p: int, d: int, n_classes: int, n_records: int) -> int:
+    """Return the bytes that the counts of up to d of p literals take."""
+    return sum(comb(p, k) for k in range(d + 1)) * n_classes * (4 if n_records < 2**31 else 8)
+
+
+def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = None) -> ConjunctionCounts:
+    """Count the records of each class in every conjunction of up to d literals.
+
+    The time is proportional to binom(p, d) n / 64; :func:`table_bytes` is the memory it takes besides the bit sets.
+
+    Parameters
+    ----------
+    bitsets : BitSets
+        The literals' truth on n records.
+    d : int
+        Largest number of literals in a conjunction, at least 0.
+    progress : callable, optional
+        Called with the number of conjunctions done and in all.
+    """
+    p = len(bitsets.words)
+    kind: Any = np.int32 if int(bitsets.totals().sum()) < 2**31 else np.int64
+    offsets = np.cumsum([0, *(comb(p, k) for k in range(d + 1))], dtype=np.int64)
+    table = np.zeros((int(offsets[-1]), bitsets.n_classes), dtype=kind)
+    table[0] = bitsets.totals()
+    segments = (bitsets.words, bitsets.starts, bitsets.labels, bitsets.weights)
+    for k in range(1, min(d, p) + 1):
+        own = table[offsets[k] : offsets[k + 1]]
+        # The largest literal of a conjunction decides where in the table it stands, so that slices do not meet.
+        tops = _spread(p - k + 1) + k - 1
+        binom = binomials(p, k)
+
+        def work(start: int, stop: int, tops: Any = tops, k: int = k, binom: Any = binom, own: Any = own) -> None:
+            _count(*segments, k, tops[start:stop], binom, own)
+
+        run(cuts(len(tops), SLICES), work, progress if k == d else None)
+    return ConjunctionCounts(n_literals=p, table=table, offsets=offsets)
+
+
+def _spread(n: int) -> npt.NDArray[np.int64]:
+    """Return 0, ..., n - 1 in an order in which consecutive slices hold small and large numbers alike."""
+    return np.concatenate([np.arange(start, n, SLICES) for start in range(min(n, SLICES))]).astype(np.int64)
+
+
+@compiled
+def _count(
+    words: Any, starts: Any, labels: Any, weights: Any, k: int, tops: Any, binom: Any, table: Any
+) -> None:  # pragma: no cover - compiled
+    masks = np.empty((k + 2, CHUNK), dtype=np.uint64)
+    chosen = np.empty(k + 2, dtype=np.int64)
+    base = np.zeros(k + 2, dtype=np.int64)
+    for segment in range(len(labels)):
+        for start in range(starts[segment], starts[segment + 1], CHUNK):
+            stop = min(start + CHUNK, starts[segment + 1])
+            for top in tops:
+                _count_below(
+                    words, start, stop, labels[segment], weights[segment], k, top, binom, table, masks, chosen, base
+                )
+
+
+@compiled
+def _count_below(
+    words: Any,
+    start: int,
+    stop: int,
+    label: int,
+    weight: int,
+    k: int,
+    top: int,
+    binom: Any,
+    table: Any,
+    masks: Any,
+    chosen: Any,
+    base: Any,
+) -> None:  # pragma: no cover - compiled
+    """Add the counts of one chunk of words to all conjunctions whose largest literal is ``top``."""
+    size = stop - start
+    if k == 1:
+        ones = np.uint64(0)
+        for w in range(start, stop):
+            ones += _popcount(words[top, w])
+        table[top, label] += weight * np.int64(ones)
+        return
+    chosen[k] = top
+    base[k] = binom[top, k]
+    for w in range(size):
+        masks[k, w] = words[top, start + w]
+    at = k - 1
+    chosen[at] = top
+    while True:
+        if at == 1:
+            mask = masks[2]
+            for literal in range(chosen[2]):
+                row = words[literal, start:stop]
+                ones = np.uint64(0)
+                for w in range(size):
+                    ones += _popcount(mask[w] & row[w])
+                table[base[2] + literal, label] += weight * np.int64(ones)
+            at = 2
+            if at == k:
+                return
+            continue
+        chosen[at] -= 1
+        if chosen[at] < at - 1:
+            at += 1
+            if at == k:
+                return
+            continue
+        some = np.uint64(0)
+        row = words[chosen[at], start:stop]
+        for w in range(size):
+            masks[at, w] = masks[at + 1, w] & row[w]
+            some |= masks[at, w]
+        if some == 0:
+            continue
+        base[at] = base[at + 1] + binom[chosen[at], at]
+        at -= 1
+        chosen[at] = chosen[at + 1]

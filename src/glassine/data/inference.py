@@ -1,0 +1,365 @@
+"""Inference of a domain from data, and the check of data against a domain."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.conform_values import number_of
+from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
+from glassine.domain.domain import Domain
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError
+
+__all__ = [
+    "Repeats",
+    "columns",
+    "draft",
+    "identifying",
+    "infer",
+    "is_identifier_name",
+    "remarks",
+    "repeats",
+    "violations",
+]
+
+MAX_DECIMALS = 9
+
+MANY_VALUES = 20
+"""Values of a column beyond which they may name people."""
+
+NEARLY_ALL = 0.95
+"""Share of different values from which whole numbers look like numbers of records."""
+
+WORDS = 3
+"""Blanks of a value, in the mean, from which it is a sentence."""
+
+DATE = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?", flags=re.ASCII
+)
+DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
+
+
+def eager(frame: Any) -> nw.DataFrame[Any]:
+    """Return any frame as an eager narwhals frame with at least one row."""
+    data: nw.DataFrame[Any] | nw.LazyFrame[Any]
+    try:
+        data = nw.from_native(frame)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
+    except TypeError:
+        raise InvalidDataError(
+            f"data must be a data frame, got {type(frame).__name__}. Use pandas, polars, Arrow or DuckDB."
+        ) from None
+    if isinstance(data, nw.LazyFrame):
+        data = data.collect()
+    if len(data) == 0:
+        raise InvalidDataError("data must hold at least one record, got none. Check the file and its filters.")
+    return data
+
+
+def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
+    data = eager(frame)
+    for name in data.columns:
+        if not isinstance(name, str):
+            raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
+    out: dict[str, npt.NDArray[Any]] = {}
+    # One walk: to look a column up by its name takes some frames a walk over all of them.
+    for name, series in zip(data.columns, data.iter_columns(), strict=True):
+        gaps = series.null_count() > 0
+        if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
+            kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
+            out[name] = np.asarray(series.to_numpy(), dtype=kind)
+        elif series.dtype == nw.Boolean and not gaps:
+            out[name] = np.asarray(series.to_numpy(), dtype=np.int64)
+        else:
+            values = np.fromiter(series.to_list(), dtype=object, count=len(data))
+            if gaps:
+                values[series.is_null().to_numpy()] = None
+            out[name] = values
+    return out
+
+
+def _decimals(values: npt.NDArray[np.float64]) -> int | None:
+    """Return the smallest number of decimals in which all values are written, or None beyond nine."""
+    for decimals in range(MAX_DECIMALS + 1):
+        if np.array_equal(np.round(values, decimals), values):
+            return decimals
+    return None
+
+
+def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
+    gaps = is_missing(column)
+    present = column[~gaps]
+    missing = bool(gaps.any())
+    if len(present) == 0:
+        raise InvalidDataError(f"column {name!r} has no value at all. Drop it, or declare its attribute by hand.")
+    whole = column.dtype.kind == "i" or all(isinstance(v, int) and not isinstance(v, bool) for v in present.tolist())
+    if whole and not set(present.tolist()) <= {0, 1}:
+        return Integer(int(min(present)), int(max(present)), missing=missing, inferred=True)
+    if column.dtype.kind in "if":
+        numbers = present.astype(float)
+        if not np.isfinite(numbers).all():
+            raise InvalidDataError(f"column {name!r} holds an infinite value. Clip it to its public bounds.")
+        if np.isin(numbers, (0, 1)).all():
+            return Binary(missing=missing, inferred=True)
+        decimals = _decimals(numbers)
+        lo, hi = float(numbers.min()), float(numbers.max())
+        if decimals == 0:
+            return Integer(int(lo), int(hi), missing=missing, inferred=True)
+        if lo == hi:
+            return Category((lo,), missing=missing, inferred=True)
+        resolution = None if decimals is None else 10.0**-decimals
+        return Real(lo, hi, resolution, missing=missing, inferred=True)
+    if all(isinstance(v, bool | np.bool_) for v in present):
+        return Binary(missing=missing, inferred=True)
+    if all(isinstance(v, str) for v in present):
+        return Category(tuple(sorted(set(present.tolist()))), missing=missing, inferred=True)
+    odd = next(v for v in present if not isinstance(v, str))
+    raise InvalidDataError(
+        f"column {name!r} holds {odd!r}, which is neither a number, a Boolean nor a string. Convert or drop it."
+    )
+
+
+def infer(frame: Any) -> Domain:
+    """Return the smallest domain that holds a frame's records, every attribute marked ``inferred``.
+
+    Numbers become ``Binary`` (only 0 and 1), ``Integer`` (whole) or ``Real`` with the decimal step in which the data
+    are written, if nine decimals are enough. Strings become ``Category``. Columns with gaps allow missing values.
+    """
+    return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
+
+
+def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
+    """Return the inferred domain of the columns that can be declared, and why the others cannot.
+
+    Raises
+    ------
+    InvalidDataError
+        If the frame is empty, or no column can be declared.
+    """
+    attributes: dict[str, Attribute] = {}
+    undeclared: dict[str, str] = {}
+    for name, column in columns(frame).items():
+        try:
+            attributes[name] = _infer_column(name, column)
+        except InvalidDataError as error:
+            undeclared[name] = str(error)
+    if undeclared and not attributes:
+        raise InvalidDataError("no column can be declared. Convert one to numbers, Booleans or texts.")
+    return Domain(attributes), undeclared
+
+
+def remarks(frame: Any) -> dict[str, str]:
+    """Return what looks wrong about inferring a domain from a frame: a remark for each column that has one.
+
+    Remarks are made on identifiers, dates, free text, columns of one value, and numbers read as text. Most begin their
+    advice with "Leave it out".
+
+    Parameters
+    ----------
+    frame : data frame
+        The records.
+    """
+    found = {name: _remark(column) for name, column in columns(frame).items()}
+    return {name: remark for name, remark in found.items() if remark}
+
+
+def _remark(column: npt.NDArray[Any]) -> str:
+    present = column[~is_missing(column)].tolist()
+    values = set(map(str, present))
+    if len(values) == 1 and len(present) > 1:
+        return "one value only, from which nothing is learnt. Leave it out, or declare the values it can have."
+    if column.dtype.kind != "O":
+        return _remark_on_numbers(present)
+    odd = sorted(value for value in values if not _is_number(value))
+    if values and len(odd) <= max(1, len(values) // 20) and len(odd) < len(values):
+        shown = ", ".join(repr(value) for value in odd[:3])
+        return f"numbers but for {shown}. Recode these as missing, or declare a number by hand."
+    if values and all(DATE.fullmatch(value) for value in values):
+        return "dates, which can name people. Leave it out, or keep a number instead, such as a year or an age."
+    texts = [value for value in present if isinstance(value, str)]
+    if len(values) > MANY_VALUES and sum(value.count(" ") for value in texts) >= WORDS * len(present):
+        return "free text, which can name people. Leave it out, or code it in a few categories."
+    if len(values) > MANY_VALUES and len(values) > len(present) / 2:
+        return f"{len(values)} different values in {len(present)} records, an identifier? Leave it out."
+    return ""
+
+
+def _remark_on_numbers(present: list[Any]) -> str:
+    if not all(float(value).is_integer() for value in present):
+        return ""
+    values = set(present)
+    if len(values) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in values):
+        return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
+    if len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present):
+        return f"{len(values)} different whole numbers in {len(present)} records, an identifier? Leave it out."
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _read(value: Any) -> Any:
+    number = number_of(value) if isinstance(value, str) else None
+    return value if number is None else number
+
+
+def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
+        # A text counts as the number that it writes, as in a fit.
+        column = np.array([_read(value) for value in column] + [None], dtype=object)[:-1]
+    gaps = is_missing(column)
+    bad = gaps & (not attribute.missing)
+    if isinstance(attribute, Category):
+        listed = set(attribute.values)
+        unlisted = np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column))
+        return np.asarray(bad | (~gaps & unlisted))
+    if column.dtype.kind == "O":
+        numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
+        bad = bad | (~gaps & ~numeric)
+        column = np.where(numeric & ~gaps, column, np.nan).astype(float)
+    usable = ~np.isnan(column.astype(float))
+    numbers = np.where(usable, column, 0).astype(float)
+    if isinstance(attribute, Binary):
+        return np.asarray(bad | (usable & ~np.isin(numbers, (0, 1))))
+    bad = bad | (usable & ~((numbers >= attribute.lo) & (numbers <= attribute.hi)))
+    step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
+    if step is not None:
+        inside = usable & ~bad
+        steps = (numbers - attribute.lo) / step
+        bad = bad | (
+            inside & ~np.isclose(steps, np.round(steps), rtol=0, atol=1e-6 * max(1.0, math.log10(len(column))))
+        )
+    return np.asarray(bad)
+
+
+def violations(domain: Domain, frame: Any) -> dict[str, int]:
+    """Return how many records break the domain, by attribute or block of tied attributes; only those above zero.
+
+    Parameters
+    ----------
+    domain : Domain
+        The public domain; each attribute must be a column.
+    frame : data frame
+        The records, shape (n, at least d).
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is not a column of the frame.
+    """
+    data = columns(frame)
+    absent = [name for name in domain if name not in data]
+    if absent:
+        raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
+    found = {name: int(_outside(domain[name], data[name]).sum()) for name in domain}
+    for block, possible in domain.blocks:
+        rows = zip(*(data[name].tolist() for name in block), strict=True)
+        allowed = set(possible)
+        found[" + ".join(block)] = sum(row not in allowed for row in rows)
+    return {name: count for name, count in found.items() if count}
+
+
+# Attributes that may identify people: told by name and type from what is public, and by repeats from records.
+
+
+IDENTIFIER_WORDS = frozenset(
+    {"id", "ids", "identifier", "uid", "uuid", "guid", "ssn", "mrn", "pseudonym", "passport", "email"}
+)
+"""A name with one of these words is that of an identifier, such as patient_id or userId."""
+
+PEOPLE = frozenset(
+    {"account", "client", "customer", "employee", "member", "name", "patient", "person", "pupil", "student"}
+    | {"subject", "surname", "user"}
+)
+"""A name that is one of these words, or one of them with a number, is that of an identifier."""
+
+NUMBERS = frozenset({"code", "key", "no", "nr", "num", "number"})
+
+SHARE = 10
+"""Texts with more different values than a tenth of the records may identify people whatever their name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How often the values of a column recur.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    n_records, n_values, most : int
+        Records with a value, different values, and the most records that share one.
+    """
+
+    column: str
+    n_records: int
+    n_values: int
+    most: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.column}: {self.n_values:,} different values in {self.n_records:,} records; up to {self.most:,} "
+            "records share one. If they identify people, a guarantee for one record covers one of these, not all."
+        )
+
+
+def is_identifier_name(name: str) -> bool:
+    """Return whether a column's name is that of an identifier.
+
+    Examples
+    --------
+    >>> [is_identifier_name(name) for name in ("patient_id", "userId", "SSN", "customer no", "customer_age", "valid")]
+    [True, True, True, True, False, False]
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
+    words = [part.lower() for part in parts if not part.isdigit()]
+    if not words:
+        return False
+    if IDENTIFIER_WORDS & set(words) or any(words[-1] == f"{who}id" for who in PEOPLE):
+        return True
+    return words[0] in PEOPLE and set(words[1:]) <= NUMBERS
+
+
+def identifying(domain: Domain) -> tuple[str, ...]:
+    """Return the attributes that are named like identifiers, and whose declared type an identifier can have.
+
+    An inferred type says nothing, because it follows from records: then the name alone decides.
+    """
+    return tuple(
+        name
+        for name in domain
+        if is_identifier_name(name) and (domain[name].inferred or not isinstance(domain[name], Binary | Real))
+    )
+
+
+def repeats(frame: Any) -> Iterator[Repeats]:
+    """Yield the columns that look like identifiers, by name or by many different texts, and have repeated values.
+
+    Guarantee
+    ---------
+    none: this is for those who hold the records, and must not be published.
+    """
+    for name, column in columns(frame).items():
+        present = column[~is_missing(column)].tolist()
+        counts = Counter(present)
+        most = max(counts.values(), default=0)
+        texts = all(isinstance(value, str) for value in counts) and len(counts) > max(
+            MANY_VALUES, len(present) // SHARE
+        )
+        if most > 1 and len(counts) > 1 and (is_identifier_name(name) or texts):
+            yield Repeats(column=name, n_records=len(present), n_values=len(counts), most=most)

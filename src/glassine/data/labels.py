@@ -1,0 +1,174 @@
+"""Labels of training records: which classes there are, and the class of each record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from glassine.data.conform import conform, unmasked
+from glassine.domain import Binary, Category, Domain, Integer
+from glassine.domain.attributes import Scalar, is_scalar
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError, InvalidParameterError
+
+__all__ = [
+    "check_lengths",
+    "class_codes",
+    "classes_of",
+    "column_of",
+    "declared_classes",
+    "holds_booleans",
+    "index_of",
+    "one_type",
+    "refuse_gaps",
+    "refuse_undeclared",
+]
+
+
+MISSING = -1
+UNDECLARED = -2
+
+_TARGET = "target"
+
+
+def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+    """Return the place of each label among declared classes, shape (n,).
+
+    Each label is read by itself, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
+    code -1, one that is not declared -2.
+
+    Parameters
+    ----------
+    y : array-like or Series of any library, shape (n,)
+        The labels. The values of a list stay what they are: no common type is sought.
+    classes : tuple of scalars
+        The public classes.
+
+    Examples
+    --------
+    >>> class_codes([1, "1", "x", None, 0.5], (1, "1", "x")).tolist()
+    [0, 1, 2, -1, -2]
+    """
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        data: Any = series.alias(_TARGET).to_frame().to_native()
+    else:
+        data = {_TARGET: column_of(y)}
+    domain = Domain({_TARGET: Category(classes, missing=True)})
+    return conform(data, domain, apart=True, strict=False).codes[_TARGET].astype(np.int64)
+
+
+def column_of(y: Any) -> npt.NDArray[Any]:
+    """Return a target as an array of shape (n,), in which the values of a list stay what they are.
+
+    A label in a sequence of its own, as in ``[[0], [1]]``, is taken out by itself.
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        y = unmasked(y)
+    if not isinstance(y, list | tuple):
+        return np.asarray(column_or_1d(y, warn=True))
+    out = np.empty(len(y), dtype=object)
+    for i, value in enumerate(y):
+        alone = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) == 1
+        out[i] = value[0] if alone else value
+    return out
+
+
+def check_lengths(n_records: int, n_targets: int) -> None:
+    """Raise InvalidDataError if there is not one target for each record; how many there are is not told."""
+    if n_records != n_targets:
+        raise InvalidDataError("X and y must have one length, and differ. Pass one target for each record.")
+
+
+def refuse_gaps(labels: npt.NDArray[Any]) -> None:
+    """Raise InvalidDataError if a label is missing or no number that can be a class."""
+    if is_missing(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+        raise InvalidDataError(MISSING_LABEL)
+
+
+MISSING_LABEL = "Input y contains NaN, infinity or a missing value. Drop or label these records."
+
+
+def declared_classes(
+    domain: Domain | None, target: object, classes: Sequence[Scalar] | None, *, booleans: bool
+) -> tuple[Scalar, ...] | None:
+    """Return the classes that are declared: given, or those of the target in the domain; None if there are none.
+
+    ``booleans`` says that the target is of a type that holds truth values alone, whatever the records are.
+    """
+    if isinstance(classes, str):
+        raise InvalidParameterError(f"classes must be a sequence of classes, got the string {classes!r}. List them.")
+    if classes is not None:
+        known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
+        if not known or len(set(known)) < len(known) or not all(is_scalar(value) for value in known):
+            raise InvalidParameterError(f"classes must be different scalars, at least one, got {classes!r}.")
+        return known
+    if domain is not None and isinstance(target, str) and target in domain:
+        attribute = domain[target]
+        if isinstance(attribute, Category):
+            return attribute.values
+        if isinstance(attribute, Binary):
+            return (0, 1)
+        if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
+            return tuple(range(attribute.lo, attribute.hi + 1))
+        raise InvalidDataError(f"the target {target!r} is a number in the domain. Declare it as a Category.")
+    return (False, True) if booleans else None
+
+
+def holds_booleans(y: Any) -> bool:
+    """Return whether the type of a target is public and allows truth values alone.
+
+    An array, Polars and Arrow have a type before they have records. A list has none, and pandas derives it from them.
+    """
+    if isinstance(y, np.ndarray):
+        return bool(y.dtype.kind == "b")
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series) or series.implementation.is_pandas_like():
+        return False
+    return bool(series.dtype == nw.Boolean)
+
+
+def one_type(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels of Python objects as an array of their type, if they have one and the same."""
+    if labels.dtype.kind != "O":
+        return labels
+    kinds = {type(value) for value in labels.tolist()}
+    return np.array(labels.tolist()) if len(kinds) == 1 and kinds <= {bool, int, str, float} else labels
+
+
+def classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
+    """Return the classes that occur, in order."""
+    try:
+        check_classification_targets(labels)
+        return tuple(np.unique(labels).tolist())
+    except (ValueError, TypeError) as error:
+        raise InvalidDataError(f"{error} Give one class per record, all of one type, or declare the classes.") from None
+
+
+def index_of(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+    """Return the place of each label among the classes, shape (n,).
+
+    Raises
+    ------
+    InvalidDataError
+        If a label is missing or none of the classes.
+    """
+    codes = class_codes(y, classes)
+    refuse_undeclared(codes, classes)
+    return codes
+
+
+def refuse_undeclared(codes: npt.NDArray[np.int64], classes: tuple[Scalar, ...]) -> None:
+    """Raise InvalidDataError if a code of :func:`class_codes` stands for no class."""
+    if (codes == MISSING).any():
+        raise InvalidDataError(MISSING_LABEL)
+    if (codes == UNDECLARED).any():
+        raise InvalidDataError(
+            f"the target holds a value that is not one of the declared classes {list(classes)}. Declare or drop it."
+        )

@@ -1,0 +1,361 @@
+"""Counting where the data lie: a lazy frame's own engine groups coded records, and only the groups come into memory.
+
+Categories and cells of numbers are small whole numbers, several of which share one 64-bit key: engines group by few
+whole numbers much faster than by many columns, and each distinct record takes few bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.cells import Cuts, cell_cuts
+from glassine.data.conform import GAP, Columns, checked_columns, collect, expressions, open_frame
+from glassine.domain import Category, Integer, Real
+from glassine.domain.attributes import Attribute
+from glassine.errors import InvalidDataError
+
+__all__ = [
+    "MAX_WEIGHT",
+    "WEIGHT",
+    "Groups",
+    "check_weights",
+    "group",
+    "group_in_parts",
+    "held",
+    "is_distributed",
+    "is_lazy",
+    "totals",
+    "valid",
+]
+
+# Weights of rows: how many records each row of a data set stands for.
+
+
+MAX_WEIGHT = 2**32
+"""Largest multiplicity that one row may state, so that sums over two billion rows stay within 64 bits."""
+
+WEIGHT = Real(-1.0, float(MAX_WEIGHT + 1), missing=True)
+"""What a weight is read as: bounds that no valid weight reaches, so that the others can be told."""
+
+
+def valid(weight: Any) -> Any:
+    """Return where a weight, an array or an expression that is never NaN, is a whole number in the allowed range."""
+    return (weight >= 0) & (weight <= MAX_WEIGHT) & (weight == weight // 1)
+
+
+def check_weights(n_invalid: int, name: str) -> None:
+    """Raise InvalidDataError if any weight of a column was not valid."""
+    if n_invalid:
+        raise InvalidDataError(
+            f"weights must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others. "
+            "Give the number of records that each row stands for."
+        )
+
+
+LARGEST_KEY = 2**62
+"""The codes that share a key have numbers of values whose product is at most this."""
+
+ROOM = -GAP
+"""Codes begin at :data:`GAP`."""
+
+PART = 2**20
+"""Groups whose keys are taken apart at once, where there may be as many of them as records."""
+
+ONE = nw.lit(1).cast(nw.Int64).alias("n")
+"""One for each record: some engines number rows by 32 bits, which their own counts cannot exceed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Groups:
+    """Distinct coded records, in no order.
+
+    Attributes
+    ----------
+    columns : Columns
+        The records, m rows; without any column where they were told apart by no attribute.
+    counts : ndarray of int64, shape (m,)
+        Number of records of each; a weight may be 0.
+    kept : ndarray, shape (m,) or (0,)
+        The column that was kept as it is, if one was.
+    """
+
+    columns: Columns
+    counts: npt.NDArray[np.int64]
+    kept: npt.NDArray[Any]
+
+
+def is_lazy(data: Any) -> bool:
+    """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
+    return isinstance(_opened(data), nw.LazyFrame)
+
+
+def _opened(data: Any) -> Any:
+    try:
+        return nw.from_native(data, pass_through=True)
+    except nw.exceptions.NarwhalsError:
+        return None
+
+
+def is_distributed(data: Any) -> bool:
+    """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
+    frame = _opened(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return False
+    return frame.implementation.is_dask() or frame.implementation.is_spark_like()
+
+
+def held(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
+    if is_distributed(frame):
+        raise InvalidDataError(
+            "a frame of a distributed engine is not collected, because it may be larger than memory. Pass a domain "
+            "and the name of the target's column, so that it is counted where it lies, or collect it before."
+        )
+    return collect(frame)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Keys:
+    """How coded attributes share keys, mixed-radix, and which numbers are keys of their own.
+
+    Attributes
+    ----------
+    attributes : mapping of str to Attribute
+        The attributes by which records are told apart; that of place i is the column ``k{i}``.
+    cells : mapping of int to ndarray
+        The largest number of each cell, of the numbers that are known by their cell.
+    words : tuple of tuple of (int, int)
+        For each key the places of its attributes, and how many codes each can have.
+    loose : tuple of int
+        Places of the numbers that are keys of their own.
+    """
+
+    attributes: Mapping[str, Attribute]
+    cells: Mapping[int, npt.NDArray[np.float64]]
+    words: tuple[tuple[tuple[int, int], ...], ...]
+    loose: tuple[int, ...]
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Attribute], cuts: Cuts) -> _Keys:
+        cells: dict[int, npt.NDArray[np.float64]] = {}
+        loose: list[int] = []
+        words: list[list[tuple[int, int]]] = []
+        product = LARGEST_KEY
+        for place, (name, attribute) in enumerate(attributes.items()):
+            if isinstance(attribute, Integer | Real):
+                if name not in cuts:
+                    loose.append(place)
+                    continue
+                cells[place] = cell_cuts(attribute, cuts[name])
+                n_codes = len(cells[place]) + ROOM
+            else:
+                n_codes = (len(attribute.values) if isinstance(attribute, Category) else 2) + ROOM
+            if product * n_codes > LARGEST_KEY:
+                words.append([])
+                product = 1
+            words[-1].append((place, n_codes))
+            product *= n_codes
+        return cls(attributes=attributes, cells=cells, words=tuple(map(tuple, words)), loose=tuple(loose))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns by which an engine groups."""
+        return [f"w{i}" for i in range(len(self.words))] + [f"k{i}" for i in self.loose]
+
+    def codes(self) -> list[nw.Expr]:
+        """Return the cells of numbers, as expressions over conformed columns that replace them."""
+        out = []
+        for place, ends in self.cells.items():
+            number, missing = nw.col(f"k{place}"), list(self.attributes.values())[place].missing
+            above = [(number > float(end)).fill_null(False).cast(nw.Int64) for end in ends[:-1]]
+            cell = _sum(above) if above else nw.lit(0)
+            gap = nw.lit(-1 if missing else GAP)
+            out.append(nw.when(~number.is_null()).then(cell).otherwise(gap).cast(nw.Int64).alias(f"k{place}"))
+        return out
+
+    def keys(self) -> list[nw.Expr]:
+        """Return the shared keys, as expressions over codes."""
+        out = []
+        for i, word in enumerate(self.words):
+            stride, terms = 1, []
+            for place, n_codes in word:
+                terms.append((nw.col(f"k{place}").cast(nw.Int64) + ROOM) * stride)
+                stride *= n_codes
+            out.append(_sum(terms).alias(f"w{i}"))
+        return out
+
+    def arrays(self, grouped: nw.DataFrame[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Return the conformed columns that keys stand for."""
+        found: dict[int, npt.NDArray[Any]] = {place: grouped[f"k{place}"].to_numpy() for place in self.loose}
+        for i, word in enumerate(self.words):
+            rest = grouped[f"w{i}"].to_numpy().astype(np.int64)
+            for place, n_codes in word:
+                code = rest % n_codes - ROOM
+                rest //= n_codes
+                # The entry after the last is that of code -1; a gap that is not allowed is a missing value, too.
+                found[place] = (
+                    np.append(self.cells[place], np.nan)[np.maximum(code, -1)] if place in self.cells else code
+                )
+        return {name: found[place] for place, name in enumerate(self.attributes)}
+
+
+def _sum(terms: Sequence[nw.Expr]) -> nw.Expr:
+    """Return a sum as a balanced tree, which engines walk without running out of stack."""
+    half = len(terms) // 2
+    return terms[0] if len(terms) == 1 else _sum(terms[:half]) + _sum(terms[half:])
+
+
+def group(
+    frame: Any,
+    attributes: Mapping[str, Attribute],
+    *,
+    cuts: Cuts | None = None,
+    keep: str | None = None,
+    weights: str | None = None,
+    apart: bool = False,
+    strict: bool = True,
+) -> Groups:
+    """Count the distinct conformed records of a lazy frame; its own engine groups them.
+
+    Parameters
+    ----------
+    frame : lazy frame
+        The records.
+    attributes : mapping of str to Attribute
+        The attributes by which they are told apart; there may be none.
+    cuts : mapping of str to sequence of float, optional
+        Numbers that are told apart by their cell alone: each becomes the largest number of its cell. Other numbers are
+        told apart as they are.
+    keep : str, optional
+        A further column that tells records apart, as it is.
+    weights : str, optional
+        A column that says how many records each row stands for.
+    apart : bool, default=False
+        As for :func:`glassine.data.conform.conform`.
+    strict : bool, default=True
+        As for :func:`glassine.data.conform.conform`.
+
+    Raises
+    ------
+    InvalidDataError
+        As for :func:`glassine.data.conform.conform`, and if a weight is missing, negative or not whole.
+    """
+    plan = _Keys.of(attributes, cuts or {})
+    grouped = _grouped(frame, plan, keep, weights, apart=apart, strict=strict)
+    if weights is not None:
+        check_weights(int(grouped["invalid"].max() or 0), weights)
+    return _groups(plan, grouped, keep)
+
+
+def group_in_parts(
+    frame: Any,
+    attributes: Mapping[str, Attribute],
+    *,
+    cuts: Cuts,
+    keep: str,
+    apart: bool = False,
+    strict: bool = True,
+    queries: int = 1,
+) -> Iterator[Groups]:
+    """Yield what :func:`group` returns a part at a time: until then each distinct record takes few bytes.
+
+    With several queries each asks for some of the keys, so that an engine need not hold all groups at once.
+    """
+    plan = _Keys.of(attributes, cuts)
+    queries = queries if plan.words else 1
+    for query in range(queries):
+        grouped = _grouped(frame, plan, keep, None, apart=apart, strict=strict, share=(query, queries))
+        for start in range(0, len(grouped), PART):
+            yield _groups(plan, grouped[start : start + PART], keep)
+
+
+def _groups(plan: _Keys, grouped: nw.DataFrame[Any], keep: str | None) -> Groups:
+    return Groups(
+        columns=checked_columns(plan.attributes, plan.arrays(grouped)),
+        counts=grouped["n"].to_numpy().astype(np.int64),
+        kept=np.zeros(0) if keep is None else grouped["kept"].to_numpy(),
+    )
+
+
+def _grouped(
+    frame: Any,
+    plan: _Keys,
+    keep: str | None,
+    weights: str | None,
+    *,
+    apart: bool,
+    strict: bool,
+    share: tuple[int, int] = (0, 1),
+) -> nw.DataFrame[Any]:
+    """Return the keys of the distinct records, or a share of them, and how often each occurs."""
+    attributes = plan.attributes
+    read = dict(attributes) if weights is None else {**attributes, weights: WEIGHT}
+    lazy, _ = open_frame(frame, read)
+    conformed = lazy.select(*_read(lazy, read, keep, apart=apart, strict=strict))
+    by = [*plan.names, *(["kept"] if keep is not None else [])] or ["one"]
+    if weights is None:
+        conformed = conformed.with_columns(ONE)
+    else:
+        weight = nw.col(f"k{len(attributes)}")
+        conformed = conformed.with_columns(
+            nw.when(valid(weight)).then(weight).otherwise(nw.lit(0.0)).cast(nw.Int64).alias("n"),
+            nw.when(valid(weight)).then(nw.lit(0)).otherwise(nw.lit(1)).alias("invalid"),
+        )
+    for step in (plan.codes(), plan.keys(), [nw.lit(0).alias("one")] if by == ["one"] else []):
+        conformed = conformed.with_columns(*step) if step else conformed
+    if share[1] > 1:
+        conformed = conformed.filter(nw.col("w0") % share[1] == share[0])
+    invalid = [] if weights is None else ["invalid"]
+    sums = [nw.col("n").sum(), *(nw.col(name).max() for name in invalid)]
+    return collect(conformed.select(*by, "n", *invalid).group_by(by).agg(*sums))
+
+
+def _read(
+    lazy: nw.DataFrame[Any] | nw.LazyFrame[Any],
+    read: Mapping[str, Attribute],
+    keep: str | None,
+    *,
+    apart: bool,
+    strict: bool,
+) -> Iterator[nw.Expr]:
+    yield from expressions(lazy, read, apart=apart, strict=strict)
+    if keep is not None:
+        yield nw.col(keep).alias("kept")
+    elif not read:
+        # A frame without columns would have no rows.
+        yield nw.col(lazy.collect_schema().names()[0]).alias("any")
+
+
+def totals(
+    frame: Any, attributes: Mapping[str, Attribute], by: str, *, apart: bool = False, strict: bool = True
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return the different values of a column of a lazy frame and how often each occurs, after a look at all others.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute holds what :func:`glassine.data.conform.conform` refuses.
+    """
+    lazy, _ = open_frame(frame, attributes)
+    conformed = lazy.select(*_read(lazy, attributes, by, apart=apart, strict=strict))
+    whole = {i: name for i, name in enumerate(attributes) if strict and not attributes[name].missing}
+    flags = []
+    for i, name in whole.items():
+        column = nw.col(f"k{i}")
+        gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
+        flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
+    flagged = conformed.select(nw.col("kept"), ONE, *flags).group_by("kept")
+    found = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in whole)))
+    # One conformed record with a gap is refused with the same words as a column of them.
+    gaps = {name: int(found[f"k{i}"].max() or 0) > 0 for i, name in whole.items()}
+    for name, found_one in gaps.items():
+        if found_one:
+            number = isinstance(attributes[name], Integer | Real)
+            checked_columns({name: attributes[name]}, {name: np.array([np.nan if number else GAP])})
+    return found["kept"].to_numpy(), found["n"].to_numpy().astype(np.int64)

@@ -1,0 +1,486 @@
+"""The text that ``Booster.save_model`` of LightGBM writes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.domain import Category, Domain
+from glassine.domain.attributes import LARGEST, Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.boosted.ensemble import (
+    boosted_forest,
+    boosted_leaf,
+    exponential,
+    numbers,
+    picked,
+    spelled,
+    whole_numbers,
+)
+from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, sides
+from glassine.formats.conditions import require, scalar
+from glassine.formats.several import place_of, source_of
+from glassine.models.evidence import Evidence
+from glassine.models.forest import Forest
+from glassine.models.tree import DecisionTree
+
+__all__ = ["binary_counts", "columns_of_categories", "forest_from_lightgbm", "is_lightgbm_text", "tree_from_lightgbm"]
+
+# The categories of data frames that LightGBM writes at the end of its files.
+
+
+HALVES = re.compile("[\ud800-\udfff]")
+NUMBERS, NOTHING = re.compile(r"\[.*\]"), "none"
+
+
+def columns_of_categories(
+    text: str, infos: Sequence[str], split: str | None, names: Sequence[str], domain: Domain | None
+) -> list[tuple[Scalar, ...] | None]:
+    """Return the categories of each feature, None for features that have none.
+
+    The file lists the categories of the data frame's categorical columns in order, and not which these are: those whose
+    values it splits as codes, or those that the domain declares as categories.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If neither tells the columns: ordered categories are split like numbers.
+    InvalidModelError
+        If the list is damaged.
+    """
+    listed = _listed(text)
+    columns: list[tuple[Scalar, ...] | None] = [None] * len(names)
+    if not listed:
+        return columns
+    told = [int(entry) for entry in (split or "").split(",") if re.fullmatch(r"[0-9]{1,6}", entry)]
+    if split is None:
+        told = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
+    told = sorted(place for place in set(told) if place < len(names))
+    declared = [i for i, name in enumerate(names) if domain and name in domain and isinstance(domain[name], Category)]
+    fitting = [places for places in (told, declared) if len(places) == len(listed)]
+    if not fitting or fitting[0] != fitting[-1]:
+        raise UnsupportedModelError(
+            f"the LightGBM model lists the categories of {len(listed)} columns, but not which these are: it splits "
+            "ordered categories like numbers. Give a domain that declares these columns, and no others, as a Category."
+        )
+    found = fitting[0]
+    for place, values in zip(found, listed, strict=True):
+        columns[place] = values
+    return columns
+
+
+def _listed(text: str) -> list[tuple[Scalar, ...]]:
+    if not text.strip() or text.strip() == "null":
+        return []
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, list) or not all(isinstance(entry, list) for entry in data):
+        raise InvalidModelError(
+            "the line pandas_categorical of the LightGBM model is no list of lists. Export it anew."
+        )
+    out = []
+    for entry in data:
+        numbers = [v for v in entry if isinstance(v, int | float) and not abs(v) <= LARGEST]
+        odd = [v for v in entry if not isinstance(v, str | int | float)]
+        if numbers or odd or any(isinstance(v, str) and HALVES.search(v) for v in entry):
+            raise InvalidModelError(
+                f"a category must be a text or a finite number, got {(numbers or odd or entry)[0]!r:.40}."
+            )
+        values = tuple(scalar(value, "a category") for value in entry)
+        if len(set(values)) < len(values):
+            raise InvalidModelError("the line pandas_categorical of the LightGBM model names a category twice.")
+        out.append(values)
+    return out
+
+
+# How many records of each class a leaf of LightGBM holds: what its published figures determine.
+#
+# With probability p of the second class before the tree, a leaf of n records, k of them of that class, has the sum of
+# second derivatives H = n p (1 - p), and the score logit(p) - rate (n p - k) / (H + lambda). All but k is in the
+# file.
+
+
+PLAIN = {
+    "boosting": ("gbdt",),
+    "lambda_l1": ("0",),
+    "is_unbalance": ("0",),
+    "scale_pos_weight": ("1",),
+    "max_delta_step": ("0",),
+    "path_smooth": ("0",),
+    "boost_from_average": ("1",),
+    "bagging_freq": ("0",),
+    "linear_tree": ("0",),
+    "monotone_constraints": ("",),
+    "use_quantized_grad": ("0",),
+    "extra_trees": ("0",),
+}
+"""Parameters under which the formula holds, and their values."""
+WHOLE = 1e-3
+
+
+def _number(text: str | None) -> float:
+    return float(text) if text is not None and re.fullmatch(r"[-+0-9.eE]+", text) and _reads(text) else math.nan
+
+
+def _reads(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def binary_counts(
+    scores: Sequence[float],
+    sizes: Sequence[int],
+    tree: Mapping[str, str],
+    parameters: Mapping[str, str],
+    objective: Sequence[str],
+    listed: Sequence[bool] = (),
+) -> list[tuple[int, int]] | None:
+    """Return the class counts of the leaves; None where the figures do not give whole numbers that agree.
+
+    Parameters
+    ----------
+    scores : sequence of float
+        Scores of the leaves.
+    sizes : sequence of int
+        Their numbers of records.
+    tree, parameters : mapping of str
+        The lines of the tree and of the parameters.
+    objective : sequence of str
+        The words of the objective.
+    listed : sequence of bool, optional
+        Which leaves lie right below a split on categories, whose penalty is larger: by ``cat_l2`` if it sorts them.
+    """
+    if any(parameters.get(name, allowed[0]) not in allowed for name, allowed in PLAIN.items()) or not parameters:
+        return None
+    rate, penalty = _number(parameters.get("learning_rate")), _number(parameters.get("lambda_l2"))
+    weights = [_number(entry) for entry in tree.get("leaf_weight", "").split()]
+    if list(objective) != ["binary", "sigmoid:1"] or not (rate > 0 and penalty >= 0) or len(weights) != len(sizes):
+        return None
+    n, total = sum(sizes), sum(weights)
+    if not (n > 0 and 0 < total <= n / 4 * (1 + WHOLE)):
+        return None
+    root = math.sqrt(max(0.0, 1 - 4 * total / n))
+    # The second derivative is that of p and of 1 - p: the counts tell which.
+    more = _number(parameters.get("cat_l2")) if any(listed) else 0.0
+    penalties = [[penalty] * len(sizes)]
+    if more > 0:
+        penalties.append([penalty + more * below for below in listed])
+    fits = [
+        counts
+        for p in {(1 - root) / 2, (1 + root) / 2}
+        for each in penalties
+        if (counts := _counts(p, scores, sizes, weights, rate, each))
+    ]
+    return fits[0] if fits and all(counts == fits[0] for counts in fits) else None
+
+
+def _counts(
+    p: float,
+    scores: Sequence[float],
+    sizes: Sequence[int],
+    weights: Sequence[float],
+    rate: float,
+    penalties: Sequence[float],
+) -> list[tuple[int, int]] | None:
+    if not 0 < p < 1:
+        return None
+    # Whole numbers of records tell p more exactly than the sum of rounded figures.
+    positives = round(p * sum(sizes))
+    p = positives / sum(sizes)
+    if not 0 < p < 1:
+        return None
+    start, out = math.log(p / (1 - p)), []
+    for score, size, weight, penalty in zip(scores, sizes, weights, penalties, strict=True):
+        found = size * p + (score - start) * (weight + penalty) / rate
+        if not math.isfinite(found) or abs(found - round(found)) > WHOLE * max(1, size) ** 0.5:
+            return None
+        if not 0 <= round(found) <= size or abs(weight - size * p * (1 - p)) > WHOLE * max(1, size):
+            return None
+        out.append((size - round(found), round(found)))
+    return out if sum(pair[1] for pair in out) == positives else None
+
+
+REGRESSIONS = ("regression", "regression_l2", "regression_l1", "huber", "fair", "quantile", "mape")
+POSITIVE = ("poisson", "gamma", "tweedie")
+"""Objectives whose value is the exponential of the score."""
+EVERY_RECORD = {
+    "boosting": ("gbdt", "dart"),
+    "data_sample_strategy": ("bagging", None),
+    "bagging_freq": ("0",),
+}
+"""Parameters under which every tree sees every record, and their values."""
+REMEDY = "Write the first tree alone with booster.save_model('tree.txt', num_iteration=1)."
+MAX_NUMBERS = 3_000_000
+"""Most numbers in the lists of all trees."""
+MAX_CATEGORIES = 1_000_000
+"""Most categories in the lists of all trees: a word of ten digits lists up to 32."""
+CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
+NONE, ZERO, NAN = 0, 1, 2
+
+
+def is_lightgbm_text(text: str) -> bool:
+    """Return whether a text starts as LightGBM's do."""
+    return re.match(r"tree[ \t\r]*\n[ \t]*version=", text.lstrip()[:200]) is not None
+
+
+def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+    """Read one tree of a LightGBM model.
+
+    Parameters
+    ----------
+    text : str
+        What ``Booster.save_model("model.txt")`` wrote.
+    domain : Domain, optional
+        The public domain.
+    tree : int, optional
+        The place of the tree, from 0, where there are several.
+
+    Returns
+    -------
+    DecisionTree
+        Every node tells its number of records. A leaf of the first tree tells the class on whose side its score lies,
+        or the predicted value; the scores of other trees are told as values, which add up over the trees. Of a binary
+        objective, scores, second derivatives and the parameters at the end of the file determine
+        how many records of each class a leaf of the first tree holds: these counts are told where they come out whole
+        in every leaf. Lists of categories are those of the data frame, where the file keeps them, else their codes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model has several trees and none is asked for, takes zeros for missing values, or has linear leaves or
+        an objective that is not read, or its lists hold more than 3,000,000 numbers or 1,000,000 categories.
+    InvalidModelError
+        If lists contradict each other or do not fit the domain.
+    InvalidParameterError
+        If the model has no such tree.
+    """
+    file = _file(text, domain)
+    place = place_of(len(file.trees), tree, "the LightGBM model", REMEDY)
+    return _tree(file, place, domain, as_model=place == 0 and file.alone)
+
+
+def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
+    """Read all trees of a LightGBM model; each tells scores, which add up, and the records of its nodes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If trees were learnt from samples of the records, or as for :func:`tree_from_lightgbm`.
+    InvalidModelError
+        If lists contradict each other or do not fit the domain.
+    """
+    file = _file(text, domain)
+    if len(file.trees) <= 1:
+        return Forest(trees=(tree_from_lightgbm(text, domain),), source="LightGBM")
+    if any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items()):
+        raise UnsupportedModelError(
+            "the parameters of the LightGBM model say that each tree may have learnt from a sample of the records, or "
+            "are not in the file. Read one tree with load_model(..., tree=0)."
+        )
+    trees = [_tree(file, i, domain, as_model=False) for i in range(len(file.trees))]
+    return boosted_forest(trees, "LightGBM")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """The parts of a file that all trees share."""
+
+    head: dict[str, str]
+    trees: list[dict[str, str]]
+    parameters: dict[str, str]
+    objective: list[str]
+    names: tuple[str, ...]
+    categories: list[tuple[Scalar, ...] | None]
+
+    @property
+    def binary(self) -> bool:
+        """Whether a score tells one class of two."""
+        return self.objective[0] == "binary"
+
+    @property
+    def alone(self) -> bool:
+        """Whether the first tree is what the model of one round would be."""
+        one = self.head.get("num_tree_per_iteration", "1") == "1" and self.objective[0] != "multiclass"
+        return one and (len(self.trees) == 1 or self.parameters.get("boosting", "gbdt") != "rf")
+
+
+def _file(text: str, domain: Domain | None) -> _File:
+    head, trees, parameters, categories = _sections(text)
+    _check_sizes(trees)
+    objective = head.get("objective", "").split()
+    kind = objective[0] if objective else ""
+    if kind not in (*REGRESSIONS, *POSITIVE, "binary", "multiclass") or "sqrt" in objective:
+        raise UnsupportedModelError(
+            f"the objective {' '.join(objective)!r:.60} is not read: its scores are neither a value nor a class."
+        )
+    listed = head.get("feature_names", "").split(" ")
+    names = feature_names(listed if listed != [""] else [], len(listed), domain, "the LightGBM model")
+    split = parameters.get("categorical_feature")
+    named = columns_of_categories(categories, head.get("feature_infos", "").split(), split, names, domain)
+    return _File(head=head, trees=trees, parameters=parameters, objective=objective, names=names, categories=named)
+
+
+def _tree(file: _File, place: int, domain: Domain | None, *, as_model: bool) -> DecisionTree:
+    """Return a tree; as a model of its own, or as one whose scores add to those of others."""
+    tree = file.trees[place]
+    if tree.get("is_linear", "0") != "0":
+        raise UnsupportedModelError("the LightGBM tree has linear leaves, which are not read.")
+    leaves = _floats(tree, "leaf_value", None)
+    n = len(leaves)
+    sizes = _wholes(tree, "leaf_count", n) if tree.get("leaf_count") else None
+    if sizes == [0] and n == 1:  # a tree without a split does not count
+        sizes = None
+    binary = as_model and file.binary
+    counts = None
+    if binary and sizes is not None:
+        counts = binary_counts(leaves, sizes, tree, file.parameters, file.objective, _below_lists(tree, n))
+    parts: dict[int, Part[int]] = {}
+    for i, score in enumerate(leaves):
+        size = None if sizes is None else sizes[i]
+        value = exponential(score) if as_model and file.objective[0] in POSITIVE else score
+        evidence = boosted_leaf(value, binary, size)
+        if counts is not None:
+            evidence = Evidence(counts=counts[i], label=evidence.label)
+        parts[~i] = ((), evidence)
+    splits = _splits(tree, n, file, domain)
+    parts.update(enumerate(splits))
+    nodes = assembled(0 if splits else ~0, parts)
+    source = source_of("LightGBM", place, len(file.trees))
+    return DecisionTree(nodes, file.names, (0, 1) if binary else None, source=source)
+
+
+def _splits(tree: dict[str, str], n_leaves: int, file: _File, domain: Domain | None) -> list[Part[int]]:
+    n = n_leaves - 1
+    if not n:
+        return []
+    features, types = _wholes(tree, "split_feature", n), _wholes(tree, "decision_type", n)
+    bounds = _floats(tree, "threshold", n)
+    left, right = _wholes(tree, "left_child", n), _wholes(tree, "right_child", n)
+    sizes = _wholes(tree, "internal_count", n) if tree.get("internal_count") else [None] * n
+    chosen = _chosen(tree)
+    out: list[Part[int]] = []
+    for i, (feature, kind, bound) in enumerate(zip(features, types, bounds, strict=True)):
+        if not 0 <= feature < len(file.names):
+            raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(file.names)}.")
+        name, codes = file.names[feature], file.categories[feature]
+        require(name, domain, "the LightGBM tree tests")
+        missing_type = kind >> MISSING_SHIFT
+        if kind < 0 or missing_type not in (NONE, ZERO, NAN):
+            raise UnsupportedModelError(f"the decision type {kind} of node {i} is not read.")
+        missing = can_be_missing(name, domain, False)
+        # Where no value was missing in training, LightGBM takes a missing one for zero.
+        to_left = bool(kind & DEFAULT_LEFT) if missing_type == NAN else bound >= 0
+        gaps = missing and to_left, missing and not to_left
+        if kind & CATEGORICAL:
+            if not (bound.is_integer() and 0 <= bound < len(chosen)):
+                raise InvalidModelError(f"node {i} splits on list {bound:g} of categories, of {len(chosen)}.")
+            values = spelled(name, chosen[int(bound)], codes, domain, "the LightGBM model")
+            pair = picked(name, values, domain, (False, missing))
+        elif missing_type == ZERO:
+            raise UnsupportedModelError("the LightGBM tree takes zeros for missing values, which is not read.")
+        elif codes is not None:  # categories in order: a threshold on their codes
+            below = min(len(codes), max(0, math.floor(max(-1.0, min(float(len(codes)), bound))) + 1))
+            pair = picked(name, codes[:below], domain, gaps)
+        else:
+            pair = sides(name, "<=", bound, domain, gaps)
+        out.append((tuple(zip(pair, (left[i], right[i]), strict=True)), Evidence(total=sizes[i])))
+    return out
+
+
+def _below_lists(tree: dict[str, str], n_leaves: int) -> list[bool]:
+    """Return which leaves lie right below a split on categories."""
+    n = n_leaves - 1
+    kinds = _wholes(tree, "decision_type", n) if n else []
+    children = zip(_wholes(tree, "left_child", n), _wholes(tree, "right_child", n), strict=True) if n else ()
+    below = {child for kind, pair in zip(kinds, children, strict=True) if kind & CATEGORICAL for child in pair}
+    return [~i in below for i in range(n_leaves)]
+
+
+def _chosen(tree: dict[str, str]) -> list[list[int]]:
+    """Return the codes that each split on categories sends to the left: the bits that are set in its words."""
+    text = tree.get("num_cat", "0")
+    n = int(text) if re.fullmatch(r"[0-9]{1,7}", text) else -1
+    if n < 1:
+        if n < 0:
+            raise InvalidModelError(f"num_cat must be a whole number, got {text!r:.40}.")
+        return []
+    ends = _wholes(tree, "cat_boundaries", n + 1)
+    words = _wholes(tree, "cat_threshold", ends[-1])
+    if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
+        raise InvalidModelError("the LightGBM tree's lists of categories contradict each other. Export it anew.")
+    return [
+        [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
+        for a, b in itertools.pairwise(ends)
+    ]
+
+
+def _check_sizes(trees: list[dict[str, str]]) -> None:
+    """Refuse lists that are too long, before any becomes numbers."""
+    if sum(text.count(" ") + text.count("\t") for tree in trees for text in tree.values()) > MAX_NUMBERS:
+        raise UnsupportedModelError(f"the trees of the LightGBM model list more than {MAX_NUMBERS:,} numbers.")
+    words = (word for tree in trees for word in tree.get("cat_threshold", "").split())
+    # A word that is none is refused where it is read.
+    if sum(int(word).bit_count() for word in words if re.fullmatch("[0-9]{1,10}", word)) > MAX_CATEGORIES:
+        raise UnsupportedModelError(
+            f"the splits of the LightGBM model list more than {MAX_CATEGORIES:,} categories. Group rare ones first."
+        )
+
+
+def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str, str], str]:
+    """Return the lines ``key=value`` of the head and of each tree, the parameters, and the categories in JSON."""
+    head: dict[str, str] = {}
+    trees: list[dict[str, str]] = []
+    parameters: dict[str, str] = {}
+    current, ended, categories = head, False, ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        found = re.fullmatch(r"\[([a-z0-9_]+): (.*)\]", line)
+        if found and ended:
+            parameters[found[1]] = found[2]
+        if ended and line.startswith("pandas_categorical:"):
+            categories = line.partition(":")[2]
+        ended = ended or line == "end of trees"
+        key, equals, value = line.partition("=")
+        if not equals or ended:
+            continue
+        if key == "Tree":
+            current = {}
+            trees.append(current)
+        if key in current:
+            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice. Export it anew.")
+        current[key] = value.strip()
+    if not ended:
+        raise InvalidModelError("the LightGBM model ends before its 'end of trees'. Give all of it.")
+    return head, trees, parameters, categories
+
+
+def _floats(tree: dict[str, str], key: str, length: int | None) -> list[float]:
+    values: list[Any] = []
+    for entry in tree.get(key, "").split():
+        try:
+            value = float(entry)
+        except ValueError:
+            value = math.nan
+        # The largest double stands for no bound.
+        values.append(max(-1e300, min(1e300, value)) * (1 + 1e-9) if abs(value) > 1e300 else value)
+    if key == "threshold":
+        if len(values) != length or any(math.isnan(value) for value in values):
+            raise InvalidModelError(f"{key} must be a list of {length} numbers.")
+        return values
+    return numbers(values, length, key) if values else numbers(None, length, key)
+
+
+def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
+    listed = tree.get(key, "").split()
+    if not all(re.fullmatch(r"-?[0-9]{1,15}", entry) for entry in listed):
+        raise InvalidModelError(f"{key} must be a list of whole numbers.")
+    return whole_numbers([int(entry) for entry in listed], length, key)

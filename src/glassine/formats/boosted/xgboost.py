@@ -1,0 +1,414 @@
+"""The JSON that ``Booster.save_model`` of XGBoost writes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glassine.domain import Domain, Literal
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.boosted.ensemble import (
+    MOST_CODES,
+    boosted_forest,
+    boosted_leaf,
+    consistent_totals,
+    exponential,
+    numbers,
+    picked,
+    spelled,
+    whole_numbers,
+)
+from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
+from glassine.formats.builder import Part, assembled, can_be_missing, sides
+from glassine.formats.conditions import require
+from glassine.formats.several import place_of, source_of
+from glassine.models.evidence import Evidence
+from glassine.models.forest import Forest
+from glassine.models.tree import DecisionTree
+
+__all__ = ["binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
+
+# How many records of each class a leaf of XGBoost holds: what its published figures determine.
+#
+# In the first tree of a logistic model every record has the second derivative p (1 - p). A node of n records, k of
+# them of the second class, has the sum of gradients G = n p - k and the weight -G / (H + lambda); the weight of a
+# leaf is multiplied by the learning rate. Neither the rate nor lambda is in the file, but gradients add up over the
+# branches of each split, and its gain is the sum of G^2 / (H + lambda) over its branches less that of the split
+# itself: two equations for each split. Where a penalty or a bound on the steps was in force besides, they do not
+# hold.
+
+
+USUAL = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+WIDEST = 1e4
+NEAR = 1e-4
+WHOLE_COUNT = 1e-3
+NONE = 1e-5
+
+
+def binary_counts(
+    chance: float,
+    totals: Sequence[int],
+    hessians: Sequence[float],
+    weights: Sequence[float],
+    gains: Sequence[float],
+    children: Sequence[tuple[int, ...]],
+) -> list[tuple[int, int]] | None:
+    """Return the class counts of every node; None where the figures do not determine whole numbers that agree.
+
+    Parameters
+    ----------
+    chance : float
+        The probability of the second class before the tree.
+    totals, hessians, weights, gains : sequence of numbers
+        Of each node the number of records, sum of second derivatives, weight and gain.
+    children : sequence of tuple of int
+        Children of each node.
+    """
+    reached, stack = [], [0]
+    while stack:
+        reached.append(stack.pop())
+        stack += children[reached[-1]]
+    # An L1 penalty brings every gradient closer to 0 by as much, which shows only where three are none of them 0.
+    shown = any(min(abs(weights[i]) for i in (node, *children[node])) > NONE for node in reached if children[node])
+    if not shown or not 0 < chance < 1:
+        return None
+    system = _System(reached, hessians, weights, gains, children)
+    found: list[tuple[int, int]] | None = None
+    for penalty in dict.fromkeys((*USUAL, *system.penalties())):
+        gradients = system.gradients(penalty)
+        counts = None if gradients is None else _tree_counts(chance, totals, gradients)
+        if counts is not None:
+            if found is not None and counts != found:
+                return None
+            found = counts
+    return found
+
+
+def _tree_counts(chance: float, totals: Sequence[int], gradients: dict[int, float]) -> list[tuple[int, int]] | None:
+    out = [(0, 0)] * len(totals)
+    for node, gradient in gradients.items():
+        n = totals[node]
+        ones = n * chance - gradient
+        if not abs(ones - round(ones)) <= min(0.1, WHOLE_COUNT + 2e-6 * n) or not 0 <= round(ones) <= n:
+            return None
+        out[node] = (n - round(ones), round(ones))
+    return out
+
+
+class _System:
+    """The equations of a tree."""
+
+    def __init__(
+        self,
+        reached: Sequence[int],
+        hessians: Sequence[float],
+        weights: Sequence[float],
+        gains: Sequence[float],
+        children: Sequence[tuple[int, ...]],
+    ) -> None:
+        self.reached, self.hessians, self.weights = reached, hessians, weights
+        self.gains, self.children = gains, children
+        self.leaves = [i for i in reached if not children[i]]
+        self.splits = [i for i in reached if children[i]]
+        self.leaf_weights = np.array([weights[i] for i in self.leaves], dtype=float)
+        self.leaf_hessians = np.array([hessians[i] for i in self.leaves], dtype=float)
+        self.gain = sum(gains[i] for i in self.splits)
+
+    def rate(self, penalty: float) -> float | None:
+        """Return the learning rate under which the gains add up to those of the leaves."""
+        top = float(np.sum(self.leaf_weights**2 * (self.leaf_hessians + penalty)))
+        below = self.gain + self.weights[0] ** 2 * (self.hessians[0] + penalty)
+        rate = math.sqrt(top / below) if below > 0 and top > 0 else 0.0
+        return rate if 0 < rate <= 10 else None
+
+    def _excess(self, penalty: float) -> float:
+        """Return by how much the gradient of the root exceeds the sum of those of the leaves, up to a factor."""
+        rate = self.rate(penalty)
+        if rate is None:
+            return math.nan
+        whole = self.weights[0] * (self.hessians[0] + penalty) * rate
+        return whole - float(np.sum(self.leaf_weights * (self.leaf_hessians + penalty)))
+
+    def penalties(self) -> list[float]:
+        """Return values of lambda under which gradients add up, rounded as people choose them."""
+        steps = [0.0, *(10 ** (k / 10) for k in range(-30, 41))]
+        signs = [(step, self._excess(step)) for step in steps]
+        out: list[float] = []
+        for (low, before), (high, after) in itertools.pairwise(signs):
+            if before * after >= 0 or not math.isfinite(before * after):
+                continue
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if self._excess(middle) * before > 0 else (low, middle)
+            out += [float(f"{low:.{digits}g}") for digits in (1, 2, 3)]
+        return [value for value in out if value <= WIDEST]
+
+    def gradients(self, penalty: float) -> dict[int, float] | None:
+        """Return the sum of gradients of each node; None where an equation does not hold."""
+        rate = self.rate(penalty)
+        if rate is None or any(self.hessians[i] + penalty <= 0 for i in self.reached):
+            return None
+        out = {
+            i: -self.weights[i] * (self.hessians[i] + penalty) / (1 if self.children[i] else rate) for i in self.reached
+        }
+        part = {i: out[i] ** 2 / (self.hessians[i] + penalty) for i in self.reached}
+        for i in self.splits:
+            below = self.children[i]
+            size = sum(abs(out[child]) for child in below) + abs(out[i])
+            if not abs(out[i] - sum(out[child] for child in below)) <= NEAR * (size + 1):
+                return None
+            gain = sum(part[child] for child in below) - part[i]
+            if not abs(gain - self.gains[i]) <= 10 * NEAR * (sum(part[child] for child in below) + part[i] + 0.1):
+                return None
+        return out
+
+
+WHOLE = 1e-4
+REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first round alone."
+
+
+def is_xgboost_json(data: Any) -> bool:
+    """Return whether plain JSON values are a model of XGBoost."""
+    return isinstance(data, dict) and "learner" in data and "schema" not in data
+
+
+def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+    """Read one tree of an XGBoost model from plain JSON values.
+
+    Parameters
+    ----------
+    data : dict
+        What ``Booster.save_model("model.json")`` wrote, or ``model.ubj`` in plain values.
+    domain : Domain, optional
+        The public domain; it names the features of a model that does not.
+    tree : int, optional
+        The place of the tree, from 0, where there are several.
+
+    Returns
+    -------
+    DecisionTree
+        A leaf of the first tree tells the class on whose side its score lies, base score included, or the predicted
+        value; the scores of other trees are told as values, which add up over the trees. The sums of
+        second derivatives, divided by the one of a record, are taken as numbers of records if every node's is whole
+        and splits are the sums of their children; with sample weights they need not be, and the file does not say so.
+        Of a logistic objective, weights and gains of the first tree determine the class counts, which are told where
+        they come out whole in every node. Thresholds are as printed, which are the decimals of single precision.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model has several trees and none is asked for, is linear, or has an objective that is not read.
+    InvalidModelError
+        If lists contradict each other or do not fit the domain.
+    InvalidParameterError
+        If the model has no such tree.
+    """
+    shared = shared_parts(data, domain)
+    place = place_of(len(shared.trees), tree, "the XGBoost model", REMEDY)
+    return _tree(shared, place, domain, as_model=place == 0 and shared.first == len(shared.base[:1]))
+
+
+def forest_from_xgboost(data: Any, domain: Domain | None = None) -> Forest:
+    """Read all trees of an XGBoost model from plain JSON values; each tells scores, which add up.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If trees were learnt from samples of the records, or as for :func:`tree_from_xgboost`.
+    InvalidModelError
+        If lists contradict each other or do not fit the domain.
+    """
+    shared = shared_parts(data, domain)
+    if len(shared.trees) <= 1:
+        return Forest(trees=(tree_from_xgboost(data, domain),), source="XGBoost")
+    trees = [_tree(shared, i, domain, as_model=False) for i in range(len(shared.trees))]
+    return boosted_forest(trees, "XGBoost")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """The lists of one tree."""
+
+    left: list[int]
+    right: list[int]
+    indices: list[int]
+    bounds: list[float]
+    defaults: list[int]
+    types: list[int]
+    chosen: dict[int, list[int]]
+
+    @property
+    def children(self) -> list[tuple[int, ...]]:
+        """The children of each node."""
+        return [(a, b) if a != -1 else () for a, b in zip(self.left, self.right, strict=True)]
+
+
+def _lists(tree: Any) -> _Lists:
+    if not isinstance(tree, dict):
+        raise InvalidModelError("a tree of the XGBoost model must be an object. Export it anew.")
+    left = whole_numbers(tree.get("left_children"), None, "left_children")
+    n = len(left)
+    return _Lists(
+        left,
+        whole_numbers(tree.get("right_children"), n, "right_children"),
+        whole_numbers(tree.get("split_indices"), n, "split_indices"),
+        numbers(tree.get("split_conditions"), n, "split_conditions"),
+        whole_numbers(tree.get("default_left"), n, "default_left"),
+        whole_numbers(tree.get("split_type", [0] * n), n, "split_type"),
+        _chosen(tree),
+    )
+
+
+def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
+    """Return the codes that each split on categories sends to the right."""
+    nodes = whole_numbers(tree.get("categories_nodes", []), None, "categories_nodes")
+    starts = whole_numbers(tree.get("categories_segments", []), len(nodes), "categories_segments")
+    sizes = whole_numbers(tree.get("categories_sizes", []), len(nodes), "categories_sizes")
+    codes = whole_numbers(tree.get("categories", []), None, "categories")
+    out: dict[int, list[int]] = {}
+    used = 0
+    for node, start, size in zip(nodes, starts, sizes, strict=True):
+        if node in out or not 0 <= start <= start + size <= len(codes):
+            raise InvalidModelError(f"the categories of node {node} do not fit the list of them. Export it anew.")
+        used += size
+        if used > len(codes):
+            raise InvalidModelError("the XGBoost tree lists a category for two nodes. Export it anew.")
+        out[node] = codes[start : start + size]
+    if any(not 0 <= code < MOST_CODES for code in codes):
+        raise InvalidModelError(f"codes of categories must be from 0 to {MOST_CODES - 1}. Export the model anew.")
+    return out
+
+
+def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) -> DecisionTree:
+    """Return a tree; as a model of its own, or as one whose scores add to those of others."""
+    tree = shared.trees[place]
+    lists = _lists(tree)
+    vector = tree.get("tree_param")
+    width = str(vector.get("size_leaf_vector", "1")) if isinstance(vector, dict) else "1"
+    if width not in ("0", "1") and (width != str(len(shared.base)) or shared.objective not in SEVERAL):
+        raise UnsupportedModelError("the leaves of the XGBoost tree hold several outputs, which are no classes.")
+    if width not in ("0", "1") and place:
+        raise UnsupportedModelError(
+            "XGBoost trees that hold scores of several classes are not read together. "
+            "Read the first with load_model(..., tree=0)."
+        )
+    evidence, classes = _evidence(shared, tree, place, lists, as_model=as_model, vector=width not in ("0", "1"))
+    parts: dict[int, Part[int]] = {}
+    for i, (left, right) in enumerate(zip(lists.left, lists.right, strict=True)):
+        if left == -1:
+            parts[i] = ((), evidence[i])
+            continue
+        parts[i] = (tuple(zip(_pair(shared, lists, i, domain), (left, right), strict=True)), evidence[i])
+    source = source_of("XGBoost", place, len(shared.trees))
+    return DecisionTree(assembled(0, parts, spare=True), shared.names, classes, source=source)
+
+
+def _pair(shared: Shared, lists: _Lists, i: int, domain: Domain | None) -> tuple[Literal, Literal]:
+    """Return the conditions of the left and the right branch of a node."""
+    feature = lists.indices[i]
+    if not 0 <= feature < len(shared.names):
+        raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(shared.names)}.")
+    name = shared.names[feature]
+    require(name, domain, "the XGBoost tree tests")
+    missing, to_left = can_be_missing(name, domain, False), bool(lists.defaults[i])
+    gaps = missing and to_left, missing and not to_left
+    if lists.types[i]:
+        if i not in lists.chosen:
+            raise InvalidModelError(f"node {i} splits on categories, but the tree lists none for it.")
+        values = spelled(name, lists.chosen[i], shared.categories[feature], domain, "the XGBoost model")
+        check_spelling(values, name, domain)
+        right, left = picked(name, values, domain, (gaps[1], gaps[0]))
+        return left, right
+    if shared.categories[feature] is not None:
+        raise InvalidModelError(f"node {i} puts a threshold on the categories of {name!r:.60}. Export it anew.")
+    whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
+    test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])
+    return sides(name, *test, domain, gaps)
+
+
+def _evidence(
+    shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, *, as_model: bool, vector: bool
+) -> tuple[list[Evidence], tuple[int, ...] | None]:
+    """Return what each node publishes, and the classes."""
+    totals = _totals(shared, tree, place, lists, vector)
+    if vector:
+        return _shares(shared, tree, lists, totals), tuple(range(len(shared.base)))
+    out: list[Evidence] = []
+    counts = _counts(shared, tree, lists, totals) if as_model and shared.binary else None
+    for i, (score, total) in enumerate(zip(lists.bounds, totals, strict=True)):
+        if lists.left[i] != -1:
+            out.append(Evidence(counts=counts[i]) if counts is not None else Evidence(total=total))
+        elif not as_model:
+            out.append(Evidence(total=total, value=score))
+        elif shared.exponential:
+            out.append(Evidence(total=total, value=exponential(score + shared.base[0])))
+        else:
+            leaf = boosted_leaf(score + shared.base[0], shared.binary, total)
+            out.append(Evidence(counts=counts[i], label=leaf.label) if counts is not None else leaf)
+    return out, (0, 1) if as_model and shared.binary else None
+
+
+def _shares(shared: Shared, tree: dict[str, Any], lists: _Lists, totals: Sequence[int | None]) -> list[Evidence]:
+    """Return what the nodes of a tree with one score a class publish; its leaves are numbered by their right child."""
+    width = len(shared.base)
+    leaves = [i for i, child in enumerate(lists.left) if child == -1]
+    if "leaf_weights" not in tree:
+        raise UnsupportedModelError("this XGBoost tree of several classes was written by a version that is not read.")
+    scores = numbers(tree["leaf_weights"], width * len(leaves), "leaf_weights")
+    out = [Evidence(total=total) for total in totals]
+    for i in leaves:
+        row = lists.right[i]
+        if not 0 <= row < len(leaves):
+            raise InvalidModelError(f"leaf {i} has the scores of row {row}, but there are {len(leaves)}.")
+        sums = [a + b for a, b in zip(scores[row * width : (row + 1) * width], shared.base, strict=True)]
+        out[i] = Evidence(total=totals[i], label=sums.index(max(sums)))
+    return out
+
+
+def _totals(shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, vector: bool) -> list[int | None]:
+    """Return the number of records of each node, as far as the sums of second derivatives tell it."""
+    unknown: list[int | None] = [None] * len(lists.left)
+    each = shared.each
+    if "sum_hessian" not in tree or each is None or (place >= shared.first and shared.objective not in COUNTING):
+        return unknown
+    sums = numbers(tree["sum_hessian"], len(lists.left), "sum_hessian")
+    one = sum(each) if vector else each[place % len(each)]
+    if not one > 0:
+        return unknown
+    found = [total / one for total in sums]
+    if any(not 0 <= total < 2**53 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in found):
+        return unknown
+    totals: list[int | None] = [round(total) for total in found]
+    below = lists.children
+    inside = all(0 <= child < len(below) for pair in below for child in pair)
+    return totals if inside and consistent_totals(totals, below) else unknown
+
+
+def _counts(
+    shared: Shared, tree: dict[str, Any], lists: _Lists, totals: Sequence[int | None]
+) -> list[tuple[int, int]] | None:
+    """Return the class counts of every node of a logistic tree, where its figures determine them."""
+    sizes = [total for total in totals if total is not None]
+    if len(sizes) < len(totals) or not {"base_weights", "loss_changes"} <= set(tree) or not _is_tree(lists.children):
+        return None
+    n = len(sizes)
+    weights = numbers(tree["base_weights"], n, "base_weights")
+    weights = [
+        score if left == -1 else weight for score, weight, left in zip(lists.bounds, weights, lists.left, strict=True)
+    ]
+    gains = numbers(tree["loss_changes"], n, "loss_changes")
+    hessians = numbers(tree["sum_hessian"], n, "sum_hessian")
+    if any(max(abs(w), abs(g), abs(h)) > 1e50 for w, g, h in zip(weights, gains, hessians, strict=True)):
+        return None
+    return binary_counts(shared.chance, sizes, hessians, weights, gains, lists.children)
+
+
+def _is_tree(children: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether no node is the child of two, or the root the child of any."""
+    below = [child for pair in children for child in pair]
+    return len(set(below)) == len(below) and 0 not in below

@@ -1,0 +1,171 @@
+"""Trees put together from the parts that a file lists in its own order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from glassine.domain import Binary, Domain, Literal, OneOf
+from glassine.domain.attributes import LARGEST
+from glassine.errors import InvalidModelError
+from glassine.formats.conditions import at_least, at_most, binary, scalar, with_missing
+from glassine.formats.sklearn.encodings import all_but
+from glassine.models.evidence import Evidence
+from glassine.models.tree import Branch, Node
+
+__all__ = [
+    "COMPLETE_RECORDS",
+    "Part",
+    "assembled",
+    "can_be_missing",
+    "feature_names",
+    "from_shares",
+    "refuse_gaps",
+    "sides",
+]
+
+Key = TypeVar("Key", bound=Hashable)
+Part: TypeAlias = tuple[Sequence[tuple[Literal, Key]], Evidence]
+"""The branches of a node, each with the key of its child, and what the node publishes."""
+
+COMPLETE_RECORDS = (
+    'if it was fitted on complete records, drop "missing" from the domain and leave records with gaps out of the data.'
+)
+"""The way out that every file without a word on missing values has."""
+
+SWAPPED = {">": "<=", ">=": "<", "!=": "=="}
+WIDEST = 100_000
+WHOLE_SHARE = 1e-4
+"""By how much the shares of a leaf, written in single precision or few digits, may miss 1."""
+
+
+def assembled(root: Key, parts: Mapping[Key, Part[Key]], *, spare: bool = False) -> tuple[Node, ...]:
+    """Return the nodes of a tree in depth-first order.
+
+    Parameters
+    ----------
+    root : hashable
+        Key of the root.
+    parts : mapping
+        The nodes by key.
+    spare : bool, default=False
+        Whether parts that the root does not lead to are left out; otherwise they are an error.
+
+    Raises
+    ------
+    InvalidModelError
+        If a child is not among the parts, or is the child of two nodes.
+    """
+    order: list[Key] = []
+    places: dict[Key, int] = {}
+    stack = [root]
+    while stack:
+        key = stack.pop()
+        if key not in parts:
+            raise InvalidModelError(
+                f"the tree leads to node {key!r:.60}, which the file does not hold. Export it anew."
+            )
+        if key in places:
+            raise InvalidModelError(f"node {key!r:.60} is the child of two nodes, or of itself. Export the tree anew.")
+        places[key] = len(order)
+        order.append(key)
+        stack += [child for _, child in reversed(parts[key][0])]
+    if len(order) < len(parts) and not spare:
+        raise InvalidModelError(f"{len(parts) - len(order)} nodes of the file stand apart from its tree.")
+    return tuple(
+        Node(branches=tuple(Branch(literal, places[child]) for literal, child in parts[key][0]), evidence=parts[key][1])
+        for key in order
+    )
+
+
+def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None, what: str) -> tuple[str, ...]:
+    """Return the names of the features of a file: its own, those of the domain in order, or x0, x1, ...
+
+    Raises
+    ------
+    InvalidModelError
+        If the file names no features and the domain has another number of attributes, or a name stands twice.
+    """
+    if names is not None:
+        if len(set(names)) < len(names) or not all(names):
+            raise InvalidModelError(f"{what} names two features alike, or one with no name. Rename them.")
+        return tuple(names)
+    if not 0 <= width <= WIDEST:
+        raise InvalidModelError(f"{what} claims {width} features; at most {WIDEST:,} are read.")
+    if domain is None:
+        return tuple(f"x{i}" for i in range(width))
+    if len(domain) != width:
+        raise InvalidModelError(
+            f"{what} does not name its {width} features, and the domain has {len(domain)} attributes. "
+            "Give a domain with one attribute a feature, in order."
+        )
+    return domain.names
+
+
+def can_be_missing(name: str, domain: Domain | None, told: bool) -> bool:
+    """Return whether an attribute can be missing: as the domain says, or, without one, as the file tells."""
+    return domain[name].missing if domain is not None and name in domain else told
+
+
+def refuse_gaps(
+    name: str, domain: Domain | None, what: str, remedy: str = "Give the estimator itself, or a format that says it"
+) -> None:
+    """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go.
+
+    ``remedy`` is how to get a file that says it; where there is none, it is empty.
+    """
+    if can_be_missing(name, domain, False):
+        ways = f"{remedy}; or, {COMPLETE_RECORDS}" if remedy else f"{COMPLETE_RECORDS[0].upper()}{COMPLETE_RECORDS[1:]}"
+        raise InvalidModelError(f"{name!r} can be missing, but {what} does not say where missing values go. {ways}")
+
+
+def sides(
+    name: str, operator: str, bound: float, domain: Domain | None, gaps: tuple[bool, bool] = (False, False)
+) -> tuple[Literal, Literal]:
+    """Return the literal of a comparison and that of its opposite.
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    operator : str
+        ``<=``, ``<``, ``>``, ``>=``, ``==`` or ``!=``.
+    bound : float
+        The number; one beyond 1e300 stands for infinity.
+    domain : Domain or None
+        The public domain.
+    gaps : tuple of bool, default=(False, False)
+        Whether a missing value satisfies the first, and the second.
+
+    Raises
+    ------
+    InvalidModelError
+        If the bound is NaN.
+    """
+    if operator in SWAPPED:
+        other, first = sides(name, SWAPPED[operator], bound, domain, (gaps[1], gaps[0]))
+        return first, other
+    if operator == "==":
+        value = scalar(bound, f"what {name!r} is compared with")
+        named = domain is not None and name in domain and isinstance(domain[name], Binary)
+        pair: tuple[Literal, Literal] = (OneOf(name, (value,)), OneOf(name, (value,), negated=True))
+        if named and value == 0:
+            pair = binary(name, False), binary(name, True)
+    elif abs(bound) > LARGEST:
+        pair = all_but(name, gaps[0], none=bound < 0), all_but(name, gaps[1], none=bound > 0)
+    elif operator == "<":
+        above, below = at_least(name, bound, domain)
+        pair = below, above
+    else:
+        pair = at_most(name, bound, domain)
+    return with_missing(pair[0], gaps[0]), with_missing(pair[1], gaps[1])
+
+
+def from_shares(shares: Sequence[float], label: int, total: int | None = None) -> Evidence:
+    """Return the evidence of a leaf that publishes the share of each class; only the label where they add up to less.
+
+    A share that prints or rounds beyond 0 or 1 is that bound.
+    """
+    if all(share >= -WHOLE_SHARE for share in shares) and abs(sum(shares) - 1) <= WHOLE_SHARE:
+        return Evidence(total=total, label=label, error_rate=min(1.0, max(0.0, 1 - shares[label])))
+    return Evidence(total=total, label=label)

@@ -1,0 +1,307 @@
+"""Models as standard SQL: a ``CASE`` expression, or a query over a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Between, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.paths import check_model, compared_values, merged, outcomes, readable
+from glassine.models.additive import AdditiveModel
+from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.probabilities import cell_probabilities
+from glassine.models.rule_list import RuleList
+from glassine.models.tree import DecisionTree
+
+__all__ = ["ALIAS", "additive_sql", "number", "one_type", "quoted", "scalar", "selected", "to_sql"]
+
+# Names, values and numbers as standard SQL.
+
+
+ALIAS = "r"
+EXACT_DIGITS = 15
+"""Decimals of so many digits read as the same double in every engine; longer ones are written with an exponent."""
+LONGEST_WHOLE = 10**15
+
+
+def quoted(given: str) -> str:
+    """Return a name in double quotes."""
+    readable([given], "the name")
+    if not given:
+        raise InvalidModelError("a column or table needs a name of at least one character, got ''.")
+    doubled = given.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def scalar(value: Scalar | None) -> str:
+    """Return a value as SQL, None as NULL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        readable([value], "the value")
+        doubled = value.replace("'", "''")
+        return f"'{doubled}'"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return number(value)
+
+
+def selected(value: Scalar | None) -> str:
+    """Return a value to select: floats in a form that has the type of a double in every engine."""
+    text = scalar(value)
+    return f"{text}e0" if isinstance(value, float) and "e" not in text else text
+
+
+def number(value: float) -> str:
+    """Return a finite number such that every engine reads the same double."""
+    if not math.isfinite(value):
+        raise InvalidModelError(f"SQL has no literal for the number {value!r}. Use finite values.")
+    if value == int(value) and abs(value) < LONGEST_WHOLE:
+        return str(int(value))
+    text = repr(float(value))
+    digits = sum(char.isdigit() for char in text.lstrip("-0.").split("e")[0])
+    return text if "e" in text or digits <= EXACT_DIGITS else f"{text}e0"
+
+
+def one_type(values: Sequence[Scalar], what: str) -> None:
+    """Raise UnsupportedModelError if values are not of one kind, as those of a column are."""
+    kinds = {"text" if isinstance(v, str) else "Boolean" if isinstance(v, bool) else "number" for v in values}
+    if len(kinds) > 1:
+        raise UnsupportedModelError(
+            f"{what} are of kinds {' and '.join(sorted(kinds))}; a column of SQL holds one. Recode them."
+        )
+
+
+# Additive models as standard SQL: a sum of ``CASE`` expressions.
+
+
+Array = npt.NDArray[np.float64]
+INNER = "t"
+
+
+def additive_sql(model: AdditiveModel, table: Sequence[str] | None, prediction: str, probabilities: bool) -> str:
+    """Return an additive model as SQL; the parameters are those of :func:`glassine.formats.to_sql`."""
+    _check(model)
+    if table is None:
+        if model.link == "softmax":
+            raise InvalidModelError(
+                "the largest of several scores cannot be told in one expression. Give the table, for a query."
+            )
+        return _prediction(model, [_score(model, 0, "", "")])
+    names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in _outputs(model)]
+    scores = ",\n  ".join(f"{_score(model, k, INNER + '.', '  ')} AS {quoted(names[k])}" for k in range(len(names)))
+    inner = f"SELECT\n  {INNER}.*,\n  {scores}\nFROM {'.'.join(map(quoted, table))} AS {INNER}"
+    found = [f"{ALIAS}.{quoted(column)}" for column in names]
+    columns = [f"{ALIAS}.*", f"{_prediction(model, found)} AS {quoted(prediction)}"]
+    if probabilities:
+        columns += [
+            f"{text} AS {quoted(f'probability_{label}')}"
+            for label, text in zip(model.classes or (), _shares(model, found), strict=True)
+        ]
+    return f"SELECT\n  {(',' + chr(10) + '  ').join(columns)}\nFROM (\n{inner}\n) AS {ALIAS}"
+
+
+def _check(model: AdditiveModel) -> None:
+    one_type(model.classes or (), "the classes")
+    for attribute in model.tested:
+        found = [bins for term in model.terms for bins in term.bins if bins.attribute == attribute]
+        values = chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins))
+        one_type(list(values), f"the values of {attribute!r}")
+
+
+def _outputs(model: AdditiveModel) -> Sequence[object]:
+    return (model.classes or ()) if model.link == "softmax" else (None,)
+
+
+def _score(model: AdditiveModel, output: int, prefix: str, margin: str) -> str:
+    """Return the sum of an output's intercept and terms; SQL adds from the left, as the model does."""
+    parts = [selected(model.intercept[output])]
+    parts += [_lookup(term.bins, term.scores[..., output], prefix, margin + "    ") for term in model.terms]
+    return f"(\n{margin}  " + f"\n{margin}  + ".join(parts) + f"\n{margin})"
+
+
+def _lookup(bins: tuple[Bins, ...], scores: Array, prefix: str, margin: str) -> str:
+    first, rest = bins[0], bins[1:]
+    column = prefix + quoted(first.attribute)
+
+    def cell(i: int) -> str:
+        return _lookup(rest, scores[i], prefix, margin + "  ") if rest else selected(float(scores[i]))
+
+    last = first.n_bins - 1
+    gap = last if isinstance(first, NumericBins) else first.missing
+    lines = [f"WHEN {column} IS NULL THEN {cell(gap)}"]
+    if isinstance(first, NumericBins):
+        sign = "<=" if first.closed == "right" else "<"
+        lines += [f"WHEN {column} {sign} {number(cut)} THEN {cell(i)}" for i, cut in enumerate(first.cuts)]
+        lines.append(f"ELSE {cell(last - 1)}")
+    else:
+        for i, group in enumerate(first.groups):
+            listed = ", ".join(scalar(value) for value in group if value is not None)
+            if listed:
+                lines.append(f"WHEN {column} IN ({listed}) THEN {cell(i)}")
+        lines.append(f"ELSE {cell(last)}")
+    return "CASE\n" + "".join(f"{margin}{line}\n" for line in lines) + f"{margin}END"
+
+
+def _prediction(model: AdditiveModel, scores: Sequence[str]) -> str:
+    score = scores[0]
+    if model.classes is None:
+        if model.target_bounds is None:
+            return score
+        low, high = map(selected, model.target_bounds)
+        return f"CASE WHEN {score} < {low} THEN {low} WHEN {score} > {high} THEN {high} ELSE {score} END"
+    labels = [scalar(label) for label in model.classes]
+    if model.link == "logit":
+        return f"CASE WHEN {score} > 0 THEN {labels[1]} ELSE {labels[0]} END"
+    lines = [
+        f"WHEN {' AND '.join(f'{scores[i]} >= {other}' for other in scores[i + 1 :])} THEN {labels[i]}"
+        for i in range(len(scores) - 1)
+    ]
+    return f"CASE {' '.join(lines)} ELSE {labels[-1]} END" if lines else labels[0]
+
+
+def _shares(model: AdditiveModel, scores: Sequence[str]) -> list[str]:
+    if model.classes is None:
+        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+    if model.link == "logit":
+        return [f"1e0 / (1e0 + EXP({scores[0]}))", f"1e0 / (1e0 + EXP(-{scores[0]}))"]
+    if len(scores) == 1:
+        return ["1e0"]
+    return [f"1e0 / ({' + '.join(f'EXP({other} - {own})' for other in scores)})" for own in scores]
+
+
+def to_sql(
+    model: DecisionTree | RuleList | AdditiveModel,
+    table: str | Sequence[str] | None = None,
+    *,
+    prediction: str = "prediction",
+    probabilities: bool = False,
+) -> str:
+    r"""Return a model as standard SQL.
+
+    A missing value is NULL. Turn NaN into NULL first: engines sort it above all numbers. A record that satisfies no
+    branch of a split, or falls where nothing is predicted, gets NULL. The query of an additive model adds a column for
+    each score, ``<prediction>_score``, of several ``<prediction>_score_<class>``; the terms are added in the model's
+    order, so that an engine that computes in doubles gets its scores to the last digit.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList or AdditiveModel
+        The model. Its attributes are the columns; 0/1 attributes must be numbers, not of type BOOLEAN.
+    table : str or sequence of str, optional
+        The table, or the parts of its qualified name. With it the result is a query that adds columns to the table's;
+        without it, an expression to put into one.
+    prediction : str, default="prediction"
+        Name of the predicted column of the query.
+    probabilities : bool, default=False
+        Whether the query also has the share of each class, in a column ``probability_<class>``.
+
+    Returns
+    -------
+    str
+        Names stand in double quotes and texts in single quotes, quotes within them doubled. This is standard SQL; MySQL
+        reads it only in the modes ANSI_QUOTES and NO_BACKSLASH_ESCAPES. Texts are compared by the column's collation,
+        which must tell upper from lower case.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not a model, or an attribute or the classes mix texts with numbers, which no column holds.
+    InvalidModelError
+        If a name cannot be written, or probabilities are asked for without a table or of a regression; without a table,
+        if an additive model has a score for each class.
+
+    Examples
+    --------
+    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> print(to_sql(rules))
+    CASE
+      WHEN "age" <= 40.5 THEN 'ill'
+      ELSE 'well'
+    END
+    """
+    if probabilities and table is None:
+        raise InvalidModelError("probabilities stand in columns of their own, so they need a query. Give the table.")
+    if isinstance(model, AdditiveModel):
+        parts = [table] if isinstance(table, str) else table
+        return additive_sql(model, parts, prediction, probabilities)
+    check_model(model)
+    writer = _Writer(model, "" if table is None else f"{ALIAS}.")
+    values = outcomes(model)
+    one_type([v for v in values if v is not None], "the classes")
+    case = writer.case([selected(v) for v in values])
+    if table is None:
+        return case
+    columns = [f"{ALIAS}.*", f"{case} AS {quoted(prediction)}"]
+    if probabilities:
+        known = cell_probabilities(model)
+        for i, label in enumerate(model.classes or ()):
+            column = writer.case([selected(None if row is None else row[i]) for row in known])
+            columns.append(f"{column} AS {quoted(f'probability_{label}')}")
+    parts = [table] if isinstance(table, str) else list(table)
+    listed = ",\n  ".join(columns)
+    return f"SELECT\n  {listed}\nFROM {'.'.join(map(quoted, parts))} AS {ALIAS}"
+
+
+class _Writer:
+    """Writes conditions on the columns of one model."""
+
+    def __init__(self, model: DecisionTree | RuleList, prefix: str) -> None:
+        self.model, self.prefix, self.margin = model, prefix, "  " if prefix else ""
+        for name, values in compared_values(model).items():
+            one_type(values, f"the values of {name!r}")
+        readable([v for values in compared_values(model).values() for v in values if isinstance(v, str)], "the value")
+
+    def case(self, results: Sequence[str]) -> str:
+        """Return the expression that is each result where its leaf or rule captures the record."""
+        lines = ["CASE"]
+        for cell, result in zip(self.model.cells, results, strict=True):
+            # Earlier rules come first in the expression, so that only the rule's own conditions need be written.
+            tests = [self.condition(literal) for literal in merged(cell.inside)]
+            if not tests:
+                if len(lines) == 1:
+                    return result
+                lines.append(f"{self.margin}  ELSE {result}")
+                break
+            lines.append(f"{self.margin}  WHEN {' AND '.join(tests)} THEN {result}")
+        return "\n".join([*lines, f"{self.margin}END"])
+
+    def condition(self, literal: Literal) -> str:
+        """Return SQL that is true exactly where a literal holds, and false or NULL elsewhere."""
+        column = self.prefix + quoted(literal.attribute)
+        test = _between(column, literal) if isinstance(literal, Between) else None
+        if not isinstance(literal, Between):
+            test = _listed(column, literal)
+        if test is None:
+            return f"{column} IS NULL" if literal.missing else "1 = 0"
+        if not literal.missing:
+            return test
+        return "1 = 1" if test == f"{column} IS NOT NULL" else f"({test} OR {column} IS NULL)"
+
+
+def _listed(column: str, literal: OneOf) -> str | None:
+    """Return the comparison of a present value with a list; None where none satisfies it."""
+    values = [scalar(v) for v in literal.values]
+    if not values:
+        return f"{column} IS NOT NULL" if literal.negated else None
+    if len(values) == 1:
+        return f"{column} {'<>' if literal.negated else '='} {values[0]}"
+    return f"{column} {'NOT IN' if literal.negated else 'IN'} ({', '.join(values)})"
+
+
+def _between(column: str, literal: Between) -> str | None:
+    """Return the comparison of a present number; None where none satisfies it."""
+    below, above = literal.lo == -math.inf, literal.hi == math.inf
+    if below and above:
+        return None if literal.negated else f"{column} IS NOT NULL"
+    tests = [] if below else [f"{column} {'<=' if literal.negated else '>'} {number(literal.lo)}"]
+    tests += [] if above else [f"{column} {'>' if literal.negated else '<='} {number(literal.hi)}"]
+    if len(tests) == 2 and literal.negated:
+        return f"({' OR '.join(tests)})"
+    return " AND ".join(tests)

@@ -1,0 +1,132 @@
+"""Models as plain text to read."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from glassine.domain import Domain
+from glassine.domain.literals import number
+from glassine.formats.paths import check_model
+from glassine.formats.printed.rules import format_rules
+from glassine.models.additive import AdditiveModel, Term
+from glassine.models.evidence import Evidence
+from glassine.models.rule_list import RuleList
+from glassine.models.scoring import cell_labels
+from glassine.models.tree import DecisionTree
+
+__all__ = ["additive_text", "one_line", "to_text"]
+
+# Additive models as plain text to read.
+
+
+BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+
+
+def additive_text(model: AdditiveModel) -> str:
+    """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits."""
+    lines = [str(model), f"link: {model.link}"]
+    if model.target:
+        lines.append(f"target: {one_line(model.target)}")
+    if model.classes is not None:
+        lines.append(f"classes: {', '.join(one_line(str(label)) for label in model.classes)}")
+    if model.target_bounds is not None:
+        lines.append(f"predictions are clipped to {number(model.target_bounds[0])} to {number(model.target_bounds[1])}")
+    lines.append(f"intercept: {_numbers(model.intercept)}")
+    for term in model.terms:
+        lines += ["", one_line(term.name), *_rows(term)]
+    if model.edits:
+        lines += ["", "edits", *(f"  {one_line(str(edit))}" for edit in model.edits)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(term: Term) -> list[str]:
+    labels = [one_line(label) for label in cell_labels(term)]
+    width = max(map(len, labels))
+    rows = term.scores.reshape(-1, term.n_outputs).tolist()
+    return [f"  {label:<{width}}  {_numbers(row)}" for label, row in zip(labels, rows, strict=True)]
+
+
+def _numbers(values: tuple[float, ...] | list[float]) -> str:
+    return ", ".join(number(value) for value in values)
+
+
+def one_line(text: str) -> str:
+    """Return a text that cannot start a line of its own: with line breaks it is quoted as JSON quotes it."""
+    return json.dumps(text) if BREAKS.search(text) else text
+
+
+def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None = None) -> str:
+    r"""Return a model as text: a tree like ``sklearn.tree.export_text`` prints it, a rule list in the rule notation.
+
+    An additive model becomes the list of its scores, bin by bin, and the log of its edits.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList or AdditiveModel
+        The model.
+    domain : Domain, optional
+        The public domain, which tells binary attributes of a rule list; as for
+        :func:`glassine.formats.format_rules`.
+
+    Returns
+    -------
+    str
+        Thresholds and counts are in full. A tree that has only bounds on numbers reads back with
+        :func:`glassine.load_model`. Neither text tells a guarantee.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not a model.
+
+    Examples
+    --------
+    >>> from glassine.models import Branch, Node
+    >>> from glassine.domain import Between
+    >>> tree = DecisionTree(
+    ...     nodes=(
+    ...         Node(branches=(Branch(Between("age", hi=40.5), 1), Branch(Between("age", lo=40.5), 2))),
+    ...         Node(evidence=Evidence(counts=(3, 0))),
+    ...         Node(evidence=Evidence(counts=(1, 5))),
+    ...     ),
+    ...     attributes=("age",),
+    ...     classes=("ill", "well"),
+    ... )
+    >>> print(to_text(tree), end="")
+    |--- age <= 40.5
+    |   |--- weights: [3, 0] class: ill
+    |--- age >  40.5
+    |   |--- weights: [1, 5] class: well
+    """
+    if isinstance(model, AdditiveModel):
+        return additive_text(model)
+    check_model(model)
+    if isinstance(model, RuleList):
+        rules = tuple(replace(r, evidence=replace(r.evidence, label=r.evidence.prediction)) for r in model.rules)
+        return format_rules(replace(model, rules=rules), domain)
+    lines: list[str] = []
+    stack: list[tuple[int, int, str]] = [(0, 0, "")]
+    while stack:
+        index, depth, condition = stack.pop()
+        node, margin = model.nodes[index], "|   " * depth
+        if condition:
+            lines.append(f"{'|   ' * (depth - 1)}|--- {condition}")
+        if not node.branches:
+            lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
+        stack += [(b.child, depth + 1, one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
+    return "\n".join(lines) + "\n"
+
+
+def _aligned(text: str) -> str:
+    """Return a condition with the two blanks that ``export_text`` puts behind ``>``."""
+    return re.sub(r" > (?=[-+0-9.e]+( or missing)?$)", " >  ", text)
+
+
+def _leaf(model: DecisionTree, evidence: Evidence) -> str:
+    if model.classes is None:
+        return "value: [?]" if evidence.value is None else f"value: [{number(evidence.value)}]"
+    label = evidence.prediction
+    weights = "" if evidence.counts is None else f"weights: [{', '.join(map(str, evidence.counts))}] "
+    return f"{weights}class: {'?' if label is None else one_line(str(model.classes[label]))}"

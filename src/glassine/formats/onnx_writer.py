@@ -1,0 +1,249 @@
+"""Models as ONNX: one tree of thresholds, and an encoder for each list of values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.domain.literals import attributes_of
+from glassine.errors import UnsupportedModelError
+from glassine.formats.conditions import check_domain
+from glassine.formats.onnx import OURS, onnx_module
+from glassine.formats.paths import check_model, outcomes, readable
+from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
+from glassine.models.probabilities import cell_probabilities
+from glassine.models.rule_list import RuleList
+from glassine.models.tree import DecisionTree
+
+__all__ = ["to_onnx"]
+
+OPSET, IR_VERSION = 17, 8
+"""Versions that every runtime since 2022 knows."""
+ML_OPSET, ML_OPSET_OF_GAPS = 3, 4
+"""The later one has encoders that know NaN, and is taken where a list of numbers speaks of missing ones."""
+HALF = np.float32(0.5)
+
+
+def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> bytes:
+    r"""Return a model as the bytes of an ONNX file.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model. Every leaf or rule must predict something.
+    domain : Domain, optional
+        The public domain, which tells binary attributes. Without it they are those that are compared with 0 and 1 only.
+
+    Returns
+    -------
+    bytes
+        One input of shape (n, 1) for each tested attribute: texts for attributes that are compared with texts, single
+        precision for others. A missing number is NaN, a missing text is the empty one. The outputs are ``label`` and
+        ``probabilities``, or ``value``. Probabilities are those of
+        :func:`~glassine.models.probabilities.cell_probabilities`; a leaf without any has probability 1 for its
+        prediction.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If onnx is not installed, it is not a model, a part predicts nothing, classes are neither all texts nor all
+        whole numbers, an attribute is compared with texts and numbers, or with a number that single precision does not
+        hold, or the tree would need more than 100,000 nodes.
+    InvalidModelError
+        If the domain lacks an attribute or a value.
+
+    Notes
+    -----
+    A threshold is rounded down to single precision, so that every number of single precision goes where the model
+    sends it. A record that satisfies no branch takes the last one. The file carries neither counts nor a guarantee.
+
+    Examples
+    --------
+    >>> from glassine.formats import tree_from_onnx
+    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> print(tree_from_onnx(to_onnx(rules)).cells[0])
+    age <= 40.5
+    """
+    onnx = onnx_module()
+    check_model(model)
+    check_domain(model, domain)
+    for i, outcome in enumerate(outcomes(model), start=1):
+        if outcome is None:
+            raise UnsupportedModelError(f"part {i} predicts nothing, but every leaf of an ONNX tree must. Label it.")
+    names = attributes_of(model.literals) or model.attributes[:1]
+    readable([*names, *map(str, model.classes or ())], "the name")
+    if not names or not all(names):
+        raise UnsupportedModelError("an ONNX tree needs an attribute with a name. Name one.")
+    encoder = Encoder(model, domain)
+    tests, children, part = grown_binary(model, encoder)
+    nodes = [*_inputs(onnx, encoder, names)]
+    outputs = _outputs(onnx, model, names)
+    attributes = {**_branches(tests, children), **_leaves(model, part)}
+    kind = "TreeEnsembleRegressor" if model.classes is None else "TreeEnsembleClassifier"
+    given = nodes[-1].output[0]
+    nodes.append(
+        onnx.helper.make_node(kind, [given], [entry.name for entry in outputs], domain="ai.onnx.ml", **attributes)
+    )
+    inputs = [
+        onnx.helper.make_tensor_value_info(
+            name, onnx.TensorProto.STRING if name in encoder.words else onnx.TensorProto.FLOAT, [None, 1]
+        )
+        for name in names
+    ]
+    graph = onnx.helper.make_graph(nodes, "model", inputs, outputs)
+    gaps = any(listed.missing and listed.attribute not in encoder.words for listed in encoder.lists)
+    version = ML_OPSET_OF_GAPS if gaps else ML_OPSET
+    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", version)]
+    built = onnx.helper.make_model(graph, producer_name=OURS, opset_imports=opsets, ir_version=IR_VERSION)
+    onnx.checker.check_model(built)
+    return bytes(built.SerializeToString())
+
+
+def _fresh(wanted: str, taken: Sequence[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def _inputs(onnx: Any, encoder: Encoder, names: Sequence[str]) -> list[Any]:
+    """Return the operators that make one column of numbers a test, joined in order."""
+    columns, nodes = [*encoder.numbers], []
+    for i, listed in enumerate(encoder.lists):
+        column = _fresh(f"list_{i}", names)
+        nodes.append(_encoder(onnx, listed, column, listed.attribute in encoder.words))
+        columns.append(column)
+    joined = _fresh("columns", [*names, *columns])
+    nodes.append(onnx.helper.make_node("Concat", columns or list(names[:1]), [joined], axis=1))
+    return nodes
+
+
+def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
+    """Return the operator that gives values of a list codes from 0 on, missing ones too if listed, and others -1."""
+    keys: list[Scalar] = list(dict.fromkeys(listed.values))
+    if words:
+        if "" in keys:
+            raise UnsupportedModelError(
+                f"{listed.attribute!r} has the empty text as a value, which ONNX takes for none."
+            )
+        keys += [""] if listed.missing else []
+        # An encoder needs a key; no text of a record is this one.
+        given: dict[str, Any] = {"keys_strings": [str(key) for key in keys] or ["\x01"]}
+    else:
+        numbers = [float(key) for key in keys if not isinstance(key, str)]
+        inexact = [number for number in numbers if float(np.float32(number)) != number]
+        if inexact:
+            raise UnsupportedModelError(
+                f"{listed.attribute!r} is compared with {inexact[0]!r}, which single precision does not hold. "
+                "Recode it."
+            )
+        given = {"keys_floats": [*numbers, *([math.nan] if listed.missing else [])] or [math.inf]}
+    codes = [float(i) for i in range(len(set(listed.values)))]
+    codes += [float(len(codes) + 2)] if listed.missing else []
+    return onnx.helper.make_node(
+        "LabelEncoder",
+        [listed.attribute],
+        [column],
+        domain="ai.onnx.ml",
+        values_floats=codes or [-1.0],
+        default_float=-1.0,
+        **given,
+    )
+
+
+def rounded_down(bound: float) -> float:
+    """Return the largest number of single precision that is not above a bound."""
+    with np.errstate(over="ignore"):
+        near = np.float32(bound)
+    return float(near if float(near) <= bound else np.nextafter(near, np.float32(-np.inf)))
+
+
+def _branches(tests: Sequence[Test | None], children: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """Return the lists that describe the nodes."""
+    n = len(tests)
+    return {
+        "nodes_treeids": [0] * n,
+        "nodes_nodeids": list(range(n)),
+        "nodes_featureids": [0 if test is None else test.column for test in tests],
+        "nodes_modes": ["LEAF" if test is None else "BRANCH_LEQ" for test in tests],
+        "nodes_values": [0.0 if test is None else rounded_down(test.bound) for test in tests],
+        "nodes_truenodeids": [max(left, 0) for left, _ in children],
+        "nodes_falsenodeids": [max(right, 0) for _, right in children],
+        "nodes_missing_value_tracks_true": [int(test is not None and test.missing == "left") for test in tests],
+    }
+
+
+def _leaves(model: DecisionTree | RuleList, part: Sequence[int]) -> dict[str, Any]:
+    """Return the lists that describe what the leaves predict."""
+    leaves = [(node, found) for node, found in enumerate(part) if found >= 0]
+    if model.classes is None:
+        values = dict(zip((cell.node for cell in model.cells), outcomes(model), strict=True))
+        return {
+            "n_targets": 1,
+            "post_transform": "NONE",
+            "target_treeids": [0] * len(leaves),
+            "target_nodeids": [node for node, _ in leaves],
+            "target_ids": [0] * len(leaves),
+            "target_weights": [float(values[found] or 0.0) for _, found in leaves],
+        }
+    classes = model.classes
+    shares = dict(zip((cell.node for cell in model.cells), cell_probabilities(model), strict=True))
+    labels = {cell.node: cell.evidence.prediction or 0 for cell in model.cells}
+    rows = [_weights(shares[found], labels[found], len(classes)) for _, found in leaves]
+    # Runtimes take one weight a leaf for that of the second of two classes.
+    places = [1] if len(classes) == 2 else list(range(len(classes)))
+    return {
+        "post_transform": "NONE",
+        **_labels(classes),
+        "class_treeids": [0] * (len(leaves) * len(places)),
+        "class_nodeids": [node for node, _ in leaves for _ in places],
+        "class_ids": [place for _ in leaves for place in places],
+        "class_weights": [float(row[place]) for row in rows for place in places],
+    }
+
+
+def _labels(classes: Sequence[Scalar]) -> dict[str, Any]:
+    if all(isinstance(label, str) for label in classes):
+        return {"classlabels_strings": list(classes)}
+    if all(isinstance(label, int) for label in classes) and all(abs(int(label)) < 2**63 for label in classes):
+        return {"classlabels_int64s": [int(label) for label in classes]}
+    raise UnsupportedModelError(
+        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}. Rename them."
+    )
+
+
+def _weights(shares: Sequence[float] | None, label: int, n_classes: int) -> npt.NDArray[np.float32]:
+    """Return the shares in single precision, that of the label the largest."""
+    row = np.zeros(n_classes, dtype=np.float32)
+    if shares is None:
+        row[label] = 1
+    else:
+        row[:] = shares
+    if n_classes == 2:
+        if label == 1 and not row[1] > HALF:
+            row[1] = np.nextafter(HALF, np.float32(1))
+        elif label == 0 and row[1] > HALF:
+            row[1] = HALF
+        row[0] = 1 - row[1]
+    elif int(row.argmax()) != label:
+        row[label] = np.nextafter(row.max(), np.float32(2))
+    return row
+
+
+def _outputs(onnx: Any, model: DecisionTree | RuleList, names: Sequence[str]) -> list[Any]:
+    """Return the declared outputs, under names that no input has."""
+    kinds = onnx.TensorProto
+    taken = [*names, "columns", *(f"list_{i}" for i in range(len(names)))]
+    describe = onnx.helper.make_tensor_value_info
+    if model.classes is None:
+        return [describe(_fresh("value", taken), kinds.FLOAT, [None, 1])]
+    kind = kinds.STRING if any(isinstance(label, str) for label in model.classes) else kinds.INT64
+    return [
+        describe(_fresh("label", taken), kind, [None]),
+        describe(_fresh("probabilities", taken), kinds.FLOAT, [None, len(model.classes)]),
+    ]

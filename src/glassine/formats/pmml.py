@@ -1,0 +1,389 @@
+"""Decision trees in PMML: one ``TreeModel``, or those of a ``MiningModel``."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glassine.domain import Between, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.domain.literals import are_disjoint, complement
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import Part, assembled, can_be_missing, from_shares
+from glassine.formats.conditions import with_missing
+from glassine.formats.pmml_predicates import Element, Fields, anything, fields_of, literal_of, parsed_xml, typed
+from glassine.formats.several import place_of, source_of, without_sizes
+from glassine.models.evidence import Evidence
+from glassine.models.forest import Forest
+from glassine.models.tree import DecisionTree
+
+__all__ = ["forest_from_pmml", "is_xml", "tree_from_pmml"]
+
+STRATEGIES = ("none", "nullPrediction", "defaultChild")
+PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
+BESIDE = (
+    "Extension",
+    "Header",
+    "MiningBuildTask",
+    "DataDictionary",
+    "TransformationDictionary",
+    "TreeModel",
+)
+
+
+def is_xml(data: bytes) -> bool:
+    """Return whether bytes start as XML does, in any encoding that it may have."""
+    return data.lstrip().startswith((b"<", b"\xef\xbb\xbf<", b"\xff\xfe<", b"\xfe\xff\x00<"))
+
+
+def tree_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+    """Read a decision tree from the bytes of a PMML file.
+
+    Parameters
+    ----------
+    data : bytes
+        The file: a ``TreeModel`` whose nodes each test one field. A document type declaration is refused, so that no
+        entity is expanded and nothing outside the file is read.
+    domain : Domain, optional
+        The public domain.
+    tree : int, optional
+        The place of the tree, from 0, in a ``MiningModel`` with a segment for each of several. Their counts are not
+        told: they may count draws, and the file does not say so.
+
+    Returns
+    -------
+    DecisionTree
+        Each node tells the class counts of its ``ScoreDistribution`` where they are whole, else its number of records.
+        Where children need not cover every value and the model then returns the last prediction, a branch stands for
+        the rest.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the file is not XML, holds a document type, several trees where none is asked for, another model, or says
+        something that is not understood: a derived field, a predicate on several fields, another strategy for
+        missing values.
+    InvalidModelError
+        If the model contradicts itself or does not fit the domain.
+    InvalidParameterError
+        If there is no such tree.
+    """
+    root, top, trees = _models(data)
+    place = place_of(len(trees), tree, "the PMML file", "Or export a single tree.")
+    if top is trees[place]:
+        return _Reader(root, top, domain).tree()
+    return _member(root, top, trees, place, domain, _classes(root, top, trees, domain))
+
+
+def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
+    """Read all trees of a PMML file, without their counts where there are several.
+
+    The file does not say from which records each tree was learnt, so that a forest of several counts as drawn.
+
+    Raises
+    ------
+    UnsupportedModelError, InvalidModelError
+        As for :func:`tree_from_pmml`.
+    """
+    root, top, trees = _models(data)
+    if top is trees[0]:
+        return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
+    known = _classes(root, top, trees, domain)
+    members = tuple(_member(root, top, trees, place, domain, known) for place in range(len(trees)))
+    return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
+
+
+def _models(data: bytes) -> tuple[Element, Element, list[Element]]:
+    """Return the document, its model, and the trees: the model itself, or its segments."""
+    root = parsed_xml(data)
+    if root.tag != "PMML":
+        raise UnsupportedModelError(f"the XML file is a {root.tag[:40]!r}, not a PMML document.")
+    models = [child for child in root.children if child.tag not in BESIDE or child.tag == "TreeModel"]
+    if len(models) == 1 and models[0].tag == "TreeModel":
+        return root, models[0], [models[0]]
+    if len(models) == 1 and models[0].tag == "MiningModel":
+        return root, models[0], _segments(models[0])
+    listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
+    raise UnsupportedModelError(f"a PMML file with one TreeModel is read, got {listed}. Export a single tree.")
+
+
+def _segments(model: Element) -> list[Element]:
+    """Return the trees of a MiningModel, which may stand in one that is chained to something else."""
+    for _ in range(3):
+        segmentation = model.first("Segmentation")
+        segments = [] if segmentation is None else [s for s in segmentation.children if s.tag == "Segment"]
+        models = [c for s in segments for c in s.children if c.tag not in PREDICATES and c.tag != "Extension"]
+        inner = [c for c in models if c.tag == "MiningModel"]
+        if models and all(c.tag == "TreeModel" for c in models):
+            if any(s.first("True") is None for s in segments):
+                raise UnsupportedModelError(
+                    "a Segment of the MiningModel has a condition of its own; only True is read."
+                )
+            return models
+        if len(inner) != 1:
+            break
+        model = inner[0]
+    raise UnsupportedModelError("of a MiningModel segments that are trees are read, got others. Export a single tree.")
+
+
+def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return the classes that the data dictionary or any tree names, in the order of their first mention."""
+    schema = fields_of(root, top, domain)
+    known: tuple[Scalar, ...] = schema.labels
+    for element in trees:
+        if element.attributes.get("functionName") == "classification":
+            known = tuple(_Reader(root, element, domain, known=known, kind=schema.target_type).all_classes())
+    return known
+
+
+def _member(
+    root: Element,
+    top: Element,
+    trees: Sequence[Element],
+    place: int,
+    domain: Domain | None,
+    known: tuple[Scalar, ...],
+) -> DecisionTree:
+    """Return one tree of several, over the fields and classes of them all."""
+    schema = fields_of(root, top, domain)
+    read = _Reader(root, trees[place], domain, known=known, kind=schema.target_type).tree()
+    names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
+    source = source_of("PMML", place, len(trees))
+    return without_sizes(dataclasses.replace(read, attributes=names, source=source))
+
+
+@dataclass(slots=True)
+class _Place:
+    """A node of the file, and the key that it has here."""
+
+    key: int
+    element: Element
+
+
+class _Reader:
+    """One TreeModel."""
+
+    def __init__(
+        self,
+        root: Element,
+        model: Element,
+        domain: Domain | None,
+        *,
+        known: tuple[Scalar, ...] = (),
+        kind: str | None = None,
+    ) -> None:
+        self.model, self.domain = model, domain
+        self.fields: Fields = fields_of(root, model, domain)
+        if kind is not None:  # the target stands in the schema of the model around
+            self.fields = dataclasses.replace(self.fields, labels=known, target_type=kind)
+        given = model.attributes
+        purpose = given.get("functionName")
+        if purpose not in ("classification", "regression"):
+            raise UnsupportedModelError(f"a TreeModel is for classification or regression, got {purpose!r:.40}.")
+        self.regression = purpose == "regression"
+        self.strategy = given.get("missingValueStrategy", "none")
+        self.keeps_last = given.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
+        if self.regression and model.first("Targets") is not None:
+            raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
+        self.classes: list[Scalar] = list(self.fields.labels)
+        self.parts: dict[int, Part[int]] = {}
+        self.next_key = 1
+
+    def tree(self) -> DecisionTree:
+        """Return the tree."""
+        start = self.model.first("Node")
+        if start is None:
+            raise InvalidModelError("the TreeModel has no Node. Export it anew.")
+        if _predicate(start).tag != "True":
+            raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
+        stack, found = [_Place(0, start)], []
+        while stack:
+            place = stack.pop()
+            found.append(place)
+            below = [child for child in place.element.children if child.tag == "Node"]
+            stack += [_Place(self._key(), child) for child in below]
+            self.parts[place.key] = ([], Evidence())
+        self._collect_classes([place.element for place in found])
+        by_element = {id(place.element): place.key for place in found}
+        for place in found:
+            self._read(place, by_element)
+        names = self.domain.names if self.domain is not None else self.fields.active
+        classes = None if self.regression else tuple(self.classes)
+        if classes == ():
+            raise InvalidModelError("the TreeModel names no class in a node or in its data dictionary.")
+        return DecisionTree(assembled(0, self.parts), names, classes, source="PMML")
+
+    def all_classes(self) -> list[Scalar]:
+        """Return the classes that are known, and those that nodes name."""
+        found, stack = [], [node for node in self.model.children if node.tag == "Node"]
+        while stack:
+            found.append(stack.pop())
+            stack += [child for child in reversed(found[-1].children) if child.tag == "Node"]
+        self._collect_classes(found)
+        return self.classes
+
+    def _key(self) -> int:
+        self.next_key += 1
+        return self.next_key
+
+    def _collect_classes(self, nodes: Sequence[Element]) -> None:
+        if self.regression:
+            return
+        seen = dict.fromkeys(self.classes)
+        for node in nodes:
+            listed = [child.attributes.get("value") for child in node.children if child.tag == "ScoreDistribution"]
+            for text in [*listed, node.attributes.get("score")]:
+                if text is not None:
+                    seen.setdefault(typed(text, self.fields.target_type))
+        self.classes = list(seen)
+
+    def _read(self, place: _Place, keys: dict[int, int]) -> None:
+        """Fill in the branches and the evidence of a node."""
+        evidence = self._evidence(place.element)
+        below = [child for child in place.element.children if child.tag == "Node"]
+        odd = [c.tag for c in place.element.children if c.tag in ("Partition", "Regression", "DecisionTree")]
+        if odd:
+            raise UnsupportedModelError(f"a Node holds a {odd[0]}, which is not read.")
+        if not below:
+            self.parts[place.key] = ((), evidence)
+            return
+        never = {keys[id(child)] for child in below if _predicate(child).tag == "False"}
+        branches = [(None if keys[id(c)] in never else self._literal(c), keys[id(c)]) for c in below]
+        name = next((lit.attribute for lit, _ in branches if lit is not None), self.fields.first)
+        if name is None or (self.domain is not None and name not in self.domain):
+            raise UnsupportedModelError("a Node has children that test no field of the model. Export it anew.")
+        full = [
+            (OneOf(name, ()) if key in never else anything(name, self.fields) if lit is None else lit, key)
+            for lit, key in branches
+        ]
+        missing = can_be_missing(name, self.domain, any(lit.missing for lit, _ in full))
+        full = self._with_default(place.element, full, missing)
+        if not missing:
+            full = [(with_missing(lit, False), key) for lit, key in full]
+        if not self._covers(full, name, missing):
+            if self.keeps_last:
+                rest = self._key()
+                self.parts[rest] = ((), self._rest(evidence, below))
+                other = complement(full[0][0], missing=missing) if len(full) == 1 else anything(name, self.fields)
+                full.append((other if missing else with_missing(other, False), rest))
+            elif len(full) == 1:
+                raise UnsupportedModelError(
+                    "a Node has one child and predicts nothing for other records. Export it anew."
+                )
+        self.parts[place.key] = (full, evidence)
+
+    def _with_default(
+        self, element: Element, branches: list[tuple[Literal, int]], missing: bool
+    ) -> list[tuple[Literal, int]]:
+        """Return the branches with missing values where the strategy sends them."""
+        if not missing:
+            return branches
+        if self.strategy not in STRATEGIES or (self.strategy == "none" and self.keeps_last):
+            raise UnsupportedModelError(
+                f"{branches[0][0].attribute!r} can be missing, and the strategy {self.strategy!r:.40} for missing "
+                "values is not read. Export the tree with missingValueStrategy='defaultChild'."
+            )
+        if self.strategy != "defaultChild" or any(lit.missing for lit, _ in branches):
+            return branches
+        wanted = element.attributes.get("defaultChild")
+        ids = [child.attributes.get("id") for child in element.children if child.tag == "Node"]
+        if wanted is None or ids.count(wanted) != 1:
+            raise InvalidModelError("a Node of the TreeModel names no child of its own as its default. Export it anew.")
+        place = ids.index(wanted)
+        return [(with_missing(lit, i == place), key) for i, (lit, key) in enumerate(branches)]
+
+    def _literal(self, child: Element) -> Literal | None:
+        """Return the condition of a child, None if it is always true."""
+        return literal_of(_predicate(child), self.fields, self.domain)
+
+    def _covers(self, branches: Sequence[tuple[Literal, int]], name: str, missing: bool) -> bool:
+        """Return whether every value of the field satisfies a branch."""
+        literals = [literal for literal, _ in branches]
+        if any(literal.attribute != name for literal in literals):
+            raise UnsupportedModelError("the children of a Node test several fields, which is not read.")
+        if missing and not any(literal.missing for literal in literals):
+            return False
+        if any(_is_presence(lit) for lit in literals):
+            return True
+        if len(literals) == 2 and self._opposite(*literals):
+            return True
+        listed = {value for lit in literals if not isinstance(lit, Between) and not lit.negated for value in lit.values}
+        known = self.fields.values.get(name, ())
+        return bool(known) and set(known) <= listed
+
+    @staticmethod
+    def _opposite(left: Literal, right: Literal) -> bool:
+        other = with_missing(left.negate(), right.missing)
+        if other == right:
+            return True
+        if not (isinstance(left, Between) and isinstance(right, Between)) or left.negated or right.negated:
+            return False
+        ends = sorted(((left.lo, left.hi), (right.lo, right.hi)))
+        return are_disjoint(with_missing(left, False), right) and ends[0][1] == ends[1][0] and ends[0][0] == -ends[1][1]
+
+    def _rest(self, own: Evidence, below: Sequence[Element]) -> Evidence:
+        """Return the evidence of the records that satisfy no child."""
+        parts = [self._evidence(child) for child in below]
+        if own.counts is not None and all(part.counts is not None for part in parts):
+            left = [a - sum((p.counts or ())[i] for p in parts) for i, a in enumerate(own.counts)]
+            if all(count >= 0 for count in left):
+                return Evidence(counts=tuple(left), label=own.label)
+        return Evidence(label=own.label, value=own.value)
+
+    def _evidence(self, node: Element) -> Evidence:
+        """Return what a node publishes."""
+        score, total = node.attributes.get("score"), _whole(node.attributes.get("recordCount"))
+        if self.regression:
+            return Evidence(total=total, value=None if score is None else _number(score, "a score"))
+        listed = {
+            typed(str(child.attributes.get("value")), self.fields.target_type): child
+            for child in node.children
+            if child.tag == "ScoreDistribution"
+        }
+        label = None if score is None else self.classes.index(typed(score, self.fields.target_type))
+        if not listed:
+            return Evidence(total=total, label=label)
+        texts = [listed[name].attributes.get("recordCount") if name in listed else "0" for name in self.classes]
+        counts = [_whole(text) for text in texts]
+        known = [count for count in counts if count is not None]
+        if len(known) == len(counts) and total in (None, sum(known)):
+            return Evidence(counts=tuple(known), label=label)
+        numbers = [0.0 if text is None else _number(text, "a recordCount") for text in texts]
+        whole = sum(numbers)
+        if label is not None and whole > 0 and all(number >= 0 for number in numbers) and None not in texts:
+            return from_shares([number / whole for number in numbers], label, total)
+        return Evidence(total=total, label=label)
+
+
+def _is_presence(literal: Literal) -> bool:
+    """Return whether every value that is not missing satisfies a literal."""
+    if isinstance(literal, Between):
+        return not literal.negated and literal.lo == -math.inf and literal.hi == math.inf
+    return literal.negated and not literal.values
+
+
+def _predicate(node: Element) -> Element:
+    """Return the one predicate of a node."""
+    found = [child for child in node.children if child.tag in PREDICATES]
+    if len(found) != 1:
+        raise InvalidModelError(f"a Node of the TreeModel has {len(found)} predicates; it needs one.")
+    return found[0]
+
+
+def _number(text: str, what: str) -> float:
+    value = typed(text, "double")
+    if isinstance(value, str | bool):
+        raise InvalidModelError(f"{what} of the TreeModel must be a number, got {text!r:.40}.")
+    return float(value)
+
+
+def _whole(text: str | None) -> int | None:
+    """Return a count, None where it is not told or not whole."""
+    if text is None:
+        return None
+    value = _number(text, "a recordCount")
+    if value < 0:
+        raise InvalidModelError(f"a recordCount of the TreeModel must be at least 0, got {text!r:.40}.")
+    return int(value) if value.is_integer() and value < 2**53 else None

@@ -1,0 +1,341 @@
+"""Fields and predicates of PMML, in the terms of a domain."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import can_be_missing, sides
+from glassine.formats.conditions import binary, near, require, with_missing
+
+__all__ = ["Element", "Fields", "anything", "fields_of", "literal_of", "parsed_xml", "typed"]
+
+# XML without document types: nothing is expanded and nothing outside the file is read.
+
+
+DEEPEST = 5000
+MAX_ELEMENTS, MAX_ATTRIBUTES = 1_000_000, 2_000_000
+"""An element takes about 300 bytes of memory, an attribute about 250."""
+MAX_TEXT = 50_000_000
+"""Most characters of text in the document, its tags aside."""
+
+
+@dataclass(slots=True)
+class Element:
+    """An element: its name without a namespace, its attributes, the elements in it and its text."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def first(self, tag: str) -> Element | None:
+        """Return the first element of a name directly in this one."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+
+def parsed_xml(data: bytes) -> Element:
+    """Return the root of an XML document.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not well formed, declares a document type, is deeper than 5,000 elements, or holds more than 1,000,000
+        elements, 2,000,000 attributes or 50,000,000 characters of text.
+    """
+    # Every attribute has a sign of equality, in each encoding. They are counted first: the parser hands over those
+    # of an element at once.
+    if data.count(b"=") > MAX_ATTRIBUTES:
+        raise UnsupportedModelError(f"the XML file has more than {MAX_ATTRIBUTES:,} attributes.")
+    top = Element("", {})
+    path, texts, made, length = [top], [[""]], 0, 0
+
+    def refuse(*_: object) -> None:
+        raise UnsupportedModelError(
+            "the XML file declares a document type, in which entities can hide. Remove the line '<!DOCTYPE ...>'."
+        )
+
+    def opened(name: str, attributes: dict[str, str]) -> None:
+        nonlocal made
+        made += 1
+        if len(path) > DEEPEST or made > MAX_ELEMENTS:
+            raise UnsupportedModelError(f"the XML file has more than {DEEPEST} levels or {MAX_ELEMENTS:,} elements.")
+        element = Element(name.rpartition(":")[2], attributes)
+        path[-1].children.append(element)
+        path.append(element)
+        texts.append([])
+
+    def closed(_: str) -> None:
+        path.pop().text = "".join(texts.pop())
+
+    def written(text: str) -> None:
+        nonlocal length
+        length += len(text)
+        if length > MAX_TEXT:
+            raise UnsupportedModelError(f"the XML file has more than {MAX_TEXT:,} characters of text.")
+        texts[-1].append(text)
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True  # else each line is a piece of its own
+    parser.buffer_size = 1 << 16
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = opened
+    parser.EndElementHandler = closed
+    parser.CharacterDataHandler = written
+    try:
+        parser.Parse(data, True)
+    except UnsupportedModelError:
+        raise
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise UnsupportedModelError(f"the file is not well-formed XML: {str(error)[:100]}. Export it anew.") from None
+    return top.children[0]
+
+
+OPERATORS = {"lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">", "greaterOrEqual": ">="}
+NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+NUMERIC = ("integer", "float", "double")
+ARRAY = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a model.
+
+    Attributes
+    ----------
+    types : mapping of str
+        Data type of each field.
+    values : mapping of tuple
+        The listed values of each categorical field.
+    active : tuple of str
+        The fields that the model is given.
+    changed : frozenset of str
+        Fields whose values the model changes before it tests them.
+    labels : tuple of scalars
+        The listed values of the target.
+    target_type : str
+        Its data type.
+    """
+
+    types: Mapping[str, str]
+    values: Mapping[str, tuple[Scalar, ...]]
+    active: tuple[str, ...]
+    changed: frozenset[str]
+    labels: tuple[Scalar, ...]
+    target_type: str
+
+    @property
+    def first(self) -> str | None:
+        """The first field that the model is given."""
+        return self.active[0] if self.active else None
+
+
+def fields_of(root: Element, model: Element, domain: Domain | None) -> Fields:
+    """Return the fields that the data dictionary and the mining schema declare."""
+    dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
+    if dictionary is None or schema is None:
+        raise InvalidModelError("the PMML file lacks its DataDictionary or its MiningSchema. Export it anew.")
+    types: dict[str, str] = {}
+    values: dict[str, tuple[Scalar, ...]] = {}
+    for entry in dictionary.children:
+        name = entry.attributes.get("name")
+        if entry.tag != "DataField":
+            continue
+        if not name or name in types:
+            raise InvalidModelError(f"a DataField is named {name!r:.60}; each needs a name of its own.")
+        types[name] = entry.attributes.get("dataType", "string")
+        texts = [c.attributes.get("value", "") for c in entry.children if c.tag == "Value"]
+        kept = [c for c in entry.children if c.tag == "Value" and c.attributes.get("property", "valid") != "valid"]
+        if not kept and texts:
+            values[name] = tuple(dict.fromkeys(_value(name, text, types[name], domain) for text in texts))
+    active, changed, target = [], set(), None
+    for entry in schema.children:
+        name = entry.attributes.get("name", "")
+        usage = entry.attributes.get("usageType", "active")
+        if entry.tag != "MiningField":
+            continue
+        if usage in ("predicted", "target"):
+            target = name
+        elif usage == "active":
+            active.append(name)
+            odd = {"missingValueReplacement", "invalidValueReplacement"} & set(entry.attributes)
+            if odd or entry.attributes.get("outliers", "asIs") != "asIs":
+                changed.add(name)
+    if len(set(active)) < len(active):
+        raise InvalidModelError("the MiningSchema names a field twice. Export it anew.")
+    kind = types.get(target or "", "string")
+    labels = values.get(target, ()) if target is not None else ()
+    if domain is not None and target in domain:
+        labels = ()
+    return Fields(types, values, tuple(active), frozenset(changed), labels, kind)
+
+
+def typed(text: str, kind: str) -> Scalar:
+    """Return a text as a value of a data type of PMML."""
+    if kind == "boolean" and text in ("true", "false", "1", "0"):
+        return text in ("true", "1")
+    if kind in NUMERIC:
+        if NUMBER.fullmatch(text) is None or not abs(value := float(text)) <= 1e300:
+            raise InvalidModelError(f"{text!r:.40} is not a finite number, which its {kind} field needs.")
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return text
+
+
+def _value(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
+    """Return a value of a field as the domain spells it."""
+    attribute = domain[name] if domain is not None and name in domain else None
+    found = typed(text, kind)
+    if not isinstance(attribute, Category | Binary):
+        return found
+    known: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    truth = {"true": 1, "false": 0}.get(text.lower(), found) if isinstance(attribute, Binary) else found
+    for value in known:
+        if str(value) == text or (isinstance(value, str) == isinstance(truth, str) and value == truth):
+            return value
+    if not isinstance(found, str) and not any(isinstance(value, str) for value in known):
+        return found
+    raise InvalidModelError(f"{text!r:.40} is not a value of {name!r}.{near(text, map(str, known))}")
+
+
+def anything(name: str, fields: Fields) -> Literal:
+    """Return the condition that every value of an attribute satisfies, a missing one too."""
+    if fields.types.get(name) in NUMERIC:
+        return Between(name, missing=True)
+    return OneOf(name, (), negated=True, missing=True)
+
+
+def literal_of(predicate: Element, fields: Fields, domain: Domain | None, level: int = 0) -> Literal | None:
+    """Return the condition of a predicate, None if it is always true; compounds stand within one other at most.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not a condition on one field.
+    """
+    if predicate.tag == "True":
+        return None
+    if predicate.tag == "SimplePredicate":
+        return _simple(predicate, fields, domain)
+    if predicate.tag == "SimpleSetPredicate":
+        return _listed(predicate, fields, domain)
+    if predicate.tag == "CompoundPredicate" and level < 2:
+        return _compound(predicate, fields, domain, level + 1)
+    raise UnsupportedModelError(f"the predicate {predicate.tag[:40]} is not read.")
+
+
+def _field(predicate: Element, fields: Fields, domain: Domain | None) -> str:
+    name = predicate.attributes.get("field", "")
+    if name not in fields.types or name not in fields.active:
+        raise UnsupportedModelError(
+            f"the tree tests {name!r:.60}, which is no active field: derived ones are not read."
+        )
+    require(name, domain, "the PMML tree tests")
+    if name in fields.changed and can_be_missing(name, domain, True):
+        raise UnsupportedModelError(
+            f"the model replaces some values of {name!r:.60} before it tests them, which is not read. "
+            "Give a domain in which it cannot be missing, if these are missing ones only."
+        )
+    return name
+
+
+def _simple(predicate: Element, fields: Fields, domain: Domain | None) -> Literal:
+    name, operator = _field(predicate, fields, domain), predicate.attributes.get("operator")
+    if operator in ("isMissing", "isNotMissing"):
+        return OneOf(name, (), negated=operator == "isNotMissing", missing=operator == "isMissing")
+    text = predicate.attributes.get("value")
+    if text is None:
+        raise InvalidModelError(f"a SimplePredicate on {name!r:.60} has no value.")
+    if operator in ("equal", "notEqual"):
+        value = _value(name, text, fields.types[name], domain)
+        if domain is not None and isinstance(domain[name], Binary) and value == 0:
+            return binary(name, operator == "notEqual")
+        return OneOf(name, (value,), negated=operator == "notEqual")
+    if operator not in OPERATORS:
+        raise UnsupportedModelError(f"the operator {operator!r:.40} of a SimplePredicate is not read.")
+    bound = typed(text, "double")
+    if isinstance(bound, str):
+        raise InvalidModelError(f"{text!r:.40} is not a number, but {name!r:.60} is compared with it.")
+    return sides(name, OPERATORS[operator], float(bound), domain)[0]
+
+
+def _listed(predicate: Element, fields: Fields, domain: Domain | None) -> Literal:
+    name, operator = _field(predicate, fields, domain), predicate.attributes.get("booleanOperator")
+    array = predicate.first("Array")
+    if operator not in ("isIn", "isNotIn") or array is None:
+        raise UnsupportedModelError(f"a SimpleSetPredicate on {name!r:.60} is not isIn or isNotIn of an Array.")
+    texts = [_unquoted(found[1]) if found[1] is not None else found[2] for found in ARRAY.finditer(array.text)]
+    count = array.attributes.get("n")
+    if count is not None and count != str(len(texts)):
+        raise InvalidModelError(
+            f"an Array of {name!r:.60} says that it has {count[:20]!r} values, but has {len(texts)}."
+        )
+    values = tuple(dict.fromkeys(_value(name, text, fields.types[name], domain) for text in texts))
+    return OneOf(name, values, negated=operator == "isNotIn")
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+
+
+def _compound(predicate: Element, fields: Fields, domain: Domain | None, level: int) -> Literal:
+    operator = predicate.attributes.get("booleanOperator")
+    inner = [child for child in predicate.children if child.tag != "Extension"]
+    first = literal_of(inner[0], fields, domain, level) if inner else None
+    if first is None:
+        raise UnsupportedModelError("a CompoundPredicate of nothing, or of True, is not read.")
+    if operator == "surrogate":
+        if can_be_missing(first.attribute, domain, False):
+            raise UnsupportedModelError(
+                f"{first.attribute!r} can be missing, and surrogates on other fields stand in for it, which are not "
+                "read. Export the tree without them."
+            )
+        return first
+    if operator not in ("and", "or") or len(inner) != 2:
+        raise UnsupportedModelError(f"a CompoundPredicate {operator!r:.40} of {len(inner)} parts is not read.")
+    second = literal_of(inner[1], fields, domain, level)
+    joined = None if second is None else _both(first, second) if operator == "and" else _either(first, second)
+    if joined is None:
+        raise UnsupportedModelError(f"a CompoundPredicate {operator!r} of these two conditions is not read.")
+    return joined
+
+
+def _presence(literal: Literal) -> bool | None:
+    """Return whether a literal says that the value is missing, or that it is not; None for others."""
+    if isinstance(literal, OneOf) and not literal.values and literal.missing != literal.negated:
+        return literal.missing
+    return None
+
+
+def _both(first: Literal, second: Literal) -> Literal | None:
+    """Return the conjunction of two literals on one attribute, if it is one literal."""
+    for one, other in ((first, second), (second, first)):
+        if one.attribute == other.attribute and _presence(one) is False:
+            return with_missing(other, False)
+    if first.attribute != second.attribute or not isinstance(first, Between) or not isinstance(second, Between):
+        return None
+    if first.negated or second.negated:
+        return None
+    lo, hi = max(first.lo, second.lo), min(first.hi, second.hi)
+    return Between(first.attribute, lo, hi, missing=first.missing and second.missing)
+
+
+def _either(first: Literal, second: Literal) -> Literal | None:
+    """Return the disjunction of two literals on one attribute, if it is one literal."""
+    if first.attribute != second.attribute:
+        return None
+    for one, other in ((first, second), (second, first)):
+        if _presence(one) is True:
+            return dataclasses.replace(other, missing=True)
+    if isinstance(first, Between) and isinstance(second, Between) and not (first.negated or second.negated):
+        low, high = sorted((first, second), key=lambda part: part.lo)
+        if low.lo == -math.inf and high.hi == math.inf and low.hi < high.lo:
+            return Between(first.attribute, low.hi, high.lo, negated=True, missing=first.missing or second.missing)
+    return None

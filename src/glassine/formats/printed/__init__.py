@@ -1,0 +1,1 @@
+"""Readers of models as programs print them."""

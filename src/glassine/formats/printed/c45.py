@@ -1,0 +1,361 @@
+"""Trees as C4.5, C5.0, J48 of Weka and ctree of R print them: conditions in bars, leaves ``(covered/errors)``."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from glassine.domain import Category, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import Part, assembled, refuse_gaps, sides
+from glassine.formats.conditions import near, require
+from glassine.formats.printed.conditions import plain
+from glassine.models.evidence import Evidence
+from glassine.models.tree import DecisionTree
+
+__all__ = ["as_c45_lines", "is_c45_text", "is_party_text", "tree_from_c45"]
+
+# What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
+
+
+PARTY_TITLE = re.compile(r"^[ \t]*Fitted party:[ \t]*\r?$", re.MULTILINE)
+END = re.compile(r"Number of (inner|terminal) nodes:|>")
+NODE = re.compile(r"((?:\|[ \t]*)*)\[[0-9]{1,9}\] ?(.*)")
+LEAF = re.compile(r" \(n = ([0-9]{1,15}), err = ([0-9]{1,3}(?:\.[0-9]{1,9})?)%\)$")
+HALF_DIGIT = 5.1e-4
+"""By how much a share of errors, which prints with one digit of a percent, may miss the true one."""
+
+
+def is_party_text(text: str) -> bool:
+    """Return whether a text holds the headline of a printed tree of partykit."""
+    return PARTY_TITLE.search(text) is not None
+
+
+def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return numbered lines without the root and the numbers of nodes, and with errors as numbers of records.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line is no node, or a leaf predicts a number.
+    """
+    first = next(i for i, (_, raw) in enumerate(lines) if PARTY_TITLE.fullmatch(raw))
+    out: list[tuple[int, str]] = []
+    for number, raw in lines[first + 1 :]:
+        if END.match(raw.strip()):
+            break
+        found = NODE.fullmatch(raw.strip())
+        if found is None:
+            if raw.strip():
+                raise _bad_party(number, f"{raw.strip()[:60]!r} has no number of a node, such as [2]")
+            continue
+        bars, content = found[1], found[2]
+        if bars:  # below the root there is one bar more than C4.5 prints
+            out.append((number, f"{bars.replace('|', '', 1).strip()} {_translated(number, content)}"))
+        elif ":" in content:
+            out.append((number, _translated(number, content.removeprefix("root"))))
+    return out
+
+
+def _bad_party(line: int, why: str) -> UnsupportedModelError:
+    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
+
+
+def _translated(number: int, content: str) -> str:
+    """Return a line with ``(n = 54, err = 9.3%)`` turned into ``(54/5)`` and its list of values put in braces."""
+    found = LEAF.search(content)
+    if found is None:
+        if re.search(r": .*\(n = [0-9.]+", content):
+            raise _bad_party(
+                number, "its leaf tells no share of errors: trees of numbers and weighted ones are not read"
+            )
+        return _braced(content)
+    total, share = int(found[1]), float(found[2]) / 100
+    near = {
+        k for k in (math.floor(total * share), math.ceil(total * share)) if abs(k - total * share) <= total * HALF_DIGIT
+    }
+    # Where the digits leave several numbers of errors, the leaf tells its class alone.
+    figures = f"({total}/{near.pop()})" if len(near) == 1 and total * HALF_DIGIT < 0.5 else f"({total}) [{total}]"
+    test, _, label = content[: found.start()].rpartition(":")
+    return f"{_braced(test)}: {label.strip()} {figures}"
+
+
+def _braced(test: str) -> str:
+    found = re.fullmatch(r"(.*?) in ([^{].*)", test)
+    return test if found is None else f"{found[1]} in {{{found[2]}}}"
+
+
+COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)(?P<held> *\[{COUNT}(?:/{COUNT})?\])?")
+OPERATOR = re.compile(r"(?:<=|>=|!=|<|>|=)(?=\s)")
+MARGIN = re.compile(r"(?:\|[ \t]*)*")
+STEPS = re.compile(r"(?::\.\.\.|:   |    )*")
+"""The margin of C5.0, four letters a level."""
+TITLE = re.compile(
+    r"(J48 (un)?pruned tree|(Simplified )?Decision [Tt]ree:|RandomTree|REPTree|-+ *Trial +[0-9]+: *-+)", re.IGNORECASE
+)
+TAIL = re.compile(
+    r"(Number of Leaves\b|Size of the tree\b|Evaluation (on|of)\b|Tree saved|Time\b.*[0-9]|===|Attribute usage:|"
+    r"SubTree \[|Correctly Classified)",
+    re.IGNORECASE,
+)
+BESIDE = re.compile(r"-+|=+|#.*|")
+LISTS = re.compile(
+    r"^(PART decision list|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()", re.MULTILINE
+)
+DEEPEST = 2000
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A condition, what stands behind its colon, and the conditions below."""
+
+    line: int
+    test: str
+    leaf: tuple[str, str | None, str | None] | None
+    below: list[_Entry] = field(default_factory=list)
+
+
+def is_c45_text(text: str) -> bool:
+    """Return whether a text has a line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
+    leaf = rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$"
+    return re.search(leaf, text, re.MULTILINE) is not None or LISTS.search(text) is not None or is_party_text(text)
+
+
+def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
+    r"""Read a tree that C4.5, C5.0, Weka's J48 or ctree of partykit printed.
+
+    Parameters
+    ----------
+    text : str
+        The conditions, line by line, with bars or the steps ``:...`` of C5.0; what these programs print before and
+        behind the tree may stand around them.
+    domain : Domain, optional
+        The public domain.
+
+    Returns
+    -------
+    DecisionTree
+        A leaf ``(12.0/3.0)`` covers 12 records, of which 3 are not of its class. Where both are whole, the number of
+        records is told, with the class counts of a tree of two classes and the error rate of others. Weights that are
+        not whole stand for records with missing values that went several ways: only the error rate is told. The
+        simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the leaves, sorted.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read; the message gives the line.
+    InvalidModelError
+        If branches do not belong together, or an attribute can be missing: such records go several ways.
+
+    Examples
+    --------
+    >>> text = "age <= 40: no (5.0)\nage > 40\n|   smoker = 1: yes (4.0/1.0)\n|   smoker = 0: no (2.0)\n"
+    >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
+    [('age <= 40', (5, 0)), ('age > 40 and smoker', (1, 3)), ('age > 40 and smoker = 0', (2, 0))]
+    """
+    roots = _parsed(text)
+    entries: list[_Entry] = []
+    stack = list(reversed(roots))
+    while stack:
+        entry = stack.pop()
+        entries.append(entry)
+        stack += reversed(entry.below)
+    classes = _classes(entries)
+    parts: dict[int, Part[int]] = {}
+    names: dict[str, None] = {}
+    if len(roots) == 1 and not roots[0].test:
+        parts[0] = ((), _evidence(roots[0], classes))
+    else:
+        numbered = {id(entry): i for i, entry in enumerate(entries, start=1)}
+        for key, below in [(0, roots), *((numbered[id(entry)], entry.below) for entry in entries if entry.below)]:
+            literals = _literals(below, domain)
+            names[literals[0].attribute] = None
+            parts[key] = ([(lit, numbered[id(e)]) for lit, e in zip(literals, below, strict=True)], Evidence())
+        parts.update({numbered[id(entry)]: ((), _evidence(entry, classes)) for entry in entries if entry.leaf})
+    attributes = domain.names if domain is not None else tuple(names)
+    return DecisionTree(assembled(0, parts), attributes, classes, source="C4.5 text")
+
+
+def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
+    """Return the classes of the leaves, numbers first; one that none predicts is told by the errors of a single one."""
+    leaves = [entry.leaf for entry in entries if entry.leaf is not None]
+    labels = {plain(leaf[0]) for leaf in leaves}
+    if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):
+        (label,) = labels
+        return label, f"not {label}"
+    broken = next((label for label in labels if isinstance(label, float) and not label.is_integer()), None)
+    if broken is not None:
+        raise UnsupportedModelError(
+            f"a leaf predicts the number {broken}, with its variance behind it: printed regression trees are not read."
+        )
+    numbers = sorted(float(label) for label in labels if not isinstance(label, str))
+    return (
+        *(plain(repr(int(n) if n.is_integer() else n)) for n in numbers),
+        *sorted(x for x in labels if isinstance(x, str)),
+    )
+
+
+def _bad(line: int, why: str) -> UnsupportedModelError:
+    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
+
+
+def _is_tail(line: str) -> bool:
+    """Return whether a line stands behind a tree; one that compares something may test an attribute named so."""
+    return line.startswith("===") or (TAIL.match(line) is not None and OPERATOR.search(line) is None)
+
+
+def _block(text: str) -> list[tuple[int, str]]:
+    """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
+    if LISTS.search(text) is not None:
+        raise UnsupportedModelError(
+            "rules of Weka and C5.0 are not read, trees are. Write them as a rule list, one 'if [a] then [b]' a line."
+        )
+    lines = list(enumerate(text.splitlines(), start=1))
+    if is_party_text(text):
+        lines = as_c45_lines(lines)
+    starts = [i for i, (_, raw) in enumerate(lines) if TITLE.fullmatch(raw.strip())]
+    blocks = []
+    for start, stop in itertools.pairwise([*(starts or [-1]), len(lines)]):
+        kept: list[tuple[int, str]] = []
+        for number, raw in lines[start + 1 : stop]:
+            if kept and _is_tail(raw.strip()):
+                break
+            if not BESIDE.fullmatch(raw.strip()):
+                kept.append((number, raw))
+        # C5.0 prints the number of a trial below the title of its tree, or above.
+        if kept:
+            blocks.append(kept)
+    if not blocks:
+        raise UnsupportedModelError("a printed tree needs at least one line, got none.")
+    if len(blocks) != 1:
+        raise UnsupportedModelError(f"the text holds {len(blocks)} printed trees; one is read. Give the lines of one.")
+    return blocks[0]
+
+
+def _margin(raw: str, stepped: bool) -> tuple[int, str]:
+    """Return how deep a line is indented, and what stands behind its margin."""
+    if stepped:
+        found = STEPS.match(raw)
+        width = found.end() if found else 0
+        return width // 4, raw[width:].strip()
+    content = raw.strip()
+    found = MARGIN.match(content)
+    width = found.end() if found else 0
+    return content.count("|", 0, width), content[width:]
+
+
+def _parsed(text: str) -> list[_Entry]:
+    """Return the conditions at the top, each with those below it."""
+    roots: list[_Entry] = []
+    path: list[_Entry] = []
+    block = _block(text)
+    stepped = any(re.match(r"[ :]*:\.\.\.", raw) for _, raw in block)
+    for line, raw in block:
+        depth, content = _margin(raw, stepped)
+        entry = _entry(line, content)
+        if depth > len(path) or depth > DEEPEST:
+            raise _bad(line, f"it is indented {depth} deep where at most {min(len(path), DEEPEST)} is expected")
+        if depth and path[depth - 1].leaf is not None:
+            raise _bad(line, "it stands below a leaf")
+        del path[depth:]
+        (path[-1].below if path else roots).append(entry)
+        path.append(entry)
+    stack = list(roots)
+    while stack:
+        entry = stack.pop()
+        stack += entry.below
+        if entry.leaf is None and not entry.below:
+            raise _bad(entry.line, f"{entry.test[:60]!r} has neither a class nor lines below it")
+    return roots
+
+
+def _entry(line: int, content: str) -> _Entry:
+    """Return one line without its margin: a condition, and a leaf behind the last colon if there is one."""
+    test, colon, rest = content.rpartition(":")
+    found = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
+    if found is not None:
+        # Weka's REPTree prints apart the records that it pruned with.
+        figures = (None, None) if found["held"] else (found["covered"], found["errors"])
+        return _Entry(line, test.strip(), (rest[: found.start()].strip(), *figures))
+    if content.endswith("]") and "[S" in content:
+        raise _bad(line, "a subtree is printed apart, as [S1]. Put its lines in its place")
+    return _Entry(line, content.removesuffix(":").strip(), None)
+
+
+def _literals(below: Sequence[_Entry], domain: Domain | None) -> list[Literal]:
+    """Return the conditions of the branches of one split."""
+    if len(below) < 2:
+        raise InvalidModelError(f"line {below[0].line} of the printed tree is the only branch of its split. Give all.")
+    tests = [_test(entry, domain) for entry in below]
+    name, operators = tests[0][0], [operator for _, operator, _ in tests]
+    if any(test[0] != name for test in tests):
+        raise InvalidModelError(f"the branches from line {below[0].line} on test several attributes. Mend the margin.")
+    require(name, domain, "the printed tree tests")
+    refuse_gaps(name, domain, "a printed tree", "")
+    if len(tests) == 2 and set(operators) in ({"<=", ">"}, {"<", ">="}):
+        bounds = [values[0] for _, _, values in tests]
+        if bounds[0] != bounds[1] or isinstance(bounds[0], str):
+            raise InvalidModelError(f"the branches from line {below[0].line} on are no opposites. Mend their numbers.")
+        return list(sides(name, operators[0], float(bounds[0]), domain))
+    if set(operators) == {"=", "!="} and len(tests) == 2 and tests[0][2] == tests[1][2]:
+        return [OneOf(name, values, negated=operator == "!=") for _, operator, values in tests]
+    seen = [value for _, _, values in tests for value in values]
+    if set(operators) != {"="} or len(set(seen)) < len(seen):
+        raise InvalidModelError(f"the branches from line {below[0].line} on do not belong together. Mend them.")
+    return [OneOf(name, values) for _, _, values in tests]
+
+
+def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar, ...]]:
+    """Return the attribute, the operator and the values of a condition."""
+    name, within, rest = entry.test.partition(" in {")
+    if within and rest.endswith("}"):
+        values = [part.strip() for part in rest[:-1].split(",")]
+        return name.strip(), "=", tuple(_spelled(name.strip(), value, domain) for value in values)
+    found = OPERATOR.search(entry.test)
+    if found is None or not found.start():
+        raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
+    name, operator, text = entry.test[: found.start()].strip(), found[0], entry.test[found.end() :].strip()
+    if operator in ("=", "!="):
+        return name, operator, (_spelled(name, text, domain),)
+    if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:
+        raise _bad(entry.line, f"{text[:40]!r} is not a finite number")
+    return name, operator, (float(text),)
+
+
+def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
+    """Return a value as the domain spells it."""
+    attribute = domain[name] if domain is not None and name in domain else None
+    if not isinstance(attribute, Category):
+        return plain(text)
+    for value in attribute.values:
+        if str(value) == text:
+            return value
+    raise InvalidModelError(f"{text[:40]!r} is not a value of {name!r}.{near(text, map(str, attribute.values))}")
+
+
+def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
+    if entry.leaf is None:
+        return Evidence()
+    if entry.leaf[1] is None:
+        return Evidence(label=classes.index(plain(entry.leaf[0])))
+    text, covered, wrong = entry.leaf[0], float(entry.leaf[1]), float(entry.leaf[2] or 0)
+    label = classes.index(plain(text))
+    if wrong > covered:
+        raise InvalidModelError(
+            f"line {entry.line} of the printed tree has more errors, {wrong}, than records, {covered}."
+        )
+    rate = wrong / covered if covered else None
+    if not (covered.is_integer() and wrong.is_integer()):
+        return Evidence(label=label, error_rate=rate)
+    total, errors = int(covered), int(wrong)
+    if len(classes) == 2:
+        return Evidence(counts=(total - errors, errors) if label == 0 else (errors, total - errors), label=label)
+    if len(classes) == 1:
+        return Evidence(counts=(total,), label=label)
+    return Evidence(total=total, label=label, error_rate=rate)

@@ -1,0 +1,176 @@
+"""The graph of a tree that ``sklearn.tree.export_graphviz`` writes."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import Part, assembled, refuse_gaps
+from glassine.formats.conditions import at_most, require
+from glassine.models.evidence import Evidence
+from glassine.models.tree import DecisionTree
+
+__all__ = ["is_dot_text", "tree_from_dot"]
+
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+NODE = re.compile(
+    r'^[ \t]*([0-9]{1,9}) \[label=(?:"((?:[^"\\]|\\.)*)"|<(.*?)>)(?:, [^\n]*)?\] ?;?[ \t]*\r?$', re.MULTILINE
+)
+EDGE = re.compile(r"^[ \t]*([0-9]{1,9}) -> ([0-9]{1,9})\b", re.MULTILINE)
+TEST = re.compile(rf"(.*) (?:<=|≤) ({NUMBER})", re.DOTALL)
+FIGURE = re.compile(r"(node #[0-9]+|[a-z_A-Z]+ = .*)", re.DOTALL)
+ERRORS = ("squared_error", "friedman_mse", "absolute_error", "poisson")
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What the label of a node says."""
+
+    test: tuple[str, float] | None
+    samples: int | None
+    values: tuple[float, ...]
+    label: str | None
+    regression: bool
+
+
+def is_dot_text(text: str) -> bool:
+    """Return whether a text starts as the graph of a tree."""
+    return re.match(r"\s*digraph [A-Za-z_\"]+ \{", text) is not None
+
+
+def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
+    """Read the graph that ``sklearn.tree.export_graphviz`` writes of one decision tree.
+
+    Parameters
+    ----------
+    text : str
+        The graph, in the language DOT.
+    domain : Domain, optional
+        The public domain.
+
+    Returns
+    -------
+    DecisionTree
+        Nodes tell the number of their records, and class counts where the values of every node are whole and add up to
+        it; with ``proportion=True`` or weights they do not. Thresholds are as printed, with three digits behind the
+        point by default.
+        Without the names of classes they are numbered.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the graph is another one, or a node has no label that is understood.
+    InvalidModelError
+        If a node has one branch or more than two, or an attribute can be missing.
+    """
+    nodes = {int(m[1]): _node(m[2], m[3], int(m[1])) for m in NODE.finditer(text)}
+    if not nodes:
+        raise UnsupportedModelError(
+            "the graph holds no node of a tree of scikit-learn. Give what export_graphviz wrote."
+        )
+    children: dict[int, list[int]] = {key: [] for key in nodes}
+    for found in EDGE.finditer(text):
+        start = int(found[1])
+        if start not in children:
+            raise InvalidModelError(f"the graph has an edge from node {start}, which it does not hold.")
+        children[start].append(int(found[2]))
+    regression = any(node.regression for node in nodes.values())
+    classes = None if regression else _classes(list(nodes.values()))
+    counted = classes is not None and all(_counts(node) is not None for node in nodes.values())
+    parts: dict[int, Part[int]] = {}
+    names: dict[str, None] = {}
+    for key, node in nodes.items():
+        evidence = _evidence(node, classes, counted)
+        below = children[key]
+        if (len(below), node.test is None) not in ((0, True), (2, False)):
+            raise InvalidModelError(
+                f"node {key} of the graph has {len(below)} branches, and a test or none. Export it anew."
+            )
+        if node.test is None:
+            parts[key] = ((), evidence)
+            continue
+        name, bound = node.test
+        require(name, domain, "the graph tests")
+        refuse_gaps(name, domain, "the graph")
+        names[name] = None
+        parts[key] = (tuple(zip(at_most(name, bound, domain), below, strict=True)), evidence)
+    attributes = domain.names if domain is not None else tuple(names)
+    return DecisionTree(assembled(next(iter(nodes)), parts), attributes, classes, source="export_graphviz")
+
+
+def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
+    """Return what a label says: the test first, where there is one, then figures."""
+    if marked is not None:
+        if re.search(r"&#[xX]?[0-9a-fA-F]{8}", marked):
+            raise InvalidModelError(f"the label of node {key} names no character after '&#'. Export the tree anew.")
+        lines = [html.unescape(line).replace('\\"', '"') for line in re.split(r"<br ?/>", marked)]
+    else:
+        lines = [re.sub(r"\\(.)", r"\1", line) for line in re.split(r"\\n", quoted or "")]
+    if lines and re.fullmatch(r"node #[0-9]+", lines[0]):
+        del lines[0]
+    found = TEST.fullmatch(lines[0]) if lines else None
+    figures: dict[str, str] = {}
+    for line in lines[1:] if found is not None else lines:
+        name, equals, value = line.partition(" = ")
+        if not equals or name in figures:
+            raise UnsupportedModelError(
+                f"the label of node {key} cannot be read: {line[:60]!r}. Export the tree with label='all'."
+            )
+        figures[name] = value
+    if "value" not in figures:
+        raise UnsupportedModelError(f"the label of node {key} tells no value. Export the tree with label='all'.")
+    numbers = re.findall(NUMBER, figures["value"])
+    if not re.fullmatch(rf"\[?{NUMBER}(?:,\s*{NUMBER})*\]?", figures["value"].strip()):
+        raise UnsupportedModelError(f"node {key} has the value {figures['value'][:40]!r}; one output is supported.")
+    values = tuple(float(number) for number in numbers)
+    samples = figures.get("samples", "")
+    whole = int(samples) if re.fullmatch(r"[0-9]{1,15}", samples) else None
+    bound = float(found[2]) if found is not None else 0.0
+    if not all(math.isfinite(number) for number in (*values, bound)):
+        raise InvalidModelError(f"node {key} of the graph holds a number that is not finite. Export it anew.")
+    alone = len(values) == 1 and "class" not in figures and not {"gini", "entropy", "log_loss"} & set(figures)
+    regression = alone or bool(set(ERRORS) & set(figures))
+    return _Node(None if found is None else (found[1], bound), whole, values, figures.get("class"), regression)
+
+
+def _classes(nodes: Sequence[_Node]) -> tuple[Scalar, ...]:
+    """Return the classes: the names that labels give, else numbers."""
+    widths = {len(node.values) for node in nodes}
+    if len(widths) != 1:
+        raise InvalidModelError("the nodes of the graph have values of different numbers of classes.")
+    (width,) = widths
+    names: dict[int, Scalar] = {}
+    for node in nodes:
+        if node.label is not None and node.values.count(max(node.values)) == 1:
+            names.setdefault(node.values.index(max(node.values)), node.label)
+    for node in nodes:
+        if node.label is not None and node.label not in names.values():
+            tied = [i for i, value in enumerate(node.values) if value == max(node.values) and i not in names]
+            if not tied:
+                raise InvalidModelError(f"a node is of the class {node.label[:40]!r}, which others give another place.")
+            names[tied[0]] = node.label
+    if not names:
+        return tuple(range(width))
+    return tuple(names.get(i, f"class {i}") for i in range(width))
+
+
+def _counts(node: _Node) -> tuple[int, ...] | None:
+    if node.samples is None or not all(value.is_integer() and value >= 0 for value in node.values):
+        return None
+    counts = tuple(int(value) for value in node.values)
+    return counts if sum(counts) == node.samples else None
+
+
+def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:
+    if classes is None:
+        return Evidence(total=node.samples, value=node.values[0])
+    label = node.values.index(max(node.values)) if node.label is None else classes.index(node.label)
+    if counted:
+        return Evidence(counts=_counts(node), label=label)
+    return Evidence(total=node.samples, label=label, weighted=True)

@@ -1,0 +1,249 @@
+"""The text of ``sklearn.tree.export_text``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import COMPLETE_RECORDS
+from glassine.formats.conditions import at_most, require, with_missing
+from glassine.formats.printed.conditions import plain
+from glassine.models.evidence import Evidence
+from glassine.models.tree import Branch, DecisionTree, Node
+
+__all__ = ["tree_from_export_text"]
+
+LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
+SPLIT = re.compile(r"(.+) (<=|> ) (\S+)( or missing)?")
+LEAF = re.compile(r" ?(?:weights: \[(?P<weights>[^\]]*)\] )?class: (?P<label>.*)")
+VALUE = re.compile(r" ?value: \[(?P<value>[^\],]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    weights: tuple[float, ...] | None
+    label: str | None
+    value: float | None
+
+
+@dataclass(slots=True)
+class _Split:
+    """An open split: its node, the text of its first line, its children so far, and where missing values go."""
+
+    node: int
+    name: str
+    bound: str
+    children: list[int]
+    gaps: tuple[bool, bool]
+
+
+def _bad(line: int, why: str) -> UnsupportedModelError:
+    return UnsupportedModelError(f"line {line} of the exported tree cannot be read: {why}.")
+
+
+def _number(text: str, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise _bad(line, f"{text.strip()[:40]!r} is not a number")
+    return value
+
+
+def _leaf(text: str, line: int) -> _Leaf:
+    found = LEAF.fullmatch(text)
+    if found:
+        listed = found["weights"]
+        weights = None if listed is None else tuple(_number(part, line) for part in listed.split(","))
+        return _Leaf(weights, found["label"], None)
+    found = VALUE.fullmatch(text)
+    if found:
+        return _Leaf(None, None, _number(found["value"], line))
+    raise _bad(line, f"{text[:60]!r} is neither a condition that lines below depend on, nor a class, nor one value")
+
+
+def _lines(text: str) -> list[tuple[int, int, str]]:
+    """Return the number, the depth and the content of each line."""
+    out = []
+    for line, raw in enumerate(text.splitlines(), start=1):
+        if not raw.strip():
+            continue
+        found = LINE.fullmatch(raw.rstrip())
+        if found is None:
+            raise _bad(line, f"{raw.strip()[:60]!r} does not start with '|---'")
+        if re.search(r"truncated branch of depth [0-9]+$", raw):
+            raise UnsupportedModelError(
+                f"line {line} of the exported tree says that a branch is left out. "
+                "Export it again with a larger max_depth, such as export_text(model, max_depth=model.get_depth())."
+            )
+        out.append((line, found[1].count("|") + 1, found[2]))
+    if not out:
+        raise UnsupportedModelError("an exported tree needs at least one line, got none.")
+    return out
+
+
+def _parse(text: str) -> tuple[list[_Leaf | _Split], int]:
+    """Return the nodes in depth-first order, and the number of the last line."""
+    lines = _lines(text)
+    nodes: list[_Leaf | _Split] = []
+    open_splits: list[_Split] = []
+    back = False
+    for at, (line, depth, content) in enumerate(lines):
+        if nodes and not open_splits:
+            raise _bad(line, "the tree is complete before it")
+        if depth != len(open_splits) + (not back):
+            raise _bad(line, f"it is indented {depth} deep where {len(open_splits) + (not back)} is expected")
+        split = SPLIT.fullmatch(content)
+        if back:
+            top = open_splits[-1]
+            if split is None or split[2] != "> " or (split[1], split[3]) != (top.name, top.bound):
+                raise _bad(line, f"'{top.name} >  {top.bound}' is expected")
+            if top.gaps[0] and split[4]:
+                raise _bad(line, "missing values go to the other side already")
+            top.gaps = top.gaps[0], split[4] is not None
+            back = False
+            continue
+        deeper = at + 1 < len(lines) and lines[at + 1][1] == depth + 1
+        done: int | None = len(nodes)
+        if deeper:
+            if split is None or split[2] != "<=":
+                raise _bad(line, f"a condition such as 'age <= 40.50' is expected, got {content[:60]!r}")
+            _number(split[3], line)
+            opened = _Split(len(nodes), split[1], split[3], [], (split[4] is not None, False))
+            nodes.append(opened)
+            open_splits.append(opened)
+            continue
+        nodes.append(_leaf(content, line))
+        while open_splits and done is not None:
+            open_splits[-1].children.append(done)
+            back = len(open_splits[-1].children) == 1
+            done = None if back else open_splits.pop().node
+    if open_splits:
+        raise UnsupportedModelError(f"the exported tree ends inside a branch, at line {lines[-1][0]}. Give all of it.")
+    return nodes, lines[-1][0]
+
+
+def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
+    """Return the classes in the order of the weights, as far as the leaves tell it."""
+    labels = list(dict.fromkeys(plain(leaf.label) for leaf in leaves if leaf.label is not None))
+    widths = {len(leaf.weights) for leaf in leaves if leaf.weights is not None}
+    if not widths:
+        if all(isinstance(label, int | float) for label in labels):
+            return tuple(sorted(labels, key=lambda label: float(label)))
+        return tuple(sorted(labels, key=str))
+    if len(widths) > 1:
+        raise InvalidModelError(f"leaves of the exported tree list {min(widths)} and {max(widths)} weights.")
+    names: dict[int, Scalar] = {}
+    # The label is that of the largest weight; weights that print alike may differ, so unique maxima come first.
+    for tied in (False, True):
+        for leaf in leaves:
+            if leaf.weights is None or leaf.label is None:
+                continue
+            label, largest = plain(leaf.label), max(leaf.weights)
+            if (leaf.weights.count(largest) > 1) is not tied or (tied and label in names.values()):
+                continue
+            at = next((i for i, w in enumerate(leaf.weights) if w == largest and not (tied and i in names)), None)
+            if at is not None and names.setdefault(at, label) != label:
+                raise InvalidModelError(f"the label {leaf.label!r} is not that of the largest weight of its leaf.")
+    (width,) = widths
+    if len(set(names.values())) < len(names) or not set(labels) <= set(names.values()):
+        raise InvalidModelError("the labels of the exported tree are not those of the largest weights of its leaves.")
+    whole = all(name == i and not isinstance(name, bool) for i, name in names.items())
+    return tuple(names.get(i, i if whole else f"class {i}") for i in range(width))
+
+
+def _evidence(leaf: _Leaf, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:
+    if classes is None or leaf.label is None:
+        return Evidence(value=leaf.value)
+    label = classes.index(plain(leaf.label))
+    if leaf.weights is None:
+        return Evidence(label=label)
+    if not counted:
+        return Evidence(label=label, weighted=True)
+    return Evidence(counts=tuple(int(w) for w in leaf.weights), label=label)
+
+
+def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, str]:
+    """Return the attribute of each feature; the names that export_text makes up are numbers of the domain's."""
+    used = dict.fromkeys(node.name for node in nodes if isinstance(node, _Split))
+    numbers = [re.fullmatch(r"feature_([0-9]{1,9})", name) for name in used]
+    if domain is not None and all(numbers) and not any(name in domain for name in used):
+        places = [int(found[1]) for found in numbers if found]
+        for place in places:
+            if place >= len(domain):
+                raise InvalidModelError(
+                    f"the exported tree tests feature number {place}, but the domain has {len(domain)} attributes. "
+                    "Export it with feature_names."
+                )
+        return dict(zip(used, (domain.names[place] for place in places), strict=True))
+    return {name: name for name in used}
+
+
+def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
+    r"""Read what ``sklearn.tree.export_text`` or ``glassine.formats.to_text`` wrote.
+
+    The latter also says where missing values go, as in ``age <= 40.5 or missing``.
+
+    Parameters
+    ----------
+    text : str
+        The text, not truncated by ``max_depth``.
+    domain : Domain, optional
+        The public domain. The names ``feature_0``, ... that stand where none were given are taken as its attributes in
+        order. Without it, the attributes are those that the text names.
+
+    Returns
+    -------
+    DecisionTree
+        Thresholds are as printed, which is rounded to two decimals by default. The printed weights are taken as class
+        counts if all are whole; with ``class_weight`` they are not counts, and the text does not say so. Without
+        ``show_weights`` nothing is known of the number of records. Classes that no leaf predicts have made-up names.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read, a branch was truncated or is cut off; the message gives the line.
+    InvalidModelError
+        If the labels contradict the weights, the domain lacks a feature, or a feature can be missing: the text does not
+        say where missing values go.
+
+    Examples
+    --------
+    >>> text = "|--- age <= 40.5\n|   |--- class: no\n|--- age >  40.5\n|   |--- class: yes\n"
+    >>> tree = tree_from_export_text(text)
+    >>> [str(cell) for cell in tree.cells], tree.classes
+    (['age <= 40.5', 'age > 40.5'], ('no', 'yes'))
+    """
+    parsed, _ = _parse(text)
+    leaves = [node for node in parsed if isinstance(node, _Leaf)]
+    regression = any(leaf.value is not None for leaf in leaves)
+    if regression and any(leaf.label is not None for leaf in leaves):
+        raise InvalidModelError("the exported tree has leaves with classes and leaves with values.")
+    classes = None if regression else _classes(leaves)
+    counted = all(leaf.weights is not None and all(w >= 0 and w.is_integer() for w in leaf.weights) for leaf in leaves)
+    names = _names(parsed, domain)
+    silent = {names[node.name] for node in parsed if isinstance(node, _Split) and not any(node.gaps)}
+    for name in names.values():
+        require(name, domain, "the exported tree tests")
+        if domain is not None and domain[name].missing and name in silent:
+            raise InvalidModelError(
+                f"{name!r} can be missing, but an exported text does not say where missing values go. "
+                f"Give the estimator itself, or a skops file; or, {COMPLETE_RECORDS}"
+            )
+    nodes = []
+    for node in parsed:
+        if isinstance(node, _Leaf):
+            nodes.append(Node(evidence=_evidence(node, classes, counted)))
+            continue
+        sides = map(with_missing, at_most(names[node.name], float(node.bound), domain), node.gaps)
+        nodes.append(Node(branches=tuple(Branch(lit, child) for lit, child in zip(sides, node.children, strict=True))))
+    attributes = domain.names if domain is not None else tuple(names.values())
+    # Without decimals, weights that are not whole print as if they were counts.
+    rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
+    return DecisionTree(tuple(nodes), attributes, classes, source="scikit-learn export_text", approximate=rounded)

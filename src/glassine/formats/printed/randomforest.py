@@ -1,0 +1,109 @@
+"""One tree of R's randomForest, as ``getTree`` prints it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from glassine.domain import Category, Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import Part, assembled, refuse_gaps, sides
+from glassine.formats.conditions import require
+from glassine.formats.printed.conditions import plain
+from glassine.models.evidence import Evidence
+from glassine.models.tree import DecisionTree
+
+__all__ = ["is_randomforest_text", "tree_from_randomforest"]
+
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+HEAD = re.compile(
+    r"^[ \t]*left daughter +right daughter +split var +split point +status +prediction[ \t]*\r?$", re.MULTILINE
+)
+ROW = re.compile(rf"([0-9]{{1,9}}) +([0-9]{{1,9}}) +([0-9]{{1,9}}) +(\S.*?) +({NUMBER}) +(-?[0-9]) +(\S.*?)")
+LEAF = "-1"
+
+
+def is_randomforest_text(text: str) -> bool:
+    """Return whether a text holds the headline of a tree that getTree printed."""
+    return HEAD.search(text) is not None
+
+
+def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionTree:
+    """Read a tree that ``getTree(forest, k, labelVar = TRUE)`` of R's randomForest printed.
+
+    Parameters
+    ----------
+    text : str
+        The whole table.
+    domain : Domain, optional
+        The public domain.
+
+    Returns
+    -------
+    DecisionTree
+        Conditions and predictions; the table tells no numbers of records. Split points are as printed, which R rounds.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a row cannot be read, variables are numbers, or the domain says that one that is split is a category: split
+        points are codes then.
+    InvalidModelError
+        If rows contradict each other, or an attribute can be missing.
+    """
+    head = HEAD.search(text)
+    rows = [] if head is None else text[head.end() :].splitlines()
+    found: dict[int, Any] = {}
+    for raw in rows:
+        line = raw.strip()
+        if line.startswith(">") and found:
+            break
+        if not line:
+            continue
+        row = ROW.fullmatch(line)
+        if row is None or int(row[1]) in found:
+            raise UnsupportedModelError(f"a row of the table of getTree cannot be read: {line[:60]!r}. Give all of it.")
+        found[int(row[1])] = row
+    if not found:
+        raise UnsupportedModelError("the table of getTree has no rows. Give all of it.")
+    labels = [row[7] for row in found.values() if row[6] == LEAF]
+    regression = all(re.fullmatch(NUMBER, label) for label in labels) and not any(
+        row[6] != LEAF and row[7] in ("<NA>", "NA") for row in found.values()
+    )
+    classes: tuple[Scalar, ...] | None = None if regression else tuple(sorted({plain(x) for x in labels}, key=str))
+    parts: dict[int, Part[int]] = {}
+    names: dict[str, None] = {}
+    for key, row in found.items():
+        if row[6] == LEAF:
+            parts[key] = ((), _evidence(row[7], classes))
+            continue
+        name = row[4]
+        _check(name, domain)
+        names[name] = None
+        pair = sides(name, "<=", float(row[5]), domain)
+        parts[key] = (tuple(zip(pair, (int(row[2]), int(row[3])), strict=True)), Evidence())
+    attributes = domain.names if domain is not None else tuple(names)
+    return DecisionTree(assembled(next(iter(found)), parts), attributes, classes, source="randomForest")
+
+
+def _check(name: str, domain: Domain | None) -> None:
+    if name.isdigit() and (domain is None or name not in domain):
+        raise UnsupportedModelError(
+            "the table numbers its variables. Print it with getTree(forest, k, labelVar = TRUE)."
+        )
+    require(name, domain, "the table of getTree splits")
+    if domain is not None and isinstance(domain[name], Category):
+        raise UnsupportedModelError(
+            f"{name!r} is a category, whose split points are codes of sets of values, which are not read."
+        )
+    refuse_gaps(name, domain, "the table of getTree", "")
+
+
+def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:
+    if classes is not None:
+        return Evidence(label=classes.index(plain(text)))
+    value = float(text)
+    if not abs(value) <= 1e300:
+        raise InvalidModelError(f"a leaf of the table of getTree predicts {text[:40]!r}, which is not finite.")
+    return Evidence(value=value)

@@ -1,0 +1,258 @@
+"""What R prints of a tree of rpart, or of the package tree, as people paste it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glassine.domain import Category, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import Part, assembled, refuse_gaps, sides
+from glassine.formats.conditions import near, require
+from glassine.formats.printed.conditions import plain
+from glassine.models.evidence import Evidence
+from glassine.models.tree import DecisionTree
+
+__all__ = ["is_rpart_text", "tree_from_rpart"]
+
+NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
+SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
+COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
+SKIPPED = re.compile(r"n= ?[0-9]+.*|\([0-9]+ observations? deleted.*|\* denotes terminal node|#.*|>.*|")
+FROM_R = "From R, save it as PMML (package pmml), which says it"
+DIGITS = 1e-3
+"""By how much a printed deviance, of four digits, may miss the one of the counts, as a share of it."""
+WHOLE = 0.01
+"""By how much a share, which prints with seven digits or more, may miss a whole number of records."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One node as printed."""
+
+    split: str
+    n: float
+    loss: float
+    yval: str
+    shares: tuple[float, ...] | None
+    leaf: bool
+
+
+def is_rpart_text(text: str) -> bool:
+    """Return whether a text holds the headline of a printed rpart tree, or what else R tells of one."""
+    return HEAD.search(text) is not None or SUMMARY.search(text) is not None
+
+
+def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
+    r"""Read what R prints of an rpart tree.
+
+    Parameters
+    ----------
+    text : str
+        What ``print(fit)`` printed, all of it.
+    domain : Domain, optional
+        The public domain, which tells categories whose names hold commas.
+
+    Returns
+    -------
+    DecisionTree
+        Class counts of a node where its shares times its number of records are whole and agree with its loss; with
+        priors, losses or weights they do not, and only the number of records is told. Thresholds are as printed, which
+        is rounded to R's digits. A class that no node predicts has a made-up name.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read; the message gives the line.
+    InvalidModelError
+        If a node is missing, or an attribute can be missing: the text does not say where missing values go.
+
+    Examples
+    --------
+    >>> text = "node), split, n, loss, yval, (yprob)\n1) root 9 3 no (0.6666667 0.3333333)\n"
+    >>> text += "  2) age< 40.5 5 0 no (1 0) *\n  3) age>=40.5 4 1 yes (0.25 0.75) *\n"
+    >>> [(str(cell), cell.evidence.counts) for cell in tree_from_rpart(text).cells]
+    [('age <= 40.49999999999999', (5, 0)), ('age > 40.49999999999999', (1, 3))]
+    """
+    head = HEAD.search(text)
+    if head is None:
+        raise UnsupportedModelError(
+            "the text lacks the line 'node), split, n, ...', as those of summary and printcp do. "
+            "Give all that print(fit) printed."
+        )
+    lines = _lines(text[head.end() :], text[: head.end()].count("\n") + 1)
+    if lines.get(1) is None or lines[1].split != "root":
+        raise InvalidModelError("the rpart text lacks its root, 'node 1) root'. Give all that print(fit) printed.")
+    shared = head[2] is not None and any(line.shares is not None for line in lines.values())
+    classes = _classes(list(lines.values())) if head[1] == "loss" or shared else None
+    by_deviance = head[1] == "deviance"
+    parts: dict[int, Part[int]] = {}
+    names: dict[str, None] = {}
+    for node, line in lines.items():
+        evidence = _evidence(line, classes, node, by_deviance)
+        if line.leaf:
+            parts[node] = ((), evidence)
+            continue
+        below = [2 * node, 2 * node + 1]
+        if not all(child in lines for child in below):
+            raise InvalidModelError(f"node {node} of the rpart text lacks a branch. Give all that print(fit) printed.")
+        pair = _pair(lines[below[0]].split, lines[below[1]].split, node, domain)
+        names[pair[0].attribute] = None
+        refuse_gaps(pair[0].attribute, domain, "the text of an rpart tree", FROM_R)
+        parts[node] = (tuple(zip(pair, below, strict=True)), evidence)
+    attributes = domain.names if domain is not None else tuple(names)
+    return DecisionTree(assembled(1, parts), attributes, classes, source="rpart")
+
+
+def _lines(text: str, start: int) -> dict[int, _Line]:
+    out: dict[int, _Line] = {}
+    for at, raw in enumerate(text.splitlines(), start=start):
+        if out and raw.lstrip().startswith(">"):  # the prompt: what follows is another answer of R
+            break
+        if SKIPPED.fullmatch(raw.strip()):
+            continue
+        node, line = _line(raw.strip(), at)
+        if node in out:
+            raise InvalidModelError(f"the rpart text has two nodes {node}. Give the print of one tree.")
+        out[node] = line
+    return out
+
+
+def _line(text: str, at: int) -> tuple[int, _Line]:
+    """Return the number of a node and its line: ``2) split n loss yval (shares) *``."""
+    bad = UnsupportedModelError(
+        f"line {at} of the rpart text cannot be read: {text[:60]!r}. A node is 'number) split n loss yval'."
+    )
+    number, closing, rest = text.partition(")")
+    leaf = rest.endswith("*")
+    rest = rest.removesuffix("*").strip()
+    if not closing or not re.fullmatch(r"[0-9]{1,9}", number):
+        raise bad
+    shares = None
+    if rest.endswith(")"):
+        rest, _, inside = rest[:-1].rpartition("(")
+        parts = inside.split()
+        if not parts or not all(re.fullmatch(NUMBER, part) for part in parts):
+            raise bad
+        shares = tuple(float(part) for part in parts)
+    words = rest.split()
+    # Both the condition and the class may hold blanks: the last two numbers before a class are n and loss.
+    for i in reversed(range(1, len(words) - 2)):
+        if re.fullmatch(NUMBER, words[i]) and re.fullmatch(NUMBER, words[i + 1]):
+            split, yval = " ".join(words[:i]), " ".join(words[i + 2 :])
+            return int(number), _Line(split, float(words[i]), float(words[i + 1]), yval, shares, leaf)
+    raise bad
+
+
+def _classes(lines: Sequence[_Line]) -> tuple[Scalar, ...]:
+    """Return the classes in the order of the shares, as far as the labels tell it."""
+    labels = list(dict.fromkeys(plain(line.yval) for line in lines))
+    widths = {len(line.shares) for line in lines if line.shares is not None}
+    if len(widths) != 1 or any(line.shares is None for line in lines):
+        raise UnsupportedModelError(
+            "every node of an rpart classification prints the share of each class; some do not."
+        )
+    (width,) = widths
+    names: dict[int, Scalar] = {}
+    for line in lines:
+        shares = line.shares or ()
+        if shares.count(max(shares)) == 1:
+            names.setdefault(shares.index(max(shares)), plain(line.yval))
+    rest = [label for label in labels if label not in names.values()]
+    free = [i for i in range(width) if i not in names]
+    # R sorts the levels of a factor, so that labels seen only in ties stand in that order.
+    if len(rest) > len(free) or len(set(names.values())) < len(names):
+        raise InvalidModelError("the labels of the rpart text are not those of the largest shares of its nodes.")
+    names.update(zip(free, sorted(rest, key=str), strict=False))
+    return tuple(names.get(i, f"class {i}") for i in range(width))
+
+
+def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_deviance: bool) -> Evidence:
+    total = int(line.n) if line.n.is_integer() and 0 <= line.n < 2**53 else None
+    if classes is None:
+        value = float(line.yval) if re.fullmatch(NUMBER, line.yval) else math.nan
+        if not math.isfinite(value):
+            raise UnsupportedModelError(
+                f"node {node} of the rpart text predicts {line.yval[:40]!r}, which is no number."
+            )
+        # A deviance of zero is published too: every record of the node has the predicted value.
+        return Evidence(total=total, value=value, error_rate=0.0 if line.loss == 0 and line.leaf else None)
+    label, shares = classes.index(plain(line.yval)), line.shares or ()
+    counts = [share * total for share in shares] if total is not None else []
+    if (
+        total is not None
+        and counts
+        and all(math.isfinite(count) and abs(count - round(count)) <= WHOLE for count in counts)
+    ):
+        whole = tuple(round(count) for count in counts)
+        if min(whole) < 0:
+            raise InvalidModelError(
+                f"node {node} of the rpart text has a negative share. Give what print(fit) printed."
+            )
+        told = _deviance(whole) if by_deviance else total - whole[label]
+        near = DIGITS * max(1.0, line.loss) if by_deviance else 0.0
+        if sum(whole) == total and abs(told - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
+            return Evidence(counts=whole, label=label)
+    return Evidence(total=total, label=label, weighted=True)
+
+
+def _deviance(counts: Sequence[int]) -> float:
+    """Return the deviance of a node, which the package tree prints in place of a loss."""
+    total = sum(counts)
+    return -2 * sum(count * math.log(count / total) for count in counts if count)
+
+
+def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Literal, Literal]:
+    """Return the conditions of the two branches, which must be opposites."""
+    left, right = COMPARED.fullmatch(first), COMPARED.fullmatch(second)
+    if left and right:
+        opposite = {"<": ">=", ">=": "<", "<=": ">", ">": "<="}
+        # The package tree prints > for at least.
+        loose = left[1].endswith(" ") and {left[2], right[2]} == {"<", ">"}
+        if (left[1], left[3]) != (right[1], right[3]) or (opposite[left[2]] != right[2] and not loose):
+            raise InvalidModelError(
+                f"the branches of node {node}, {first[:40]!r} and {second[:40]!r}, are no opposites."
+            )
+        name = left[1].rstrip() if loose else left[1]
+        require(name, domain, "the rpart tree tests")
+        operator = ">=" if loose and left[2] == ">" else left[2]
+        return sides(name, operator, float(left[3]), domain)
+    listed = _listed_name(first, second, domain)
+    if listed is None:
+        raise UnsupportedModelError(f"the branches of node {node}, {first[:40]!r} and {second[:40]!r}, cannot be read.")
+    name = listed
+    require(name, domain, "the rpart tree tests")
+    lists = [_values(text[len(name) + 1 :], name, domain) for text in (first, second)]
+    if set(lists[0]) & set(lists[1]):
+        raise InvalidModelError(f"the branches of node {node} share a value of {name!r}. Give the print of the tree.")
+    return OneOf(name, lists[0]), OneOf(name, lists[1])
+
+
+def _listed_name(first: str, second: str, domain: Domain | None) -> str | None:
+    """Return the attribute before the equals sign of both branches, one of the domain if there is one."""
+    cuts = [m.start() for m in re.finditer("=", first) if m.start() and second.startswith(first[: m.start() + 1])]
+    known = [cut for cut in cuts if domain is not None and first[:cut] in domain]
+    return first[: (known or cuts)[0]] if cuts else None
+
+
+def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return the values that a comma-separated list holds, as the domain spells them."""
+    attribute = None if domain is None else domain[name]
+    if not isinstance(attribute, Category):
+        return tuple(plain(part) for part in text.split(","))
+    spelled = {str(value): value for value in attribute.values}
+    out: list[Scalar] = []
+    rest = text
+    while rest:
+        # The longest value first: one may hold a comma.
+        found = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
+        if found is None:
+            wanted = rest.split(",")[0]
+            raise InvalidModelError(f"{wanted[:40]!r} is not a value of {name!r}.{near(wanted, spelled)}")
+        out.append(spelled[found])
+        rest = rest[len(found) + 1 :]
+    return tuple(out)

@@ -1,0 +1,470 @@
+r"""Rule lists as plain text, one rule a line, as the papers print them.
+
+::
+
+    # A comment.
+    if [a] and [not b] then [true] ([0 ; 2] examples)
+    else if [18 < age <= 25] and [colour in {red, green}] then [false] ([3 ; 1] examples)
+    else [true] ([1 ; 4] examples)
+
+**Grammar.** Blank lines, and what follows a ``#`` outside brackets, are ignored. Keywords may be upper case; commas
+and semicolons between counts are the same. ::
+
+    list       = { header } rule { rule } default
+    header     = "classes:" label { label }         names the classes, in the order of the counts
+               | "attributes:" name { name }        names all attributes, in order
+               | "counts: rounded"                  counts are not exact: they were rounded, or are noisy
+    rule       = ( "if" | "else if" | "elif" ) conditions "then" consequent
+    default    = "else" consequent
+    conditions = "[" condition { "&&" condition } "]" { ( "and" | "&&" ) conditions }
+    consequent = ( "[" label "]" | "value" number ) [ "(" fact { "," fact } ")" ]
+    fact       = "[" count { ";" count } "]" "examples"  records of each class
+               | count "examples"                        records in all; "example" means the same
+               | "error" ( share | percent "%" )         share of the records that are not of the predicted class
+    condition  = test [ "or missing" ]
+    test       = name                                    a binary attribute is 1
+               | "not" test | "not (" test ")"
+               | name ( "<=" | "<" | ">" | ">=" ) number
+               | number ( "<" | "<=" ) name ( "<" | "<=" ) number
+               | name ( "=" | "!=" ) value
+               | name [ "not" ] "in" "{" [ value { "," value } ] "}"
+               | name "is" [ "not" ] "missing"
+
+**Names and values** are bare or quoted like JSON strings: ``["a <= b"]`` is an attribute whose name holds an operator.
+A bare text that equals the name of an attribute of the domain is that name, so that ``[Age>=30]`` is a dummy if the
+domain has ``Age>=30``, and a condition on ``Age`` if not. Without a domain the last operator of the text counts. A bare
+value is a number or a Boolean if it reads like one; with a domain it is the category that prints like it.
+
+**Missing values** satisfy a condition only if it says so: neither ``[a]`` nor ``[not a]`` holds for them.
+
+**Strict bounds.** ``value < 40`` is kept as ``value <= b``: on an ``Integer`` b is the largest whole number below 40,
+elsewhere the largest floating-point number below it. ``>=`` follows suit.
+
+**Classes.** Lists that predict only ``true`` and ``false`` have the classes (False, True), those that predict only
+``0`` and ``1`` the classes (0, 1): the papers' counts are
+``[negatives ; positives]``. Other labels need a ``classes:`` header if counts are given. ``[?]`` predicts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from glassine.domain import Between, Binary, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.domain.literals import number
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.formats.conditions import near
+from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
+from glassine.models.evidence import Evidence
+from glassine.models.rule_list import MAX_RULES, Rule, RuleList
+
+__all__ = ["format_rules", "parse_rules"]
+
+SOURCE = "rule list in text"
+MAX_TEXT = 4_000_000
+"""Most characters of a rule list, which is read character by character."""
+MAX_FACTS = 10
+COUNTS = re.compile(r"\[([^\]]*)\]\s*examples?", re.IGNORECASE)
+TOTAL = re.compile(r"([0-9]+)\s+examples?", re.IGNORECASE)
+ERROR = re.compile(r"error\s+([0-9.eE+-]+)\s*(%?)", re.IGNORECASE)
+HEADER = re.compile(r"(classes|attributes|counts)\s*:\s*(.*)", re.IGNORECASE)
+KEYWORD = re.compile(r"(else\s+if|elif|if|else)(?=[\s\[])\s*", re.IGNORECASE)
+MARKS, SPACES = re.compile(r'["\[\]]'), re.compile(r"\s*")
+THEN = re.compile(r"then(?=[\s\[])\s*", re.IGNORECASE)
+AND = re.compile(r"(and(?=[\s\[])|&&)\s*", re.IGNORECASE)
+VALUE = re.compile(r"value\s+([0-9.eE+-]+)\s*", re.IGNORECASE)
+
+
+@dataclass
+class _Statement:
+    """One line: its number, its antecedent and what stands after ``then``."""
+
+    line: int
+    antecedent: tuple[Literal, ...]
+    label: Scalar | None = None
+    counts: tuple[int, ...] | None = None
+    total: int | None = None
+    error: float | None = None
+    value: float | None = None
+
+
+@dataclass
+class _Headers:
+    classes: tuple[Scalar, ...] | None = None
+    attributes: tuple[str, ...] | None = None
+    rounded: bool = False
+    seen: set[str] = field(default_factory=set)
+
+
+class _Unread(Exception):
+    """Text that the notation does not have; carries the reason."""
+
+
+def _code(line: str) -> str:
+    """Return a line without its comment."""
+    at = 0
+    while at < len(line):
+        if line[at] == "#":
+            return line[:at].strip()
+        if line[at] == "[":
+            end = _closing(line, at)
+            at = len(line) if end is None else end
+        at += 1
+    return line.strip()
+
+
+def _closing(text: str, at: int) -> int | None:
+    """Return the position of the bracket that closes the one at a position; quoted strings are skipped."""
+    depth, spans = 0, quoted_spans(text)
+    for mark in MARKS.finditer(text, at):
+        if mark.start() < at:
+            continue
+        at = spans.get(mark.start(), mark.start())
+        depth += {"[": 1, "]": -1}.get(mark[0], 0)
+        if depth == 0:
+            return at
+    return None
+
+
+def _bracketed(text: str, at: int) -> tuple[str, int]:
+    """Return the content of the brackets that open at a position, and where the text goes on."""
+    if not text.startswith("[", at):
+        raise _Unread(f"a bracket '[' is expected at {text[at : at + 30]!r}")
+    end = _closing(text, at)
+    if end is None:
+        raise _Unread(f"the bracket of {text[at : at + 30]!r} is not closed")
+    inner = text[at + 1 : end].strip()
+    if not inner:
+        raise _Unread("a pair of brackets is empty")
+    return inner, _next(text, end + 1)
+
+
+def _next(text: str, at: int) -> int:
+    """Return the position of the next character that is no space."""
+    space = SPACES.match(text, at)
+    return at if space is None else space.end()
+
+
+def _brackets(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        inner, at = _bracketed(text, at)
+        yield inner
+
+
+def _label(text: str) -> Scalar | None:
+    if text == "?":
+        return None
+    if text.startswith('"'):
+        name = word(text)
+        if name is not None:
+            return name
+    return plain(text)
+
+
+def _facts(text: str, statement: _Statement) -> None:
+    """Read what stands in parentheses after a consequent."""
+    if not (text.startswith("(") and text.endswith(")")):
+        raise _Unread(f"{text[:40]!r} is not of the form '([0 ; 2] examples)'")
+    rest = text[1:-1].strip()
+    n = 0
+    while rest:
+        n += 1
+        if n > MAX_FACTS:
+            raise _Unread(f"a consequent has more than {MAX_FACTS} facts")
+        counts, total, error = COUNTS.match(rest), TOTAL.match(rest), ERROR.match(rest)
+        found = counts or total or error
+        if found is None:
+            raise _Unread(f"{rest[:40]!r} is neither '[0 ; 2] examples', '2 examples' nor 'error 12.5%'")
+        if counts:
+            parts = [part.strip() for part in re.split(r"[;,]", counts[1])]
+            if not all(part.isdecimal() and len(part) < 19 for part in parts):
+                raise _Unread(f"counts must be whole numbers of at least 0, got '[{counts[1][:60]}]'")
+            statement.counts = tuple(int(part) for part in parts)
+        elif total:
+            if len(total[1]) > 18:
+                raise _Unread(f"the number of examples has {len(total[1])} digits")
+            statement.total = int(total[1])
+        elif error:
+            share = _number(error[1]) / (100 if error[2] else 1)
+            if not 0 <= share <= 1:
+                raise _Unread(f"an error must lie between 0 and 1, or 0% and 100%, got {error[0]!r}")
+            statement.error = share
+        rest = rest[found.end() :].strip()
+        if rest.startswith(","):
+            rest = rest[1:].strip()
+        elif rest:
+            raise _Unread(f"a comma is expected before {rest[:40]!r}")
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _Unread(f"{text!r} is not a finite number")
+    return value
+
+
+def _header(text: re.Match[str], headers: _Headers) -> None:
+    key = text[1].lower()
+    if key in headers.seen:
+        raise _Unread(f"the header '{key}:' stands twice")
+    headers.seen.add(key)
+    if key == "counts":
+        if text[2].strip().lower() != "rounded":
+            raise _Unread(f"the header 'counts:' can only say 'rounded', got {text[2]!r}")
+        headers.rounded = True
+    elif key == "classes":
+        labels = [_label(entry) for entry in _brackets(text[2])]
+        if not labels or any(label is None for label in labels):
+            raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
+        headers.classes = tuple(label for label in labels if label is not None)
+    else:
+        names = [entry if (name := word(entry)) is None else name for entry in _brackets(text[2])]
+        headers.attributes = tuple(names)
+
+
+def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement, bool]:
+    """Read one rule; the flag tells whether it is a default rule."""
+    start = KEYWORD.match(text)
+    if start is None:
+        raise _Unread(f"{text[:40]!r} starts with neither 'if', 'else if' nor 'else'")
+    at, default = start.end(), start[1].lower() == "else"
+    literals: list[Literal] = []
+    while not default:
+        inner, at = _bracketed(text, at)
+        literals += [condition(part, domain) for part in split_conditions(inner, domain)]
+        joined, then = AND.match(text, at), THEN.match(text, at)
+        if then:
+            at = then.end()
+            break
+        if not joined:
+            raise _Unread(f"'and' or 'then' is expected {f'at {text[at : at + 30]!r}' if text[at:] else 'at the end'}")
+        at = joined.end()
+    statement = _Statement(line, tuple(literals))
+    regression = VALUE.match(text, at)
+    if regression:
+        statement.value = _number(regression[1])
+        at = regression.end()
+    else:
+        inner, at = _bracketed(text, at)
+        statement.label = _label(inner)
+    if at < len(text):
+        _facts(text[at:], statement)
+    return statement, default
+
+
+def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, ...] | None:
+    """Return the classes of a list, from its header or its labels."""
+    labels = list(dict.fromkeys(s.label for s in statements if s.label is not None))
+    counted = [s for s in statements if s.counts is not None]
+    if any(s.value is not None for s in statements):
+        if labels or counted or headers.classes is not None:
+            raise InvalidModelError("a rule list predicts classes or values, not both. Mend the consequents.")
+        return None
+    if headers.classes is not None:
+        allowed = set(headers.classes)
+        for label in labels:
+            if label not in allowed:
+                known = ", ".join(repr(name) for name in headers.classes)
+                raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {known}.")
+        return headers.classes
+    if all(isinstance(label, bool) for label in labels):
+        return (False, True)
+    if set(labels) <= {0, 1} and not any(isinstance(label, bool) for label in labels):
+        return (0, 1)
+    if counted:
+        raise InvalidModelError(
+            f"line {counted[0].line} gives counts, but the order of the classes is not known. "
+            "Add a first line such as 'classes: [no] [yes]'."
+        )
+    return tuple(labels)
+
+
+def _evidence(statement: _Statement, classes: tuple[Scalar, ...] | None) -> Evidence:
+    label = None
+    if classes is not None and statement.label is not None:
+        label = classes.index(statement.label)
+    if classes is not None and statement.counts is not None and len(statement.counts) != len(classes):
+        raise InvalidModelError(
+            f"line {statement.line} gives {len(statement.counts)} counts, but the list has {len(classes)} classes, "
+            f"{', '.join(repr(name) for name in classes)}. Give one count a class."
+        )
+    try:
+        return Evidence(
+            counts=statement.counts,
+            total=statement.total,
+            label=label,
+            error_rate=statement.error,
+            value=statement.value,
+        )
+    except InvalidModelError as error:
+        raise InvalidModelError(f"line {statement.line}: {error}") from None
+
+
+def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
+    r"""Read a rule list from its text notation, which the module describes.
+
+    Parameters
+    ----------
+    text : str
+        The rule list.
+    domain : Domain, optional
+        The public domain. With it, conditions must name its attributes and values, and the list's ``attributes`` are
+        all of the domain's; without it, a bare name is a binary attribute, and the ``attributes`` are those that the
+        text names.
+
+    Returns
+    -------
+    RuleList
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a line cannot be read; the message gives its number. Or if the text has more than 4,000,000 characters.
+    InvalidModelError
+        If a condition names an attribute or a value that the domain lacks, the list contradicts itself, or has more
+        than 5,000 rules.
+
+    Examples
+    --------
+    >>> rules = parse_rules("if [age < 40] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
+    >>> rules.classes, [rule.evidence.counts for rule in rules.rules]
+    ((False, True), [(0, 2), (3, 1)])
+    """
+    if len(text) > MAX_TEXT:
+        raise UnsupportedModelError(f"a rule list has at most {MAX_TEXT:,} characters, got {len(text):,}.")
+    headers = _Headers()
+    statements: list[_Statement] = []
+    ended = False
+    for line, raw in enumerate(text.splitlines(), start=1):
+        code = _code(raw)
+        if not code:
+            continue
+        try:
+            found = HEADER.match(code)
+            if found and not statements:
+                _header(found, headers)
+                continue
+            if ended:
+                raise _Unread("nothing may follow the default rule")
+            if code.lower().startswith(("else if", "elif")) and not statements:
+                raise _Unread("the first rule starts with 'if'")
+            statement, ended = _statement(code, line, domain)
+        except _Unread as error:
+            raise UnsupportedModelError(f"line {line} of the rule list cannot be read: {error}.") from None
+        except GlassineError as error:
+            raise type(error)(f"line {line} of the rule list: {error}") from None
+        statements.append(statement)
+        if len(statements) > MAX_RULES:
+            raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, and line {line} holds one more.")
+    if not ended:
+        raise UnsupportedModelError("a rule list must end with a default rule, as in 'else [false]'. Add one.")
+    classes = _classes(statements, headers)
+    used = tuple(dict.fromkeys(literal.attribute for s in statements for literal in s.antecedent))
+    attributes = headers.attributes if headers.attributes is not None else used
+    if domain is not None:
+        attributes = domain.names
+    listed = set(attributes)
+    for name in used:
+        if name not in listed:
+            raise InvalidModelError(
+                f"a rule tests {name!r}, which 'attributes:' does not list.{near(name, attributes)}"
+            )
+    rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
+    return RuleList(rules, attributes, classes, source=SOURCE, approximate=headers.rounded)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() != "not" else _quoted(name)
+
+
+def _value(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and plain(value) == value else _quoted(value)
+    return repr(value)
+
+
+def _test(literal: Literal, bare: bool) -> str:
+    name = _name(literal.attribute)
+    if isinstance(literal, OneOf):
+        if not literal.values:
+            if literal.negated == literal.missing:
+                return f"{name} {'not in' if literal.negated else 'in'} {{}}"
+            return f"{name} is {'not ' if literal.negated else ''}missing"
+        if literal.values == (1,) and bare:
+            return f"not {name}" if literal.negated else name
+        if len(literal.values) == 1:
+            return f"{name} {'!=' if literal.negated else '='} {_value(literal.values[0])}"
+        return f"{name} {'not in' if literal.negated else 'in'} {{{', '.join(_value(v) for v in literal.values)}}}"
+    lo, hi = (number(bound) if math.isfinite(bound) else "" for bound in (literal.lo, literal.hi))
+    if not lo and not hi:
+        return f"{name} in {{}}" if literal.negated else f"{name} not in {{}}"
+    text = f"{lo} < {name} <= {hi}" if lo and hi else f"{name} > {lo}" if lo else f"{name} <= {hi}"
+    return f"not ({text})" if literal.negated else text
+
+
+def _facts_text(evidence: Evidence) -> str:
+    facts = []
+    if evidence.counts is not None:
+        facts.append(f"[{' ; '.join(str(count) for count in evidence.counts)}] examples")
+    elif evidence.total is not None:
+        facts.append(f"{evidence.total} examples")
+    if evidence.error_rate is not None:
+        facts.append(f"error {evidence.error_rate!r}")
+    return f" ({', '.join(facts)})" if facts else ""
+
+
+def format_rules(model: RuleList, domain: Domain | None = None) -> str:
+    r"""Return a rule list in the text notation; :func:`parse_rules` reads it back.
+
+    Parameters
+    ----------
+    model : RuleList
+        The rule list. Its ``source`` and ``guarantee`` are not written; noisy counts are marked like rounded ones.
+    domain : Domain, optional
+        With it, ``[a]`` is written for binary attributes only; without it, for every attribute that is only compared
+        with 0 and 1.
+
+    Examples
+    --------
+    >>> print(format_rules(parse_rules("if [a && not b] then [true] (3 examples)\nelse [false]")))
+    attributes: [a] [b]
+    classes: [false] [true]
+    if [a] and [not b] then [true] (3 examples)
+    else [false]
+    """
+    plural = {lit.attribute for lit in model.literals if isinstance(lit, Between) or not set(lit.values) <= {0, 1}}
+    lines = [f"attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
+    if model.classes is not None:
+        lines.append(f"classes: {' '.join(f'[{_value(label)}]' for label in model.classes)}")
+    if not model.counts_are_exact:
+        lines.append("counts: rounded")
+    for i, rule in enumerate(model.rules):
+        tests = []
+        for literal in rule.antecedent:
+            name = literal.attribute
+            bare = isinstance(domain[name], Binary) if domain is not None else name not in plural
+            empty = isinstance(literal, OneOf) and not literal.values and literal.negated != literal.missing
+            test = _test(literal, bare)
+            tests.append(f"[{test} or missing]" if literal.missing and not empty else f"[{test}]")
+        evidence = rule.evidence
+        if model.classes is None:
+            label = "[?]" if evidence.value is None else f"value {evidence.value!r}"
+        else:
+            label = "[?]" if evidence.label is None else f"[{_value(model.classes[evidence.label])}]"
+        head = "else " if not rule.antecedent else f"{'else ' if i else ''}if {' and '.join(tests)} then "
+        lines.append(f"{head}{label}{_facts_text(evidence)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,360 @@
+"""Columns of a transformed frame as functions of one original attribute, so that a threshold can be mapped back."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Between, Category, Domain, Literal, OneOf
+from glassine.domain.attributes import Scalar
+from glassine.errors import UnsupportedModelError
+from glassine.formats.conditions import at_most, scalar, with_missing
+
+__all__ = ["Coded", "Column", "Number", "Stepped"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+Step: TypeAlias = tuple[str, float]
+"""One arithmetic operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most``, and its number."""
+
+FORWARD: dict[str, Callable[[float, float], float]] = {
+    "add": lambda x, c: x + c,
+    "sub": lambda x, c: x - c,
+    "mul": lambda x, c: x * c,
+    "div": lambda x, c: x / c,
+    "at least": max,
+    "at most": min,
+}
+ARRAYS: dict[str, Callable[[Floats, float], Floats]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "at least": np.maximum,
+    "at most": np.minimum,
+}
+BACK = {"add": "sub", "sub": "add", "mul": "div", "div": "mul"}
+
+
+def run(value: float, steps: tuple[Step, ...]) -> float:
+    """Return a number after the steps; NaN stays NaN."""
+    for name, constant in steps:
+        value = value if math.isnan(value) else FORWARD[name](value, constant)
+    return value
+
+
+def single(value: float) -> float:
+    """Return a number as single precision keeps it."""
+    return float(np.float32(value))
+
+
+def goes_left(code: float, bound: float, missing_left: bool) -> bool:
+    """Return where a tree sends a value: it compares it in single precision, and sends NaN where its node says."""
+    return missing_left if math.isnan(code) else single(code) <= bound
+
+
+def all_but(name: str, missing: bool, *, none: bool) -> OneOf:
+    """Return the literal that every present value satisfies, or none does."""
+    return OneOf(name, (), negated=not none, missing=missing)
+
+
+def other_side(literal: Literal) -> Literal:
+    """Return the literal that holds exactly where another does not, without negation where bounds can say it."""
+    if isinstance(literal, Between) and not literal.negated:
+        if literal.lo == -math.inf and literal.hi < math.inf:
+            return Between(literal.attribute, lo=literal.hi, missing=not literal.missing)
+        if literal.hi == math.inf and literal.lo > -math.inf:
+            return Between(literal.attribute, hi=literal.lo, missing=not literal.missing)
+    return literal.negate()
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An attribute itself, or an increasing function of it.
+
+    Attributes
+    ----------
+    attribute : str
+        The original attribute.
+    steps : tuple of (str, float)
+        The operations that turn the attribute into the column.
+    fill : scalar or None
+        What a missing value has become; None while it is still missing.
+    """
+
+    attribute: str
+    steps: tuple[Step, ...] = ()
+    fill: Scalar | None = None
+
+    @property
+    def knows_gaps(self) -> bool:
+        """Whether missing values are replaced."""
+        return self.fill is not None
+
+    def then(self, *steps: Step) -> Number:
+        """Return the column after more operations."""
+        fill = None if self.fill is None else run(float(self.fill), steps)
+        return Number(self.attribute, (*self.steps, *steps), fill)
+
+    def filled(self, value: Scalar) -> Number:
+        """Return the column with its missing values replaced."""
+        return self if self.fill is not None else dataclasses.replace(self, fill=value)
+
+    def codes_of(self, values: npt.NDArray[Any]) -> Floats:
+        """Return the column of present values, shape (v,); NaN for what is no number."""
+        if values.dtype.kind not in "iufb":
+            return np.full(len(values), math.nan)
+        out = values.astype(np.float64)
+        for name, constant in self.steps:
+            out = ARRAYS[name](out, constant)
+        return out
+
+    @property
+    def gap_code(self) -> float:
+        """The column of a missing value; NaN while it is still missing."""
+        return math.nan if self.fill is None or isinstance(self.fill, str) else float(self.fill)
+
+    def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
+        """Return the conditions on the attribute under which the column is at most, or above, a bound."""
+        missing = missing_left if self.fill is None else goes_left(float(self.fill), bound, missing_left)
+        back = self._pulled_back(bound)
+        if math.isinf(back):
+            left: Literal = all_but(self.attribute, missing, none=back < 0)
+            return left, left.negate()
+        below, above = at_most(self.attribute, back, domain)
+        return with_missing(below, missing), with_missing(above, not missing)
+
+    def _pulled_back(self, bound: float) -> float:
+        """Return the bound on the attribute that the bound on the column means.
+
+        A tree compares in single precision, so that a range of numbers means the same; the shortest one is taken.
+        """
+        if not self.steps:
+            return bound
+        slack = float(np.spacing(np.float32(abs(bound)))) / 2 if math.isfinite(bound) else 0.0
+        low, middle, high = (self._inverse(bound + shift) for shift in (-slack, 0.0, slack))
+        if math.isinf(middle):
+            return middle
+        short = shortest(middle, low, high)
+        return short if single(run(short, self.steps)) <= bound else math.nextafter(short, -math.inf)
+
+    def _inverse(self, value: float) -> float:
+        for name, constant in reversed(self.steps):
+            if name == "at least":
+                value = -math.inf if value < constant else value
+            elif name == "at most":
+                value = math.inf if value >= constant else value
+            else:
+                value = FORWARD[BACK[name]](value, constant)
+        return value
+
+
+def shortest(value: float, low: float, high: float) -> float:
+    """Return the number of fewest digits between two bounds, close to a value."""
+    for digits in range(1, 17):
+        short = float(f"{value:.{digits}g}")
+        if low <= short <= high:
+            return short
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A number for each value of an attribute.
+
+    Attributes
+    ----------
+    attribute : str
+        The original attribute.
+    codes : tuple of (scalar, float)
+        The values that the encoder knows, and their codes.
+    missing : float or None
+        Code of a missing value, NaN if it stays missing; None if the encoder refuses it.
+    other : float or None
+        Code of every other value; None if the encoder refuses it.
+    knows_gaps : bool
+        Whether missing values are of its making or were seen in training, and not just unknown.
+    also_missing : tuple of float
+        Codes of other marks of a missing value, where an encoder tells None from NaN.
+    """
+
+    attribute: str
+    codes: tuple[tuple[Scalar, float], ...]
+    missing: float | None
+    other: float | None
+    knows_gaps: bool = True
+    also_missing: tuple[float, ...] = ()
+
+    def _mapped(self, change: Callable[[float], float]) -> Coded:
+        codes = tuple((value, change(code)) for value, code in self.codes)
+        missing, other = (None if c is None else change(c) for c in (self.missing, self.other))
+        also = tuple(change(code) for code in self.also_missing)
+        return Coded(self.attribute, codes, missing, other, self.knows_gaps, also)
+
+    def then(self, *steps: Step) -> Coded:
+        """Return the column after more operations."""
+        return self._mapped(lambda code: run(code, steps))
+
+    def filled(self, value: Scalar) -> Coded:
+        """Return the column with its missing codes replaced."""
+        return self._mapped(lambda code: float(value) if math.isnan(code) else code)
+
+    def codes_of(self, values: npt.NDArray[Any]) -> Floats:
+        """Return the column of present values, shape (v,); NaN where the encoder refuses one."""
+        codes, other = dict(self.codes), math.nan if self.other is None else self.other
+        return np.array([codes.get(value, other) for value in values.tolist()], dtype=np.float64)
+
+    @property
+    def gap_code(self) -> float:
+        """The column of a missing value; NaN where the encoder refuses it, or leaves it missing."""
+        return math.nan if self.missing is None or self.also_missing else self.missing
+
+    def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
+        """Return the conditions on the attribute under which the column is at most, or above, a bound."""
+        sides: dict[bool, list[Scalar]] = {True: [], False: []}
+        for value, code in self.codes:
+            sides[goes_left(code, bound, missing_left)].append(value)
+        missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
+        if any(goes_left(code, bound, missing_left) != missing for code in self.also_missing):
+            raise UnsupportedModelError(
+                f"the tree tells None from NaN in {self.attribute!r}, which are both missing. Encode gaps one way."
+            )
+        if self.other is None:
+            # Both lists say the same of the values that the encoder knows: take the shorter.
+            listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
+        else:
+            listed_left = not goes_left(self.other, bound, missing_left)
+        attribute = None if domain is None or self.attribute not in domain else domain[self.attribute]
+        codes = dict(self.codes)
+        # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
+        known = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
+        listed = tuple(v for v in sides[listed_left] if v in known or codes[v] != self.missing)
+        left = OneOf(self.attribute, listed, negated=not listed_left, missing=missing)
+        return left, left.negate()
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A number for each interval of an attribute.
+
+    Attributes
+    ----------
+    attribute : str
+        The original attribute.
+    tops : tuple of float
+        The intervals' upper ends, which belong to them; the last is infinite.
+    codes : tuple of float
+        The intervals' codes.
+    missing : float or None
+        As in :class:`Coded`.
+    """
+
+    attribute: str
+    tops: tuple[float, ...]
+    codes: tuple[float, ...]
+    missing: float | None
+
+    @property
+    def knows_gaps(self) -> bool:
+        """Whether missing values were replaced."""
+        return self.missing is not None
+
+    def then(self, *steps: Step) -> Stepped:
+        """Return the column after more operations."""
+        missing = None if self.missing is None else run(self.missing, steps)
+        return Stepped(self.attribute, self.tops, tuple(run(code, steps) for code in self.codes), missing)
+
+    def filled(self, value: Scalar) -> Stepped:
+        """Return the column with its missing values replaced."""
+        return self
+
+    def codes_of(self, values: npt.NDArray[Any]) -> Floats:
+        """Return the column of present values, shape (v,); NaN for what is no number."""
+        if values.dtype.kind not in "iufb":
+            return np.full(len(values), math.nan)
+        return np.asarray(self.codes)[np.searchsorted(self.tops, values.astype(np.float64), side="left")]
+
+    @property
+    def gap_code(self) -> float:
+        """The column of a missing value; NaN where the encoder refuses it."""
+        return math.nan if self.missing is None else self.missing
+
+    def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
+        """Return the conditions on the attribute under which the column is at most, or above, a bound."""
+        left = [goes_left(code, bound, missing_left) for code in self.codes]
+        missing = self.missing is not None and goes_left(self.missing, bound, missing_left)
+        if len(set(left)) == 1:
+            literal: Literal = all_but(self.attribute, missing, none=not left[0])
+            return literal, literal.negate()
+        turns = [i for i in range(1, len(left)) if left[i] != left[i - 1]]
+        if len(turns) > 2:
+            raise UnsupportedModelError(
+                f"a threshold on the bins of {self.attribute!r} joins several intervals. Use ordinal or one-hot bins."
+            )
+        side = left[turns[0]] if len(turns) == 2 else True
+        first, last = (turns[0], turns[1]) if len(turns) == 2 else (0, turns[0]) if left[0] else (turns[0], len(left))
+        lo = self.tops[first - 1] if first else -math.inf
+        literal = Between(self.attribute, lo, self.tops[last - 1], missing=missing == side)
+        return (literal, other_side(literal)) if side else (other_side(literal), literal)
+
+
+Column: TypeAlias = Number | Coded | Stepped
+
+
+def one_hot(
+    source: Number, categories: list[object], groups: list[int], drop: int | None, unknown: int | None
+) -> list[Coded]:
+    """Return the dummies of an attribute.
+
+    Parameters
+    ----------
+    source : Number
+        The attribute, not scaled.
+    categories : list
+        The encoder's categories; None and NaN stand for missing values.
+    groups : list of int
+        The number of each category's dummy.
+    drop : int or None
+        Number of the dummy that is left out.
+    unknown : int or None
+        Number of the dummy of unknown values, -1 if they have none; None if the encoder refuses them.
+    """
+    return [
+        coded(
+            source,
+            categories,
+            [float(group == dummy) for group in groups],
+            None if unknown is None else float(unknown == dummy),
+        )
+        for dummy in range(max(groups) + 1)
+        if dummy != drop
+    ]
+
+
+def is_gap(value: object) -> bool:
+    """Return whether a category stands for missing values: None, NaN or their kind."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def coded(source: Number, categories: list[object], codes: list[float], other: float | None) -> Coded:
+    """Return a column of codes, given those of an encoder's categories."""
+    pairs: list[tuple[Scalar, float]] = []
+    gaps: list[float] = []
+    for value, code in zip(categories, codes, strict=True):
+        if is_gap(value):
+            gaps.append(code)
+        else:
+            pairs.append((scalar(value, f"a category of {source.attribute!r}"), code))
+    missing = gaps[0] if gaps else other
+    if source.fill is not None:
+        missing = dict(pairs).get(source.fill, other)
+    also = tuple(gaps[1:]) if source.fill is None else ()
+    return Coded(source.attribute, tuple(pairs), missing, other, bool(gaps) or source.fill is not None, also)

@@ -1,0 +1,219 @@
+"""Fitted scikit-learn forests, alone or at the end of a pipeline."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.sklearn.pipelines import sklearn_names
+from glassine.formats.sklearn.tree import tree_from_sklearn
+from glassine.models.evidence import Evidence
+from glassine.models.forest import Forest, Table
+from glassine.models.tree import DecisionTree, Node
+
+__all__ = ["forest_from_sklearn", "is_sklearn_forest"]
+
+FORESTS = ("ForestClassifier", "ForestRegressor")
+TOLERANCE = 1e-6
+AGREED_BY_CHANCE = 1e-4
+"""Largest chance that random seeds would give the same numbers of different records in all trees."""
+
+
+def is_sklearn_forest(obj: object) -> bool:
+    """Return whether an object is a scikit-learn forest, or a pipeline or search that ends with one."""
+    if isinstance(obj, type):
+        return False
+    kinds = sklearn_names(obj)
+    if "BaseSearchCV" in kinds:
+        return is_sklearn_forest(getattr(obj, "best_estimator_", getattr(obj, "estimator", None)))
+    if "Pipeline" in kinds:
+        steps = getattr(obj, "steps", None) or [("", None)]
+        return is_sklearn_forest(steps[-1][1])
+    return not set(FORESTS).isdisjoint(kinds)
+
+
+def _member(estimator: Any, forest: Any, member: Any) -> Any:
+    """Return one tree of a forest as if it had been fitted alone, with the forest's names, classes and weights."""
+    alone = copy.copy(member)
+    names = getattr(forest, "feature_names_in_", None)
+    if names is not None:
+        alone.feature_names_in_ = names
+    if "ForestClassifier" in sklearn_names(forest):
+        alone.classes_ = forest.classes_
+        alone.class_weight = forest.class_weight
+    if estimator is forest:
+        return alone
+    pipeline = copy.copy(estimator)
+    pipeline.steps = [*estimator.steps[:-1], (estimator.steps[-1][0], alone)]
+    return pipeline
+
+
+def _draws(member: Any, tree: DecisionTree) -> Table | None:
+    """Return how many draws of each class each leaf captured; None where weights hide it."""
+    nodes = [cell.node for cell in tree.cells]
+    weights = np.asarray(member.tree_.weighted_n_node_samples, dtype=float)[nodes, None]
+    masses: npt.NDArray[np.float64] = weights
+    if tree.classes is not None:
+        values = np.asarray(member.tree_.value, dtype=float)[nodes, 0, :]
+        masses = values / values.sum(axis=1, keepdims=True) * weights
+    whole = np.round(masses)
+    if not np.all(np.abs(masses - whole) <= TOLERANCE * np.maximum(1, masses)):
+        return None
+    table = tuple(tuple(int(v) for v in row) for row in whole)
+    for cell, row in zip(tree.cells, table, strict=True):
+        size = cell.evidence.size
+        if size is not None and not sum(1 for v in row if v) <= size <= sum(row):
+            return None
+    return table
+
+
+def _of_draws(tree: DecisionTree, member: Any) -> DecisionTree:
+    """Return a tree of drawn records with what it tells of different records: their number, and the prediction."""
+    sizes = np.asarray(member.tree_.n_node_samples)
+    nodes = tuple(
+        Node(
+            branches=node.branches,
+            evidence=Evidence(
+                total=int(size),
+                label=node.evidence.prediction,
+                value=node.evidence.value,
+                weighted=tree.classes is not None,
+            ),
+        )
+        for node, size in zip(tree.nodes, sizes, strict=True)
+    )
+    return dataclasses.replace(tree, nodes=nodes)
+
+
+def _multiplicities(
+    forest: Any, n_records: int | None, trees: Sequence[DecisionTree], drawn: Sequence[Table]
+) -> Table | None:
+    """Return how often each tree drew each record, if the trees' seeds give the numbers of records that they hold.
+
+    Seeds that have nothing to do with the draws, of a forest that was changed after it was fitted, agree with a tree by
+    chance as often as random draws hold so many different records. All trees together must make that unlikely.
+    """
+    if n_records is None:
+        return None
+    out, doubt = [], 0.0
+    for member, tree, table in zip(forest.estimators_, trees, drawn, strict=True):
+        seed = getattr(member, "random_state", None)
+        draws = int(np.sum(table))
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            return None
+        rows = np.random.RandomState(int(seed)).randint(0, n_records, draws)
+        times = np.bincount(rows, minlength=n_records)
+        if int((times > 0).sum()) != tree.n_records:
+            return None
+        doubt += _log_chance(n_records, draws, int((times > 0).sum()))
+        out.append(tuple(int(v) for v in times))
+    return tuple(out) if doubt <= math.log(AGREED_BY_CHANCE) else None
+
+
+@lru_cache(maxsize=256)
+def _log_chance(n: int, draws: int, different: int) -> float:
+    """Return the log of the chance that so many draws, with replacement, of n records hold so many different ones."""
+    if n * draws > 4_000_000:
+        # The normal law with the moments of the occupancy problem.
+        once, twice = (1 - 1 / n) ** draws, (1 - 2 / n) ** draws
+        variance = max(n * once + n * (n - 1) * twice - n * n * once * once, 1.0)
+        return min(0.0, -math.log(2 * math.pi * variance) / 2 - (different - n + n * once) ** 2 / (2 * variance))
+    held = np.zeros(n + 1)
+    held[0] = 1.0
+    again = np.arange(n + 1) / n
+    for _ in range(draws):
+        held[1:] = held[1:] * again[1:] + held[:-1] * (1 - again[:-1])
+        held[0] = 0.0
+    return math.log(held[different]) if held[different] > 0 else -math.inf
+
+
+def _are_draws(forest: Any, tables: Sequence[Table]) -> bool:
+    """Return whether the trees' weights add up to the number of draws, so that they can be numbers of draws.
+
+    With ``sample_weight`` they are sums of weights, which whole weights make whole.
+    """
+    totals = {int(np.sum(table)) for table in tables}
+    asked = getattr(forest, "_n_samples_bootstrap", None)
+    if not isinstance(asked, int | np.integer):
+        asked = _n_records(forest, tables) if getattr(forest, "max_samples", None) is None else None
+    return len(totals) == 1 and (asked is None or totals == {int(asked)})
+
+
+def _n_records(forest: Any, drawn: Sequence[Table]) -> int | None:
+    """Return the number of records from which a forest drew."""
+    known = getattr(forest, "_n_samples", None)
+    if isinstance(known, int | np.integer):
+        return int(known)
+    return int(np.sum(drawn[0])) if getattr(forest, "max_samples", None) is None else None
+
+
+def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_seeds: bool = True) -> Forest:
+    """Return a fitted scikit-learn forest as a plain value.
+
+    Parameters
+    ----------
+    estimator : RandomForestClassifier, ExtraTreesClassifier, their regressors, or Pipeline
+        A forest, or a pipeline that ends with one; a fitted search gives its best estimator.
+    domain : Domain, optional
+        As for :func:`glassine.formats.tree_from_sklearn`.
+    use_seeds : bool, default=True
+        Whether to read the seeds of the bootstrap, which every fitted forest holds. They tell how often each tree drew
+        each training record. They are used only if they give, for every tree, the number of records that it holds, and
+        if random seeds would do so in all trees with a chance of at most one in 10,000.
+
+    Returns
+    -------
+    Forest
+        With bootstrap, its trees tell the number of different records of each leaf, and ``drawn`` the draws.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the estimator is no forest, or a part of it cannot be mapped back.
+    InvalidModelError
+        If it is not fitted, contradicts itself, or does not fit the domain.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> forest = forest_from_sklearn(ExtraTreesClassifier(2, random_state=0).fit([[1], [2], [5]], [0, 0, 1]))
+    >>> [tree.n_records for tree in forest.trees]
+    [3, 3]
+    """
+    if not is_sklearn_forest(estimator):
+        raise UnsupportedModelError(
+            f"a random forest or a pipeline that ends with one is expected, got {type(estimator).__name__}."
+        )
+    if "BaseSearchCV" in sklearn_names(estimator):
+        if not hasattr(estimator, "best_estimator_"):
+            raise InvalidModelError(f"{type(estimator).__name__} is not fitted: it has no best estimator. Call fit.")
+        return forest_from_sklearn(estimator.best_estimator_, domain, use_seeds=use_seeds)
+    forest = estimator.steps[-1][1] if "Pipeline" in sklearn_names(estimator) else estimator
+    members = getattr(forest, "estimators_", None)
+    if not members:
+        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees. Call fit first.")
+    if int(getattr(forest, "n_outputs_", 1)) != 1:
+        raise UnsupportedModelError(
+            f"the forest predicts {forest.n_outputs_} outputs at once; one is supported. Fit one forest an output."
+        )
+    trees = tuple(tree_from_sklearn(_member(estimator, forest, member), domain) for member in members)
+    source = f"scikit-learn {type(forest).__name__}"
+    if not forest.bootstrap:
+        return Forest(trees=trees, source=source)
+    trees = tuple(_of_draws(tree, member) for tree, member in zip(trees, members, strict=True))
+    tables = [_draws(member, tree) for tree, member in zip(trees, members, strict=True)]
+    drawn = tuple(table for table in tables if table is not None)
+    if len(drawn) < len(trees) or not _are_draws(forest, drawn):
+        return Forest(trees=trees, bootstrap=True, source=source)
+    n = _n_records(forest, drawn)
+    times = _multiplicities(forest, n, trees, drawn) if use_seeds else None
+    return Forest(trees=trees, bootstrap=True, n_records=n, drawn=drawn, multiplicities=times, source=source)

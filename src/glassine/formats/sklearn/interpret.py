@@ -1,0 +1,417 @@
+"""Explainable boosting machines of interpret, and their JSON, as additive models.
+
+The reader looks at what an object holds and at the JSON that it writes; interpret itself is not imported. An object is
+read through its own ``to_jsonable``, so that object and file give the same model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Category, Domain
+from glassine.domain.attributes import Scalar, is_name, is_scalar
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
+from glassine.formats.json import listed, text
+from glassine.models.additive import AdditiveModel, Term
+from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.guarantee import Guarantee
+
+__all__ = ["EbmExtras", "additive_from_interpret", "extras_of_interpret", "is_interpret_ebm", "is_interpret_json"]
+
+SOURCE = "interpret, explainable boosting machine"
+CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
+LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity"}
+TAKEN_OVER = "interpret's claim, taken over without a test"
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EbmExtras:
+    """What the artefact of interpret publishes beside the model: a reader has it, and no prediction needs it.
+
+    Attributes
+    ----------
+    histograms : tuple of (str, tuple of float)
+        Attributes with a histogram of their values, and its counts of records.
+    unique_values : tuple of (str, int)
+        Attributes, and how many different values the training records have.
+    n_deviations : int
+        Terms with the standard deviations of their scores over the bags.
+    n_bags : int
+        Bags whose scores are all published, each of which left out other records; 0 where they are not.
+    target_range : (float, float) or None
+        Smallest and largest training target of a regression.
+
+    Examples
+    --------
+    >>> EbmExtras(n_bags=8).empty, EbmExtras().empty
+    (False, True)
+    """
+
+    histograms: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    unique_values: tuple[tuple[str, int], ...] = ()
+    n_deviations: int = 0
+    n_bags: int = 0
+    target_range: tuple[float, float] | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing."""
+        return self == EbmExtras()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Feature:
+    """One attribute of the artefact: at each level of resolution its cuts, or its categories bin by bin."""
+
+    name: str
+    numeric: bool
+    levels: tuple[tuple[Any, ...], ...]
+    bounds: tuple[float, float] | None
+
+    def level(self, order: int) -> tuple[Any, ...]:
+        """Return what terms of ``order`` attributes use: the last level for higher orders."""
+        return self.levels[min(order, len(self.levels)) - 1]
+
+
+def is_interpret_ebm(obj: Any) -> bool:
+    """Return whether an object is an explainable boosting machine of interpret, by the names of its classes."""
+    return not isinstance(obj, type) and any(
+        kind.__name__.removeprefix("DP") in CLASSES and kind.__module__.split(".")[0] == "interpret"
+        for kind in type(obj).__mro__
+    )
+
+
+def is_interpret_json(data: Any) -> bool:
+    """Return whether JSON values look like those that an explainable boosting machine writes."""
+    return isinstance(data, dict) and isinstance(data.get("ebm"), dict) and "schema" not in data
+
+
+def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveModel:
+    """Return an explainable boosting machine of interpret as an additive model.
+
+    Scores are those of interpret to the last digits, since the same numbers are added. Cuts keep their side: a value on
+    a cut belongs to the upper bin. Bin weights become weights; deviations over the bags are no noise of a release and
+    are not taken over, see :func:`extras_of_interpret`.
+
+    Guarantee
+    ---------
+    None. What a ``DPExplainableBoosting...`` claims is taken over as a claim, with the caveat that it was, and with
+    what contradicts it.
+
+    Parameters
+    ----------
+    obj : ExplainableBoostingClassifier, ExplainableBoostingRegressor, or mapping
+        The fitted object, a private one too, or the JSON values that its ``to_jsonable`` returns.
+    domain : Domain, optional
+        Tells which categories that look like numbers are texts. Otherwise ``"1"`` is read as the number 1, as which
+        interpret takes 1, 1.0, True and "1" alike.
+
+    Returns
+    -------
+    AdditiveModel
+
+    Raises
+    ------
+    InvalidModelError
+        If the object is not fitted, or the values contradict themselves.
+    UnsupportedModelError
+        If a term has more than two attributes, or the link is not that of a regression, of two classes or of several.
+    """
+    data = _ebm(obj)
+    link, classes = _output(data)
+    features = _features(data, domain)
+    return AdditiveModel(
+        attributes=tuple(feature.name for feature in features),
+        terms=_terms(data, features),
+        intercept=tuple(_tensor(data.get("intercept"), "the intercept", 1).tolist()),
+        link=link,
+        classes=classes,
+        source=SOURCE,
+        guarantee=_guarantee(data, features, regression=classes is None),
+    )
+
+
+def extras_of_interpret(obj: Any) -> EbmExtras:
+    """Return what an explainable boosting machine, or its JSON, publishes beside the model.
+
+    Raises
+    ------
+    InvalidModelError
+        If the object is not fitted, or the values contradict themselves.
+    """
+    data = _ebm(obj)
+    entries = [entry for entry in listed(data, "features", "the model") if isinstance(entry, dict)]
+    terms = [entry for entry in listed(data, "terms", "the model") if isinstance(entry, dict)]
+    bags = [entry["bagged_scores"] for entry in terms if isinstance(entry.get("bagged_scores"), list)]
+    output = _only_output(data)
+    return EbmExtras(
+        histograms=tuple(
+            (str(entry.get("name")), tuple(_tensor(entry["histogram_weights"], "a histogram", 1).tolist()))
+            for entry in entries
+            if entry.get("histogram_weights") is not None
+        ),
+        unique_values=tuple(
+            (str(entry.get("name")), count)
+            for entry in entries
+            if isinstance(count := entry.get("num_unique_vals"), int) and not isinstance(count, bool)
+        ),
+        n_deviations=sum(entry.get("standard_deviations") is not None for entry in terms),
+        n_bags=max((len(bag) for bag in bags), default=0),
+        target_range=_range(output, "min_target", "max_target"),
+    )
+
+
+def _ebm(obj: Any) -> dict[str, Any]:
+    """Return the JSON values of the machine itself."""
+    data = obj
+    if not isinstance(obj, Mapping):
+        if not getattr(obj, "has_fitted_", hasattr(obj, "term_scores_")):
+            raise InvalidModelError(f"the {type(obj).__name__} is not fitted. Fit it first.")
+        try:
+            with warnings.catch_warnings():
+                # interpret warns that its format may change, which the reader checks for itself.
+                warnings.simplefilter("ignore")
+                data = obj.to_jsonable()
+        except GlassineError:
+            raise
+        except Exception as error:
+            raise InvalidModelError(
+                f"the {type(obj).__name__} cannot be read through its to_jsonable: {type(error).__name__}."
+            ) from None
+    inner = data.get("ebm") if isinstance(data, Mapping) else None
+    if not isinstance(inner, dict):
+        raise InvalidModelError("the JSON of an explainable boosting machine must be an object with the key 'ebm'.")
+    return inner
+
+
+def _only_output(data: dict[str, Any]) -> dict[str, Any]:
+    outputs = listed(data, "outputs", "the model")
+    if len(outputs) != 1 or not isinstance(outputs[0], dict):
+        raise InvalidModelError(f"the model must have one output, as an object, got {len(outputs)}.")
+    return outputs[0]
+
+
+def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
+    """Return the link and the classes."""
+    output = _only_output(data)
+    link = text(output, "link", "the output")
+    if link not in LINKS:
+        raise UnsupportedModelError(
+            f"the link {link[:40]!r} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
+        )
+    classes = None
+    if LINKS[link] != "identity":
+        given = listed(output, "classes", "the output")
+        classes = tuple(_plain(label) for label in given)
+        if not all(is_scalar(label) for label in classes):
+            raise InvalidModelError("the classes must be strings, finite numbers or Booleans.")
+    return LINKS[link], classes
+
+
+def _features(data: dict[str, Any], domain: Domain | None) -> tuple[_Feature, ...]:
+    out = []
+    for i, entry in enumerate(listed(data, "features", "the model"), start=1):
+        what = f"feature {i}"
+        if not isinstance(entry, dict):
+            raise InvalidModelError(f"{what} must be an object, got {type(entry).__name__}.")
+        name, kind = entry.get("name"), entry.get("type")
+        if not isinstance(name, str) or not is_name(name):
+            raise InvalidModelError(f"{what} must have a name, a non-empty string.")
+        if kind not in ("continuous", "nominal", "ordinal"):
+            raise UnsupportedModelError(f"feature {name!r} has the type {kind!r:.40}, not continuous or categorical.")
+        numeric = kind == "continuous"
+        levels = listed(entry, "cuts" if numeric else "categories", what)
+        if not levels or not all(isinstance(level, list) for level in levels):
+            raise InvalidModelError(f"{what} must list its {'cuts' if numeric else 'categories'}, level by level.")
+        out.append(
+            _Feature(
+                name=name,
+                numeric=numeric,
+                levels=tuple(_cuts(level, what) if numeric else _groups(level, name, domain) for level in levels),
+                bounds=_range(entry, "min", "max") if numeric else None,
+            )
+        )
+    return tuple(out)
+
+
+def _cuts(level: list[Any], what: str) -> tuple[float, ...]:
+    cuts = tuple(_tensor(level, f"the cuts of {what}", 1).tolist())
+    if not all(low < high for low, high in pairwise(cuts)):
+        raise InvalidModelError(f"the cuts of {what} must increase strictly.")
+    return cuts
+
+
+def _groups(level: list[Any], name: str, domain: Domain | None) -> tuple[tuple[Scalar, ...], ...]:
+    """Return the categories bin by bin, as the values that data have."""
+    groups = [entry if isinstance(entry, list) else [entry] for entry in level]
+    names = [value for group in groups for value in group]
+    if not all(isinstance(value, str) for value in names):
+        raise InvalidModelError(f"the categories of {name!r} must be texts.")
+    declared = domain[name] if domain is not None and name in domain else None
+    known: dict[str, Scalar] = {}
+    if isinstance(declared, Category):
+        known = {_spelled(value): value for value in reversed(declared.values)}
+    elif all(_number_of(value) is not None for value in names):
+        known = {value: _number_of(value) or 0 for value in names}
+    return tuple(tuple(known.get(str(value), str(value)) for value in group) for group in groups)
+
+
+def _spelled(value: Scalar) -> str:
+    """Return a category as interpret spells it: numbers and Booleans in their shortest form."""
+    if isinstance(value, str):
+        return value
+    plain = float(value)
+    return str(int(plain)) if plain.is_integer() and abs(plain) < 2**63 else repr(plain)
+
+
+def _number_of(spelled: str) -> int | float | None:
+    """Return the number that a category spells in its shortest form; None for another text."""
+    try:
+        value = float(spelled)
+    except ValueError:
+        return None
+    if not abs(value) < 2**53 or _spelled(value) != spelled:
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, ...]:
+    where = {feature.name: feature for feature in features}
+    if len(where) < len(features):
+        raise InvalidModelError("two features have one name. Give each a name of its own.")
+    raw = []
+    for i, entry in enumerate(listed(data, "terms", "the model"), start=1):
+        what = f"term {i}"
+        if not isinstance(entry, dict):
+            raise InvalidModelError(f"{what} must be an object, got {type(entry).__name__}.")
+        names = listed(entry, "term_features", what)
+        if not names or not all(isinstance(name, str) and name in where for name in names):
+            raise InvalidModelError(f"{what} must name features of the model.")
+        if len(names) > 2:
+            raise UnsupportedModelError(f"{what} has {len(names)} attributes; at most 2 are read. Fit pairs only.")
+        used = [where[name] for name in names]
+        shape = tuple(len(feature.level(len(used))) + (3 if feature.numeric else 2) for feature in used)
+        scores = _tensor(entry.get("scores"), f"the scores of {what}", len(used), len(used) + 1)
+        weights = None
+        if entry.get("bin_weights") is not None:
+            weights = _tensor(entry["bin_weights"], f"the bin weights of {what}", len(used))
+        for array in (scores, weights):
+            if array is not None and array.shape[: len(used)] != shape:
+                raise InvalidModelError(f"{what} must have {shape} scores and weights by its bins, got {array.shape}.")
+        raw.append((used, scores if scores.ndim > len(used) else scores[..., None], weights))
+    apart = _apart(raw)
+    return tuple(_term(used, scores, weights, apart) for used, scores, weights in raw)
+
+
+Raw = tuple[list[_Feature], Array, Array | None]
+
+
+def _apart(raw: list[Raw]) -> set[str]:
+    """Return the categories whose missing values differ from those that were never seen, in scores or in weights.
+
+    Each categorical axis starts with the missing values and ends with the others. Where both are alike, and nobody is
+    in them, one bin says as much.
+    """
+    found: set[str] = set()
+    for used, scores, weights in raw:
+        for axis, feature in enumerate(used):
+            if not feature.numeric and (
+                not np.array_equal(*(np.take(scores, at, axis=axis) for at in (0, -1)))
+                or (weights is not None and any(np.take(weights, at, axis=axis).any() for at in (0, -1)))
+            ):
+                found.add(feature.name)
+    return found
+
+
+def _term(used: list[_Feature], scores: Array, weights: Array | None, apart: set[str]) -> Term:
+    for axis, feature in enumerate(used):
+        # Missing values come behind the others here; the last bin of a category is for values never seen.
+        unseen = scores.shape[axis] - 1
+        order = [*range(1, unseen), 0, *([unseen] if feature.name in apart else [])]
+        scores = np.take(scores, order, axis=axis)
+        if weights is not None:
+            gone = 0.0 if feature.name in apart else np.take(weights, [unseen], axis=axis)
+            weights = np.take(weights, order, axis=axis)
+            weights[(slice(None),) * axis + (slice(-1, None),)] += gone
+    return Term(bins=tuple(_bins(feature, len(used), apart) for feature in used), scores=scores, weights=weights)
+
+
+def _bins(feature: _Feature, order: int, apart: set[str]) -> Bins:
+    if feature.numeric:
+        return NumericBins(feature.name, feature.level(order), "left", feature.bounds)
+    groups = feature.level(order)
+    return CategoryBins(feature.name, (*groups, (None,)) if feature.name in apart else groups)
+
+
+def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regression: bool) -> Guarantee | None:
+    """Return what a private machine claims; None for an ordinary one."""
+    scale = data.get("noise_scale_binning")
+    if scale is None and data.get("noise_scale_boosting") is None:
+        return None
+    given = data.get("implementation_params")
+    params = given if isinstance(given, dict) else {}
+    epsilon, delta = _number(params.get("epsilon")), _number(params.get("delta"))
+    caveats = [TAKEN_OVER]
+    if epsilon is None or delta is None:
+        raise InvalidModelError("a private machine must tell its epsilon and delta. Write it with detail='all'.")
+    named = [feature.name for feature in features if not feature.numeric]
+    if named:
+        caveats.append(f"the categories of {_some(named)} were named by the data, whoever has them")
+    if params.get("privacy_bounds") is None and any(feature.numeric for feature in features):
+        caveats.append("the ranges of the numbers were taken from the data")
+    if regression:
+        caveats.append("residuals of a regression are not clipped, so that one record can move more than is allowed")
+    if params.get("random_state") is not None:
+        caveats.append("seeded: not private")
+    return Guarantee(
+        epsilon=epsilon,
+        delta=delta,
+        count_scale=_number(scale),
+        caveats=tuple(caveats),
+    )
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number that a model can hold; None for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < 1e300:
+        return None
+    return float(value)
+
+
+def _range(entry: dict[str, Any], low: str, high: str) -> tuple[float, float] | None:
+    """Return the two ends of a range; None unless both are told."""
+    ends = _number(entry.get(low)), _number(entry.get(high))
+    return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+
+
+def _tensor(given: Any, what: str, least: int, most: int | None = None) -> Array:
+    """Return finite numbers in lists nested ``least`` to ``most`` deep."""
+    try:
+        if not isinstance(given, list):
+            raise TypeError
+        array = np.array(given)
+        if array.size and array.dtype.kind not in "fiu":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidModelError(f"{what} must be numbers in lists of one length.") from None
+    if not least <= array.ndim <= (most or least) or not (np.abs(array) < 1e300).all():
+        raise InvalidModelError(f"{what} must be finite numbers, lists nested {least} deep, got {array.ndim}.")
+    return array

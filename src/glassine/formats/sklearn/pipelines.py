@@ -1,0 +1,285 @@
+"""Fitted scikit-learn preprocessing, read as columns of the original attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.conditions import scalar
+from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap, one_hot
+
+__all__ = ["SUPPORTED", "sklearn_names", "through"]
+
+Columns: TypeAlias = list[Column]
+
+
+def sklearn_names(obj: object) -> list[str]:
+    """Return the names of the scikit-learn classes that an object is an instance of, most special first."""
+    return [cls.__name__ for cls in type(obj).__mro__ if cls.__module__.split(".")[0] == "sklearn"]
+
+
+def _array(values: Any, n: int, default: float, what: str) -> list[float]:
+    """Return one finite number a column; None stands for the default everywhere."""
+    out = [default] * n if values is None else [float(v) for v in np.ravel(values)]
+    if len(out) != n or not all(math.isfinite(v) for v in out):
+        raise InvalidModelError(f"{what} must hold {n} finite numbers, got {len(out)}. Fit the pipeline again.")
+    return out
+
+
+def _positive(values: list[float], what: str) -> list[float]:
+    if not all(v > 0 for v in values):
+        raise InvalidModelError(f"{what} must be positive, got {min(values)}. Fit the pipeline again.")
+    return values
+
+
+def _unscaled(column: Column, where: str) -> Number:
+    if not isinstance(column, Number) or column.steps:
+        raise UnsupportedModelError(f"{where} encodes a column that was encoded or scaled before. Encode it first.")
+    return column
+
+
+def _shift_and_scale(step: Any, columns: Columns, where: str) -> Columns:
+    n, kind = len(columns), sklearn_names(step)
+    if "MinMaxScaler" in kind:
+        scales = _positive(_array(step.scale_, n, 1, f"{where}: scale_"), f"{where}: scale_")
+        shifts = _array(step.min_, n, 0, f"{where}: min_")
+        out: Columns = [c.then(("mul", a), ("add", b)) for c, a, b in zip(columns, scales, shifts, strict=True)]
+        if getattr(step, "clip", False):
+            low, high = step.feature_range
+            out = [c.then(("at least", float(low)), ("at most", float(high))) for c in out]
+        return out
+    centers = None
+    if "StandardScaler" in kind and step.with_mean:
+        centers = step.mean_
+    elif "RobustScaler" in kind:
+        centers = step.center_
+    shifts = _array(centers, n, 0, f"{where}: the centers")
+    scales = _positive(_array(step.scale_, n, 1, f"{where}: scale_"), f"{where}: scale_")
+    return [c.then(("sub", b), ("div", a)) for c, a, b in zip(columns, scales, shifts, strict=True)]
+
+
+def _groups(categories: list[object], infrequent: Any) -> list[int]:
+    """Return the number of each category when the infrequent ones share the last number."""
+    rare = set() if infrequent is None else {str(v) for v in infrequent}
+    frequent = [str(v) not in rare for v in categories]
+    numbers = np.cumsum(frequent) - 1
+    return [int(number) if often else int(sum(frequent)) for number, often in zip(numbers, frequent, strict=True)]
+
+
+def _infrequent(step: Any, n: int) -> list[Any]:
+    return list(getattr(step, "infrequent_categories_", None) or [None] * n)
+
+
+def _one_hot(step: Any, columns: Columns, where: str) -> Columns:
+    out: Columns = []
+    drops = [None] * len(columns) if step.drop_idx_ is None else list(step.drop_idx_)
+    for column, categories, rare, drop in zip(
+        columns, step.categories_, _infrequent(step, len(columns)), drops, strict=True
+    ):
+        source, listed = _unscaled(column, where), list(categories)
+        groups = _groups(listed, rare)
+        dropped = None if drop is None else groups[int(drop)]
+        unknown = None if step.handle_unknown == "error" else -1
+        if step.handle_unknown in ("infrequent_if_exist", "warn") and rare is not None:
+            unknown = max(groups)
+        out += one_hot(source, listed, groups, dropped, unknown)
+    return out
+
+
+def _ordinal(step: Any, columns: Columns, where: str) -> Columns:
+    out: Columns = []
+    other = None if step.handle_unknown == "error" else float(step.unknown_value)
+    for column, categories, rare in zip(columns, step.categories_, _infrequent(step, len(columns)), strict=True):
+        # Only NaN is missing to this encoder; None is a category like others.
+        missing = [isinstance(v, float | np.floating) and math.isnan(v) for v in categories]
+        present = [v for v, gap in zip(categories, missing, strict=True) if not gap]
+        codes = [float(group) for group in _groups(present, rare)] + [float(step.encoded_missing_value)] * sum(missing)
+        listed = [*present, *([math.nan] * sum(missing))]
+        out.append(coded(_unscaled(column, where), listed, codes, other))
+    return out
+
+
+def _indicators(step: Any, columns: Columns) -> Columns:
+    out: Columns = []
+    for i in step.features_:
+        column = columns[int(i)]
+        if isinstance(column, Number):
+            gap = 1.0 if column.fill is None else 0.0
+            out.append(Coded(column.attribute, (), gap, 0.0))
+        elif isinstance(column, Coded):
+            out.append(
+                Coded(
+                    column.attribute,
+                    tuple((value, float(math.isnan(code))) for value, code in column.codes),
+                    None if column.missing is None else float(math.isnan(column.missing)),
+                    None if column.other is None else float(math.isnan(column.other)),
+                )
+            )
+        else:
+            out.append(Coded(column.attribute, (), 0.0, 0.0))
+    return out
+
+
+def _impute(step: Any, columns: Columns, where: str) -> Columns:
+    if not is_gap(step.missing_values):
+        raise UnsupportedModelError(
+            f"{where} replaces {step.missing_values!r}, not missing values. Mark gaps as NaN before the pipeline."
+        )
+    if len(step.statistics_) != len(columns):
+        raise InvalidModelError(f"{where} was fitted on {len(step.statistics_)} columns, but gets {len(columns)}.")
+    out: Columns = []
+    for column, value in zip(columns, step.statistics_, strict=True):
+        if is_gap(value):
+            if getattr(step, "keep_empty_features", False):
+                out.append(column.filled(0))
+            continue
+        out.append(column.filled(scalar(value, f"{where}: a fill value")))
+    return out + (_indicators(step.indicator_, columns) if step.indicator_ is not None else [])
+
+
+def _bins(step: Any, columns: Columns, where: str) -> Columns:
+    out: Columns = []
+    for column, edges in zip(columns, step.bin_edges_, strict=True):
+        source = _unscaled(column, where)
+        # A value on an inner edge belongs to the bin above it.
+        tops = (*(math.nextafter(float(edge), -math.inf) for edge in edges[1:-1]), math.inf)
+        coding = range(len(tops))
+        filled = None if source.fill is None else float(np.searchsorted(edges[1:-1], float(source.fill), side="right"))
+        if step.encode == "ordinal":
+            out.append(Stepped(source.attribute, tops, tuple(float(k) for k in coding), filled))
+            continue
+        for dummy in coding:
+            gap = None if filled is None else float(filled == dummy)
+            out.append(Stepped(source.attribute, tops, tuple(float(k == dummy) for k in coding), gap))
+    return out
+
+
+def _binarized(step: Any, columns: Columns, where: str) -> Columns:
+    out: Columns = []
+    for column in columns:
+        source = _unscaled(column, where)
+        gap = None if source.fill is None else float(float(source.fill) > step.threshold)
+        out.append(Stepped(source.attribute, (float(step.threshold), math.inf), (0.0, 1.0), gap))
+    return out
+
+
+def _identity(step: Any, columns: Columns, where: str) -> Columns:
+    if step.func is not None:
+        name = getattr(step.func, "__name__", "a function")
+        raise UnsupportedModelError(
+            f"{where} applies {name!r}, which cannot be inverted from outside. Apply it before the pipeline, "
+            "and declare its result as the attribute."
+        )
+    return columns
+
+
+def _pick(selection: Any, columns: Columns, names: list[str], where: str) -> Columns:
+    """Return the columns that a ColumnTransformer's entry selects."""
+    if isinstance(selection, str | int | np.integer):
+        selection = [selection]
+    if isinstance(selection, slice):
+        bounds = [
+            names.index(b) + (which == "stop") if isinstance(b, str) else b
+            for which, b in (("start", selection.start), ("stop", selection.stop))
+        ]
+        return columns[bounds[0] : bounds[1] : selection.step]
+    if callable(selection):
+        raise UnsupportedModelError(f"{where} selects its columns by a function. List their names instead.")
+    chosen = list(np.ravel(selection)) if not isinstance(selection, list) else selection
+    if chosen and all(isinstance(c, bool | np.bool_) for c in chosen):
+        return [column for column, keep in zip(columns, chosen, strict=True) if keep]
+    return [columns[names.index(str(c)) if isinstance(c, str) else int(c)] for c in chosen]
+
+
+def _column_transformer(step: Any, columns: Columns, where: str) -> Columns:
+    names = [str(name) for name in getattr(step, "feature_names_in_", [])]
+    out: Columns = []
+    for name, inner, selection in step.transformers_:
+        if isinstance(inner, str) and inner == "drop":
+            continue
+        picked = _pick(selection, columns, names, f"{where}, {name!r}")
+        out += through(inner, picked, f"{where}, {name!r}") if picked else []
+    return out
+
+
+def _sequence(step: Any, columns: Columns, where: str) -> Columns:
+    for name, inner in step.steps:
+        columns = through(inner, columns, f"{where}, {name!r}")
+    return columns
+
+
+def _union(step: Any, columns: Columns, where: str) -> Columns:
+    out: Columns = []
+    for name, inner in step.transformer_list:
+        out += [] if isinstance(inner, str) and inner == "drop" else through(inner, columns, f"{where}, {name!r}")
+    return out
+
+
+def _selected(step: Any, columns: Columns, where: str) -> Columns:
+    return [column for column, keep in zip(columns, step.get_support(), strict=True) if keep]
+
+
+READERS: dict[str, Callable[[Any, Columns, str], Columns]] = {
+    "Pipeline": _sequence,
+    "ColumnTransformer": _column_transformer,
+    "FeatureUnion": _union,
+    "OneHotEncoder": _one_hot,
+    "OrdinalEncoder": _ordinal,
+    "StandardScaler": _shift_and_scale,
+    "MinMaxScaler": _shift_and_scale,
+    "MaxAbsScaler": _shift_and_scale,
+    "RobustScaler": _shift_and_scale,
+    "SimpleImputer": _impute,
+    "MissingIndicator": lambda step, columns, where: _indicators(step, columns),
+    "KBinsDiscretizer": _bins,
+    "Binarizer": _binarized,
+    "FunctionTransformer": _identity,
+    "SelectorMixin": _selected,
+}
+SUPPORTED: Sequence[str] = [name for name in READERS if name != "SelectorMixin"] + ["feature selection", "passthrough"]
+
+
+def through(step: Any, columns: Columns, where: str) -> Columns:
+    """Return the columns that a fitted transformer makes of columns.
+
+    Parameters
+    ----------
+    step : transformer, "passthrough" or None
+        The transformer.
+    columns : list of Column
+        What it is given.
+    where : str
+        Its place in the pipeline, for messages.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the transformer mixes attributes or is not known; the message names it and the remedy.
+    InvalidModelError
+        If it is not fitted, or was fitted on another number of columns.
+    """
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return columns
+    kinds = [name for name in sklearn_names(step) if name in READERS]
+    if not kinds:
+        raise UnsupportedModelError(
+            f"{where} is a {type(step).__name__}, whose columns are not functions of one attribute each, or which is "
+            f"not known. Fit the tree without it, or use {', '.join(SUPPORTED)}."
+        )
+    width = getattr(step, "n_features_in_", None)
+    if width is not None and int(width) != len(columns):
+        raise InvalidModelError(f"{where} was fitted on {width} columns, but gets {len(columns)}. Fit it again.")
+    try:
+        return READERS[kinds[0]](step, columns, where)
+    except AttributeError as error:
+        raise InvalidModelError(f"{where} is not fitted: {error}. Fit the pipeline first.") from None
+    except (TypeError, IndexError, OverflowError) as error:
+        raise InvalidModelError(f"{where} holds values that it cannot have: {error}.") from None
+    except ValueError as error:
+        if isinstance(error, InvalidModelError | UnsupportedModelError):
+            raise
+        raise InvalidModelError(f"{where} holds values that it cannot have: {error}.") from None

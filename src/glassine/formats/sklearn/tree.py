@@ -1,0 +1,349 @@
+"""Fitted scikit-learn trees, alone or at the end of a pipeline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.conditions import require, scalar, with_missing
+from glassine.formats.sklearn.encodings import Column, Number
+from glassine.formats.sklearn.pipelines import sklearn_names, through
+from glassine.models.evidence import Evidence
+from glassine.models.tree import Branch, DecisionTree, Node
+
+__all__ = ["class_counts", "final_tree", "is_sklearn_tree", "tree_from_sklearn"]
+
+# Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
+
+
+Matrix: TypeAlias = npt.NDArray[np.float64]
+Whole: TypeAlias = npt.NDArray[np.int64]
+
+TOLERANCE = 1e-6
+
+
+def _whole(counts: Matrix, sizes: Whole) -> Whole | None:
+    """Return counts as whole numbers if every row is whole, not negative and adds up to its node's size."""
+    if not np.all(np.isfinite(counts)):
+        return None
+    rounded = np.round(counts)
+    near = np.abs(counts - rounded) <= TOLERANCE * np.maximum(1, np.abs(counts) * 1e-3)
+    if not near.all() or (rounded < 0).any() or not np.array_equal(rounded.sum(axis=1), sizes):
+        return None
+    return rounded.astype(np.int64)
+
+
+def _divided(masses: Matrix, weights: Matrix) -> Matrix:
+    """Return the counts that masses mean under class weights; a class without mass has none."""
+    return np.divide(masses, weights, out=np.zeros_like(masses), where=masses > 0)
+
+
+def _solved(masses: Matrix, sizes: Whole, leaves: npt.NDArray[np.bool_], spare: int) -> Whole | None:
+    """Return counts for class weights that the leaves' sizes determine, with equations to spare as evidence."""
+    used = masses.any(axis=0)
+    system = masses[leaves][:, used]
+    if len(np.unique(system, axis=0)) < system.shape[1] + spare or np.linalg.matrix_rank(system) < system.shape[1]:
+        return None
+    inverse = np.linalg.lstsq(system, sizes[leaves].astype(float), rcond=None)[0]
+    if not (inverse > 0).all():
+        return None
+    counts = np.zeros_like(masses)
+    counts[:, used] = masses[:, used] * inverse
+    return _whole(counts, sizes)
+
+
+def _balanced(masses: Matrix, sizes: Whole, leaves: npt.NDArray[np.bool_]) -> Whole | None:
+    """Return counts if they are those of weights inverse to the class frequencies, which put equal mass on each."""
+    counts = _solved(masses, sizes, leaves, 0)
+    if counts is None or not counts[0].all():
+        return None
+    weights = sizes[0] / (masses.shape[1] * counts[0])
+    return _whole(_divided(masses, weights), sizes)
+
+
+def class_counts(
+    masses: Matrix,
+    sizes: Whole,
+    total_weights: Matrix,
+    leaves: npt.NDArray[np.bool_],
+    class_weight: str | Mapping[Any, float] | None,
+    classes: list[Any],
+) -> list[tuple[int, ...] | None]:
+    """Return the class counts of each node where the published figures determine them, else None.
+
+    A node publishes its size, and the mass of each class: the sum of the weights of the records. Without weights the
+    masses are the counts. Class weights do not hide counts: at every leaf the masses divided by the weights add up to
+    the size, which is linear in the inverse weights. What is found is accepted only if every node's counts are whole,
+    add up to its size, and are the sum of its children's. A node with the mass of one class only holds just that class,
+    whatever the weights.
+
+    Parameters
+    ----------
+    masses : ndarray of float, shape (nodes, classes)
+        Weight of the records of each class.
+    sizes : ndarray of int, shape (nodes,)
+        Number of records.
+    total_weights : ndarray of float, shape (nodes,)
+        Weight of all records.
+    leaves : ndarray of bool, shape (nodes,)
+        Which nodes are leaves.
+    class_weight : str, dict or None
+        The parameter of the estimator.
+    classes : list
+        The classes, as the keys of ``class_weight``.
+
+    Returns
+    -------
+    list of (tuple of int or None)
+    """
+    counts: Whole | None = None
+    unweighted = np.allclose(total_weights, sizes, rtol=1e-9, atol=1e-9)
+    if unweighted and class_weight is None:
+        counts = _whole(masses, sizes)
+    elif isinstance(class_weight, Mapping):
+        weights = np.array([float(class_weight.get(name, 1.0)) for name in classes])
+        counts = _whole(_divided(masses, weights), sizes) if (weights > 0).all() else None
+    elif class_weight == "balanced":
+        counts = _balanced(masses, sizes, leaves)
+    else:
+        counts = _solved(masses, sizes, leaves, 2)
+    if counts is not None:
+        return [tuple(int(c) for c in row) for row in counts]
+    pure = (masses > 0).sum(axis=1) == 1
+    return [
+        tuple(int(size) if mass > 0 else 0 for mass in row) if alone else None
+        for row, size, alone in zip(masses, sizes, pure, strict=True)
+    ]
+
+
+TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor")
+SEARCHES = ("BaseSearchCV",)
+ENSEMBLES = ("BaseEnsemble", "BaseHistGradientBoosting", "_BaseVoting", "_BaseStacking", "BaseGradientBoosting")
+ARRAYS = ("children_left", "children_right", "feature", "threshold", "n_node_samples", "weighted_n_node_samples")
+
+
+def is_sklearn_tree(obj: object) -> bool:
+    """Return whether an object is a scikit-learn tree, a pipeline, a search or an ensemble."""
+    known = {*TREES, *SEARCHES, *ENSEMBLES, "Pipeline"}
+    return not isinstance(obj, type) and not known.isdisjoint(sklearn_names(obj))
+
+
+def _fitted(estimator: Any, attribute: str) -> Any:
+    try:
+        return getattr(estimator, attribute)
+    except (AttributeError, ValueError):
+        raise InvalidModelError(
+            f"{type(estimator).__name__} is not fitted: it has no {attribute!r}. Call fit first."
+        ) from None
+
+
+def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]:
+    """Return the names of an estimator's inputs."""
+    own = getattr(estimator, "feature_names_in_", None)
+    if own is not None:
+        names = tuple(str(name) for name in own)
+        if len(names) != width:
+            raise InvalidModelError(f"the estimator names {len(names)} features, but was fitted on {width}.")
+        return names
+    if domain is not None:
+        if len(domain) == width:
+            return domain.names
+        raise InvalidModelError(
+            f"the estimator does not name its {width} features, and the domain has {len(domain)} attributes. "
+            "Fit on a data frame, or give a domain with one attribute a feature, in order."
+        )
+    return tuple(f"x{i}" for i in range(width))
+
+
+def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
+    """Return the tree at the end, the names of the attributes, and the tree's columns as functions of them."""
+    kinds = sklearn_names(estimator)
+    if "Pipeline" not in kinds:
+        names = _names(estimator, int(_fitted(estimator, "n_features_in_")), domain)
+        return estimator, names, [Number(name) for name in names]
+    steps = list(estimator.steps)
+    if not steps or not set(TREES) & set(sklearn_names(steps[-1][1])):
+        last = type(steps[-1][1]).__name__ if steps else "nothing"
+        raise UnsupportedModelError(f"a pipeline must end with a decision tree to be read, but ends with {last}.")
+    tree = steps[-1][1]
+    _fitted(tree, "tree_")
+    first = next((step for _, step in steps if step is not None and step != "passthrough"), tree)
+    names = _names(first, int(_fitted(first, "n_features_in_")), domain)
+    columns: list[Column] = [Number(name) for name in names]
+    for name, step in steps[:-1]:
+        columns = through(step, columns, f"the pipeline step {name!r}")
+    used = {column.attribute for column in columns}
+    return tree, tuple(name for name in names if name in used), columns
+
+
+class _Arrays:
+    """The arrays of a fitted tree, checked so that no index leaves them."""
+
+    def __init__(self, estimator: Any) -> None:
+        tree = _fitted(estimator, "tree_")
+        if int(getattr(estimator, "n_outputs_", 1)) != 1 or tree.n_outputs != 1:
+            raise UnsupportedModelError(
+                f"the tree predicts {tree.n_outputs} outputs at once; one is supported. Fit one tree an output."
+            )
+        if not 0 < tree.node_count <= tree.capacity:
+            raise InvalidModelError(f"the tree claims {tree.node_count} nodes, but holds {tree.capacity}.")
+        self.left, self.right, self.feature, self.threshold, self.sizes, self.weights = (
+            np.asarray(getattr(tree, name)) for name in ARRAYS
+        )
+        self.value = np.asarray(tree.value, dtype=float)[:, 0, :]
+        missing = getattr(tree, "missing_go_to_left", None)
+        n = len(self.left)
+        self.routes_gaps = missing is not None
+        self.missing_left = np.zeros(n, dtype=bool) if missing is None else np.asarray(missing).astype(bool)
+        self.leaf = self.left == -1
+        if not np.array_equal(self.leaf, self.right == -1):
+            raise InvalidModelError("a node of the tree has one child only; a split needs two.")
+        for node in range(n):
+            self._check(node, n, int(tree.n_features))
+
+    def _check(self, node: int, n: int, width: int) -> None:
+        if not self.sizes[node] >= 0 or not math.isfinite(self.weights[node]):
+            raise InvalidModelError(f"node {node} holds {self.sizes[node]} records of weight {self.weights[node]}.")
+        if not np.isfinite(self.value[node]).all():
+            raise InvalidModelError(f"node {node} predicts {self.value[node].tolist()}, which is not finite.")
+        if self.leaf[node]:
+            return
+        for child in (self.left[node], self.right[node]):
+            if not 0 < child < n:
+                raise InvalidModelError(f"node {node} leads to node {child}, but the tree has nodes 0 to {n - 1}.")
+        if not 0 <= self.feature[node] < width:
+            raise InvalidModelError(
+                f"node {node} tests feature {self.feature[node]}, but the tree has features 0 to {width - 1}."
+            )
+        if math.isnan(self.threshold[node]) or self.threshold[node] == -math.inf:
+            raise InvalidModelError(f"node {node} has the threshold {self.threshold[node]}, which is not a number.")
+
+
+def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
+    """Return what each node publishes."""
+    sizes = [int(size) for size in tree.sizes]
+    if classes is None:
+        # An impurity of zero is published too: every record of the node has the predicted value.
+        alike = np.asarray(estimator.tree_.impurity) == 0
+        return [
+            Evidence(total=size, value=float(value[0]), error_rate=0.0 if same else None)
+            for size, value, same in zip(sizes, tree.value, alike, strict=True)
+        ]
+    values = tree.value[:, : len(classes)]
+    sums = values.sum(axis=1, keepdims=True)
+    if values.shape[1] != len(classes) or (values < 0).any() or not (sums > 0).all():
+        raise InvalidModelError(f"the tree's values are not weights of its {len(classes)} classes.")
+    # Shares since scikit-learn 1.3, weights before: dividing by the sum makes shares of both.
+    masses = values / sums * tree.weights[:, None]
+    weight = getattr(estimator, "class_weight", None)
+    counts = class_counts(
+        masses, tree.sizes.astype(np.int64), tree.weights, tree.leaf, weight, list(estimator.classes_)
+    )
+    labels = values.argmax(axis=1)
+    return [
+        Evidence(counts=count, label=int(label))
+        if count is not None
+        else Evidence(total=size, label=int(label), weighted=True)
+        for count, size, label in zip(counts, sizes, labels, strict=True)
+    ]
+
+
+def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> list[tuple[tuple[Literal, int], ...]]:
+    out: list[tuple[tuple[Literal, int], ...]] = []
+    for node in range(len(tree.left)):
+        if tree.leaf[node]:
+            out.append(())
+            continue
+        column = columns[int(tree.feature[node])]
+        bound, missing_left = float(tree.threshold[node]), bool(tree.missing_left[node])
+        sides = column.split(bound, missing_left, domain)
+        if domain is not None:
+            possible = domain[column.attribute].missing
+        else:
+            possible = column.knows_gaps or (tree.routes_gaps and isinstance(column, Number))
+        if not possible:
+            sides = with_missing(sides[0], False), with_missing(sides[1], False)
+        out.append(tuple(zip(sides, (int(tree.left[node]), int(tree.right[node])), strict=True)))
+    return out
+
+
+def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionTree:
+    """Return a fitted scikit-learn tree as a plain value.
+
+    Parameters
+    ----------
+    estimator : DecisionTreeClassifier, DecisionTreeRegressor, ExtraTree or Pipeline
+        A tree, or a pipeline that ends with one; a fitted search gives its best estimator. One-hot and ordinal codes,
+        bins, scales and imputed values are mapped back to the original attributes.
+    domain : Domain, optional
+        The public domain; it must hold every attribute that the tree was given. Without it, the attributes are the
+        columns of the training frame, or ``x0``, ``x1``, ...
+
+    Returns
+    -------
+    DecisionTree
+        Its nodes are in scikit-learn's order. Each tells its class counts where the tree's figures determine them, and
+        its number of records; see :func:`glassine.formats.sklearn.tree.class_counts`. The trees of a forest
+        hold repeated records, of which only the number of different ones is told.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the estimator is an ensemble, has several outputs, or the pipeline holds a step that cannot be mapped back.
+    InvalidModelError
+        If the estimator is not fitted, its arrays contradict each other, or the domain lacks one of its features.
+
+    Notes
+    -----
+    scikit-learn compares in single precision. A value whose rounding to it crosses a threshold takes the other branch
+    here. A threshold on a scaled column is given as the shortest number in the original unit that single precision
+    cannot tell from it.
+
+    Each node stores where it sends missing values: where one was missing in training, to the better side, else to the
+    larger one. The branches say so, unless the domain says that the attribute cannot be missing. A step of a pipeline
+    that refuses missing values leaves nothing to say.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> fitted = DecisionTreeClassifier().fit([[1], [2], [5]], ["no", "no", "yes"])
+    >>> [(str(cell), cell.evidence.counts) for cell in tree_from_sklearn(fitted).cells]
+    [('x0 <= 3.5 or missing', (2, 0)), ('x0 > 3.5', (0, 1))]
+    """
+    kinds = sklearn_names(estimator)
+    if set(SEARCHES) & set(kinds):
+        return tree_from_sklearn(_fitted(estimator, "best_estimator_"), domain)
+    if set(ENSEMBLES) & set(kinds):
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time. "
+            "Give one member, for example as_model(model.estimators_[0], domain)."
+        )
+    if "Pipeline" not in kinds and not set(TREES) & set(kinds):
+        raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")
+    tree, names, columns = final_tree(estimator, domain)
+    for name in names:
+        require(name, domain, "the estimator was fitted on")
+    if len(set(names)) < len(names):
+        raise InvalidModelError("the estimator was fitted on two columns of one name. Rename one.")
+    arrays = _Arrays(tree)
+    if int(tree.tree_.n_features) != len(columns):
+        raise InvalidModelError(
+            f"the tree was fitted on {tree.tree_.n_features} columns, but its pipeline gives {len(columns)}."
+        )
+    classes: tuple[Scalar, ...] | None = None
+    if "DecisionTreeClassifier" in sklearn_names(tree):
+        classes = tuple(scalar(name, "a class") for name in np.ravel(_fitted(tree, "classes_")))
+    evidence = _evidence(arrays, tree, classes)
+    branches = _branches(arrays, columns, domain)
+    nodes = tuple(
+        Node(branches=tuple(Branch(literal, child) for literal, child in sides), evidence=entry)
+        for sides, entry in zip(branches, evidence, strict=True)
+    )
+    return DecisionTree(nodes, names, classes, source=f"scikit-learn {type(estimator).__name__}")

@@ -1,0 +1,388 @@
+"""Models as fitted scikit-learn pipelines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Between, Binary, Category, Domain, OneOf
+from glassine.domain import Literal as Condition
+from glassine.domain.attributes import Scalar
+from glassine.domain.literals import attributes_of
+from glassine.errors import UnsupportedModelError
+from glassine.formats.conditions import check_domain
+from glassine.formats.paths import check_model, compared_values, outcomes
+from glassine.models.evidence import Evidence
+from glassine.models.probabilities import cell_probabilities
+from glassine.models.rule_list import RuleList
+from glassine.models.tree import DecisionTree
+
+__all__ = ["MOST_NODES", "Encoder", "Side", "Test", "grown_binary", "to_sklearn"]
+
+# The columns that a scikit-learn tree needs to test a model's conditions, made by scikit-learn's own encoders.
+
+
+Side: TypeAlias = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A bound on a column: on which side the condition holds, and where missing values go."""
+
+    column: int
+    bound: float
+    holds: Side
+    missing: Side
+
+    @property
+    def threshold(self) -> float:
+        """The bound as scikit-learn, which compares in single precision, must hold it."""
+        return _single(self.bound)
+
+
+class Encoder:
+    """The columns that the tree sees: numbers as they are, and one code for each list of values."""
+
+    def __init__(self, model: DecisionTree | RuleList, domain: Domain | None) -> None:
+        self.model = model
+        compared = compared_values(model)
+        self.dummies = {
+            name
+            for name, values in compared.items()
+            if (isinstance(domain[name], Binary) if domain is not None else set(values) <= {0, 1})
+        }
+        for name, values in compared.items():
+            if len({isinstance(v, str) for v in values}) > 1:
+                raise UnsupportedModelError(f"{name!r} is compared with both texts and numbers. Recode its values.")
+        self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
+        self.numbers: list[str] = []
+        self.lists: list[OneOf] = []
+        for literal in model.literals:
+            name = literal.attribute
+            if isinstance(literal, OneOf) and (name not in self.dummies or set(literal.values) != {1}):
+                self.lists += [] if _listing(literal) in self.lists else [_listing(literal)]
+            elif name not in self.numbers:
+                self.numbers.append(name)
+        if not self.numbers and not self.lists and not model.attributes:
+            raise UnsupportedModelError("a scikit-learn tree needs an attribute, but the model has none.")
+
+    def _has_words(self, name: str, values: tuple[Scalar, ...], domain: Domain | None) -> bool:
+        """Return whether the values of an attribute are texts."""
+        if values:
+            return any(isinstance(value, str) for value in values)
+        if domain is not None:
+            attribute = domain[name]
+            return isinstance(attribute, Category) and any(isinstance(value, str) for value in attribute.values)
+        if any(isinstance(lit, Between) for lit in self.model.literals if lit.attribute == name):
+            return False
+        raise UnsupportedModelError(
+            f"the model asks only whether {name!r} is missing, not whether it is a text or a number. Give the domain."
+        )
+
+    @property
+    def width(self) -> int:
+        """Number of columns; one that is never looked at where the model tests nothing."""
+        return max(len(self.numbers) + len(self.lists), 1)
+
+    def tests(self, literal: Condition) -> list[Test]:
+        """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds."""
+        if isinstance(literal, OneOf):
+            if literal.attribute in self.dummies and set(literal.values) == {1}:
+                held: Side = "left" if literal.negated else "right"
+                column = self.numbers.index(literal.attribute)
+                return [Test(column, 0.5, held, held if literal.missing else other(held))]
+            column = len(self.numbers) + self.lists.index(_listing(literal))
+            # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
+            listed = -0.5 if literal.values else 0.5
+            return [Test(column, listed, "left" if literal.negated else "right", "left")]
+        column = self.numbers.index(literal.attribute)
+        bounds: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
+        out = []
+        for bound, side in bounds:
+            if math.isfinite(bound):
+                held = other(side) if literal.negated else side
+                out.append(Test(column, bound, held, held if literal.missing else other(held)))
+        if not out:  # present or not: every number lies below infinity
+            held = "right" if literal.negated else "left"
+            out.append(Test(column, math.inf, held, held if literal.missing else other(held)))
+        return out
+
+    def fitted(self) -> Any:
+        """Return the ColumnTransformer."""
+        import polars as pl
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import MissingIndicator
+        from sklearn.preprocessing import OrdinalEncoder
+
+        parts: list[tuple[str, Any, list[str]]] = []
+        if not self.numbers and not self.lists:
+            parts.append(("nothing", MissingIndicator(features="all"), [self.model.attributes[0]]))
+        if self.numbers:
+            parts.append(("numbers", "passthrough", self.numbers))
+        for i, listed in enumerate(self.lists):
+            encoder = OrdinalEncoder(
+                categories=[self._categories(listed)],
+                handle_unknown="use_encoded_value",
+                unknown_value=-1,
+                encoded_missing_value=len(listed.values) + 2,
+            )
+            parts.append((f"list {i}", encoder, [listed.attribute]))
+        names = attributes_of(self.model.literals) or self.model.attributes[:1]
+        frame = {
+            name: pl.Series([None], dtype=pl.String if name in self.words else pl.Float64, strict=False)
+            for name in names
+        }
+        return ColumnTransformer(parts, sparse_threshold=0).fit(pl.DataFrame(frame))
+
+    def _categories(self, listed: OneOf) -> npt.NDArray[Any]:
+        if listed.attribute in self.words:
+            gaps: list[Any] = [None, math.nan] if listed.missing else []
+            return np.array([*(listed.values or ("",)), *gaps], dtype=object)
+        numbers = sorted({float(value) for value in listed.values if not isinstance(value, str)}) or [0.0]
+        return np.array([*numbers, *([math.nan] if listed.missing else [])], dtype=float)
+
+
+def other(side: Side) -> Side:
+    return "left" if side == "right" else "right"
+
+
+def _listing(literal: OneOf) -> OneOf:
+    """Return the list of values whose membership decides a literal: missing ones are on it, or are not."""
+    return OneOf(literal.attribute, literal.values, missing=literal.missing != literal.negated)
+
+
+def _single(bound: float) -> float:
+    """Return the threshold that compares with numbers of single precision as the bound does with their originals."""
+    return max(bound, float(np.float32(bound)))
+
+
+MOST_NODES = 100_000
+TIE = 1e-9
+"""By how much the share of a published label is raised above an equal one."""
+
+State: TypeAlias = tuple[int, int]
+"""A place in a model: a node and the number of its branch, or a rule and the number of its condition."""
+
+
+def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> Any:
+    r"""Return a model as a fitted scikit-learn pipeline of two steps, ``encode`` and ``tree``.
+
+    It predicts what the model predicts, is made of scikit-learn's own parts only, and so unpickles without Glassine.
+
+    Parameters
+    ----------
+    model : DecisionTree or RuleList
+        The model. Every leaf or rule must predict something.
+    domain : Domain, optional
+        The public domain, which tells binary attributes. Without it they are those that are compared with 0 and 1 only.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        It takes data frames with the tested attributes; a missing value is NaN or None. ``encode`` is a
+        ``ColumnTransformer``: numbers and binary attributes pass through, and each list of values that the model
+        compares with has an ``OrdinalEncoder``, whose code is -1 for every other value. ``tree`` is a
+        ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` on these columns. The nodes of a decision tree keep
+        their numbers, which ``apply`` and ``decision_path`` tell; nodes that scikit-learn needs besides, for more than
+        two branches or for two bounds in one condition, stand behind them. Probabilities are those of
+        :func:`~glassine.models.probabilities.cell_probabilities`; a leaf without any has probability 1 for its
+        prediction.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If it is not a model, a part predicts nothing, an attribute is compared with both texts and numbers, or the tree
+        would need more than 100,000 nodes: a rule of several conditions repeats the rules below it.
+    InvalidModelError
+        If the domain lacks an attribute or a value.
+
+    Notes
+    -----
+    scikit-learn compares in single precision: a number that differs from a threshold by less than that can take the
+    other branch. One that equals the threshold never does. A record that satisfies no branch takes the last one. The
+    pipeline carries neither guarantee nor the mark that counts are not exact: audit the model, not the pipeline.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> to_sklearn(rules).predict(pl.DataFrame({"age": [30, 50]})).tolist()
+    ['ill', 'well']
+    """
+    check_model(model)
+    check_domain(model, domain)
+    for i, outcome in enumerate(outcomes(model), start=1):
+        if outcome is None:
+            raise UnsupportedModelError(f"part {i} predicts nothing, but every leaf of scikit-learn must. Label it.")
+    encoder = Encoder(model, domain)
+    fitted = _stump(model, encoder.width)
+    fitted.tree_ = grow(model, encoder, fitted)
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("encode", encoder.fitted()), ("tree", fitted)])
+
+
+def _stump(model: DecisionTree | RuleList, width: int) -> Any:
+    """Return a tree that is fitted on nothing but the names of the classes, with every attribute that fitting sets."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    if model.classes is None:
+        return DecisionTreeRegressor().fit(np.zeros((1, width)), [0.0])
+    if len({isinstance(label, str) for label in model.classes}) > 1:
+        raise UnsupportedModelError("the classes are texts and numbers, which scikit-learn does not mix. Rename them.")
+    fitted = DecisionTreeClassifier().fit(np.zeros((len(model.classes), width)), range(len(model.classes)))
+    fitted.classes_ = np.unique(np.array(model.classes))  # sorted, as fitting would have left them
+    return fitted
+
+
+def _next(model: DecisionTree | RuleList, state: State) -> int | tuple[Condition, State, State]:
+    """Return the leaf or rule at a place, or the condition to test there and where to go if it holds, and if not."""
+    if isinstance(model, RuleList):
+        rule, at = state
+        antecedent = model.rules[rule].antecedent
+        return rule if at == len(antecedent) else (antecedent[at], (rule, at + 1), (rule + 1, 0))
+    node, at = state
+    branches = model.nodes[node].branches
+    if not branches:
+        return node
+    rest = (branches[-1].child, 0) if at + 2 == len(branches) else (node, at + 1)
+    return branches[at].literal, (branches[at].child, 0), rest
+
+
+class _Builder:
+    """A binary tree in the making."""
+
+    def __init__(self, model: DecisionTree | RuleList, encoder: Encoder) -> None:
+        self.model, self.encoder = model, encoder
+        n = len(model.nodes) if isinstance(model, DecisionTree) else 1
+        self.tests: list[Test | None] = [None] * n
+        self.children: list[tuple[int, int]] = [(-1, -1)] * n
+        self.part: list[int] = [-1] * n
+        self.free = set(range(1, n))
+
+    def place(self, state: State | None) -> int:
+        """Return the number of a new node; the first one for a node of a decision tree keeps that node's number."""
+        if isinstance(self.model, DecisionTree) and state is not None and state[1] == 0 and state[0] in self.free:
+            self.free.remove(state[0])
+            return state[0]
+        if len(self.tests) == MOST_NODES:
+            raise UnsupportedModelError(
+                f"as a scikit-learn tree the model would need more than {MOST_NODES:,} nodes, because conditions with "
+                "several parts repeat what follows them. Write SQL or Python instead."
+            )
+        self.tests.append(None)
+        self.children.append((-1, -1))
+        self.part.append(-1)
+        return len(self.tests) - 1
+
+    def build(self) -> None:
+        """Test every condition of the model, one threshold a node."""
+        stack: list[tuple[int, State]] = [(0, (0, 0))]
+        while stack:
+            node, state = stack.pop()
+            found = _next(self.model, state)
+            if isinstance(found, int):
+                self.part[node] = found
+                continue
+            literal, held, rest = found
+            if isinstance(literal, Between) and literal.negated:
+                literal, held, rest = literal.negate(), rest, held
+            tests = self.encoder.tests(literal)
+            for test in tests:
+                last = test is tests[-1]
+                yes, no = self.place(held if last else None), self.place(rest)
+                self.tests[node] = test
+                self.children[node] = (yes, no) if test.holds == "left" else (no, yes)
+                stack.append((no, rest))
+                if last:
+                    stack.append((yes, held))
+                node = yes
+
+
+def grown_binary(
+    model: DecisionTree | RuleList, encoder: Encoder
+) -> tuple[list[Test | None], list[tuple[int, int]], list[int]]:
+    """Return a model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
+    builder = _Builder(model, encoder)
+    builder.build()
+    return builder.tests, builder.children, builder.part
+
+
+def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
+    """Return the model as the ``tree_`` of a fitted scikit-learn tree."""
+    builder = _Builder(model, encoder)
+    builder.build()
+    empty = fitted.tree_.__getstate__()
+    n, width = len(builder.tests), empty["values"].shape[2]
+    nodes = np.zeros(n, dtype=empty["nodes"].dtype)
+    nodes["left_child"], nodes["right_child"] = np.array(builder.children).T
+    nodes["feature"], nodes["threshold"] = -2, -2.0
+    for i, test in enumerate(builder.tests):
+        if test is not None:
+            nodes[i]["feature"], nodes[i]["threshold"] = test.column, test.threshold
+            nodes[i]["missing_go_to_left"] = test.missing == "left"
+    values, sizes, depth = _summaries(model, builder, fitted, width)
+    if isinstance(model, DecisionTree) and not any(literal.missing for literal in model.literals):
+        # Where the model knows no gaps, do as scikit-learn does after fitting on none: they follow the larger child.
+        inner = nodes["left_child"] >= 0
+        nodes["missing_go_to_left"][inner] = (sizes[nodes["left_child"]] > sizes[nodes["right_child"]])[inner]
+    nodes["n_node_samples"], nodes["weighted_n_node_samples"] = sizes, sizes
+    nodes["impurity"] = 0.0 if model.classes is None else 1 - (values**2).sum(axis=1)
+    grown = type(fitted.tree_)(encoder.width, np.array([width], dtype=np.intp), 1)
+    grown.__setstate__({"max_depth": depth, "node_count": n, "nodes": nodes, "values": values[:, None, :].copy()})
+    return grown
+
+
+def _summaries(
+    model: DecisionTree | RuleList, builder: _Builder, fitted: Any, width: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], int]:
+    """Return values and sizes of the nodes, those of splits summed up from below, and the depth."""
+    values, sizes = np.zeros((len(builder.tests), width)), np.zeros(len(builder.tests), dtype=np.int64)
+    order, stack, depth = [], [(0, 0)], 0
+    while stack:
+        node, level = stack.pop()
+        order.append(node)
+        depth = max(depth, level)
+        stack += [(child, level + 1) for child in builder.children[node] if child >= 0]
+    known = (
+        {}
+        if model.classes is None
+        else dict(zip((cell.node for cell in model.cells), cell_probabilities(model), strict=True))
+    )
+    columns = None if model.classes is None else [fitted.classes_.tolist().index(label) for label in model.classes]
+    for node in reversed(order):
+        if builder.part[node] >= 0:
+            evidence = _evidence(model, builder.part[node])
+            sizes[node] = evidence.size or 0
+            values[node] = evidence.value if columns is None else _weights(evidence, known[builder.part[node]], columns)
+            continue
+        below = list(builder.children[node])
+        sizes[node] = sizes[below].sum()
+        weights = sizes[below] / sizes[node] if sizes[node] else np.array([0.5, 0.5])
+        values[node] = weights @ values[below]
+    return values, sizes, depth
+
+
+def _evidence(model: DecisionTree | RuleList, part: int) -> Evidence:
+    return model.rules[part].evidence if isinstance(model, RuleList) else model.nodes[part].evidence
+
+
+def _weights(evidence: Evidence, known: tuple[float, ...] | None, columns: list[int]) -> npt.NDArray[np.float64]:
+    """Return the shares of the classes in scikit-learn's order, the prediction's the largest."""
+    label = evidence.prediction
+    out = np.zeros(len(columns))
+    at = columns[label if label is not None else 0]
+    if known is not None:
+        out[columns] = known
+        if (out == out[at]).sum() > 1:
+            out[at] += TIE
+        if int(out.argmax()) == at:
+            out /= out.sum()
+            return out
+    out[:] = 0.0
+    out[at] = 1.0
+    return out

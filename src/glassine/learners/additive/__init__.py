@@ -1,0 +1,1 @@
+"""Additive models, ordinary and private: grids, sums, boosting, marginals, and the published scores."""

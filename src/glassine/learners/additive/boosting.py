@@ -1,0 +1,311 @@
+"""Private explainable boosting as published: cyclic boosting of random splits, in a form whose bound holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.compiling import compiled
+from glassine.data.slices import Progress
+from glassine.domain import Domain
+from glassine.errors import InvalidParameterError
+from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
+from glassine.learners.additive.grids import Axis
+from glassine.learners.additive.publishing import Shapes
+from glassine.learners.additive.sums import (
+    binary_units,
+    class_units,
+    exponential_table,
+    logistic_table,
+    number_units,
+    start_scores,
+)
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.conversions import mu_from_epsilon
+from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.randomness import Randomness
+
+__all__ = [
+    "ACCOUNTINGS",
+    "BIN_SHARE",
+    "NO_INTERACTIONS",
+    "Boosting",
+    "Interactions",
+    "boost",
+    "check_interactions",
+    "stage_mu",
+]
+
+# Which pairs of attributes a fit may give a term: named by the user, a number of them, or by a public rule.
+
+
+MOST = 30
+"""Largest number of pairs that may be asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interactions:
+    """The public wish for pairs.
+
+    Attributes
+    ----------
+    number : int or None
+        How many pairs are chosen privately; None leaves it to the public rule.
+    named : tuple of (str, str)
+        Pairs that the user names; then none is chosen.
+    """
+
+    number: int | None = 0
+    named: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there may be any."""
+        return self.number != 0 or bool(self.named)
+
+    @property
+    def given(self) -> Any:
+        """The wish as a parameter."""
+        return self.named or ("auto" if self.number is None else self.number)
+
+    @property
+    def stated(self) -> Any:
+        """What the certificate says of it."""
+        return [list(pair) for pair in self.named] if self.named else self.given
+
+
+NO_INTERACTIONS = Interactions()
+"""No pairs."""
+
+
+def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
+    """Return the wish for pairs.
+
+    Parameters
+    ----------
+    given : int, "auto", or sequence of pairs of str
+        As in the estimators.
+    domain : Domain
+        The attributes.
+    ordered : collection of str
+        Attributes with a monotone constraint, which a pair would break.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is something else, a pair names an unknown attribute or one twice, stands twice, or holds an attribute
+        whose scores must be in order.
+    """
+    if isinstance(given, str):
+        if given != "auto":
+            raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+        return Interactions(number=None)
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        if not 0 <= given <= MOST:
+            raise InvalidParameterError(f"interactions must be a number in [0, {MOST}], got {given}. Use 'auto'.")
+        return Interactions(number=int(given))
+    if isinstance(given, bool | dict) or not isinstance(given, Iterable):
+        raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+    named: list[tuple[str, str]] = []
+    for pair in given:
+        names = tuple(pair) if isinstance(pair, list | tuple) else ()
+        if len(names) != 2 or not all(isinstance(name, str) and name in domain for name in names):
+            raise InvalidParameterError(
+                f"interactions must name pairs of attributes of the domain, such as ({domain.names[0]!r}, ...), "
+                f"got {pair!r}."
+            )
+        if names[0] == names[1] or any(set(names) == set(old) for old in named):
+            raise InvalidParameterError(f"interactions must name two attributes, each pair once, got {pair!r}.")
+        held = [name for name in names if name in ordered]
+        if held:
+            raise InvalidParameterError(
+                f"interactions name {held[0]!r}, whose scores must be in order: a pair would break the order. Leave "
+                "one of the two out."
+            )
+        named.append((names[0], names[1]))
+    return Interactions(number=0, named=tuple(named))
+
+
+ACCOUNTINGS = ("gdp", "classic")
+
+BIN_SHARE = 0.1
+"""Share of the budget for the bins."""
+
+PROOF = "learners/additive/boosting.md"
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boosting:
+    """Public choices of boosting; the defaults are those of the paper.
+
+    Attributes
+    ----------
+    epochs, leaves, bins : int
+        Rounds over all terms, leaves of each tree, bins of a number.
+    rate : float
+        Learning rate.
+    clip : float
+        Largest size of a residual, the target being in [-1, 1]: half its range.
+    """
+
+    epochs: int = 300
+    leaves: int = 3
+    bins: int = 32
+    rate: float = 0.01
+    clip: float = 1.0
+
+
+def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
+    """Return the mu, for one record, of all releases of a stage that may cost a share of the budget.
+
+    Guarantee
+    ---------
+    none by itself. As published, a stage gets its share of epsilon and half of delta. With ``"gdp"`` it may have the mu
+    that these allow; with ``"classic"`` each of its k releases has the noise of Kairouz, Oh and Viswanath (2017),
+    Theorem 4.3, whose k cancels in the mu of all of them. See ``ebm_boosting.md``.
+    """
+    epsilon, delta = usable(float(budget.epsilon)) * share, float(budget.delta) / 2 * (1 - RESERVED)
+    mu = mu_from_epsilon(epsilon, delta)
+    if accounting == "classic":
+        mu = min(mu, epsilon / math.sqrt(8 * math.log(math.e + epsilon / delta)))
+    return mu / budget.unit.most_records
+
+
+@compiled
+def _epoch(
+    codes: Any,
+    scores: Any,
+    target: Any,
+    leaf_of: Any,
+    noise: Any,
+    sizes: Any,
+    factor: float,
+    clip: float,
+    units: int,
+    table: Any,
+    total: Any,
+) -> None:
+    """Visit each term once: sum the residuals of its leaves, add noise, and move scores; no table for numbers."""
+    outputs, n = scores.shape
+    room = np.zeros((outputs, n), dtype=np.int64)
+    sums = np.zeros((noise.shape[1], outputs), dtype=np.int64)
+    step = np.zeros((leaf_of.shape[1], outputs))
+    for k in range(codes.shape[0]):
+        if outputs > 1:
+            class_units(scores, target, clip, units, table, room)
+        elif len(table):
+            binary_units(scores, target, clip, units, table, room)
+        else:
+            number_units(scores, target, clip, units, room)
+        sums[:] = 0
+        for c in range(outputs):
+            for i in range(n):
+                sums[leaf_of[k, codes[k, i]], c] += room[c, i]
+        for b in range(leaf_of.shape[1]):
+            leaf = leaf_of[k, b]
+            for c in range(outputs):
+                step[b, c] = factor * (sums[leaf, c] + noise[k, leaf, c]) / max(sizes[k, leaf], 1.0)
+                total[k, b, c] += step[b, c]
+        for c in range(outputs):
+            for i in range(n):
+                scores[c, i] += step[codes[k, i], c]
+
+
+def boost(
+    codes: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    axes: Sequence[Axis],
+    *,
+    n_classes: int,
+    boosting: Boosting,
+    mu: float,
+    share: float,
+    randomness: Randomness,
+    progress: Progress | None,
+) -> tuple[Shapes, DiscreteGaussianNoise]:
+    """Fit the scores of all terms by the paper's Algorithm 2; several classes have a score each.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each step one record is in one leaf, to
+    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``ebm_boosting.md``.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (terms, n)
+        Bins of the records.
+    target : ndarray, shape (n,)
+        Targets in [-1, 1], or indices of classes.
+    axes : sequence of Axis
+        The released bins of each term.
+    n_classes : int
+        Number of classes, 0 for numbers.
+    boosting : Boosting
+        Public choices.
+    mu, share : float
+        Budget, and its share of the whole.
+    randomness : Randomness
+        Source of the noise and of the splits.
+    progress : callable or None
+        Called with the epochs done and in all.
+    """
+    terms, widest = len(axes), max(axis.n_bins for axis in axes)
+    steps = boosting.epochs * terms
+    noise = FineNoise.of(mu / math.sqrt(steps), 1)
+    clip = 1.0 if n_classes else boosting.clip
+    outputs = n_classes if n_classes > 2 else 1
+    counts = np.zeros((terms, widest))
+    for k, axis in enumerate(axes):
+        counts[k, : axis.n_bins] = np.maximum(axis.counts, 0.0)
+    scores, total = start_scores(codes.shape[1], np.zeros(outputs)), np.zeros((terms, widest, outputs))
+    table = exponential_table() if outputs > 1 else logistic_table() if n_classes else np.zeros(0)
+    square = np.zeros((terms, widest))
+    for epoch in range(boosting.epochs):
+        leaf_of = np.stack([_random_leaves(axis.n_bins, boosting.leaves, widest, randomness) for axis in axes])
+        # Noise does not depend on the sums, so that it can be drawn before them.
+        drawn = noise.draw((terms, boosting.leaves, outputs), randomness)
+        sizes = np.zeros((terms, boosting.leaves))
+        np.add.at(sizes, (np.arange(terms)[:, None], leaf_of), counts)
+        factor = boosting.rate * clip / noise.units
+        _epoch(codes, scores, target, leaf_of, drawn, sizes, factor, clip, noise.units, table, total)
+        spread = boosting.rate * clip * noise.deviation / np.maximum(sizes, 1.0)
+        square += np.take_along_axis(spread, leaf_of, axis=1) ** 2
+        if progress is not None:
+            progress(epoch + 1, boosting.epochs)
+    event = DiscreteGaussianNoise(
+        name="sums of residuals in leaves",
+        l2_sensitivity=noise.l2_sensitivity,
+        sigma=noise.sigma,
+        units=noise.units,
+        values=boosting.leaves * outputs,
+        count=steps,
+        share=share,
+        proof=PROOF,
+    )
+    found, errors, intercept = [], [], np.zeros(outputs)
+    for k, axis in enumerate(axes):
+        weights = np.maximum(axis.counts, 1.0)
+        score = total[k, : axis.n_bins]
+        middle = weights @ score / weights.sum()
+        found.append(score - middle)
+        errors.append(np.repeat(np.sqrt(square[k, : axis.n_bins])[:, None], outputs, axis=1))
+        intercept += middle
+    return Shapes(scores=tuple(found), errors=tuple(errors), intercept=intercept), event
+
+
+def _random_leaves(bins: int, leaves: int, widest: int, randomness: Randomness) -> npt.NDArray[np.int64]:
+    """Return the leaf of each bin of a tree with random different splits."""
+    cuts: set[int] = set()
+    while len(cuts) < min(leaves - 1, bins - 1):
+        cuts.add(1 + randomness.below(bins - 1))
+    out = np.zeros(widest, dtype=np.int64)
+    for cut in cuts:
+        out[cut:] += 1
+    return out

@@ -1,0 +1,482 @@
+"""Private additive models: classifiers and regressors whose shape functions are released with noise."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from glassine.data.conform import Columns
+from glassine.data.slices import Progress
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.learners.additive.budget import GaussianBudget
+from glassine.learners.additive.fitting import Plan, fit_model
+from glassine.learners.additive.marginals import Marginals
+from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
+from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
+from glassine.learners.base import class_array, tags_of_domain
+from glassine.learners.intake import read_records
+from glassine.learners.persons import Persons
+from glassine.learners.private_learner import PrivateLearner
+from glassine.models import AdditiveModel
+from glassine.models.editing import revert, verify
+from glassine.models.editor import Editor
+from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
+from glassine.models.shapes import ShapeFunction, explain_global
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import Price
+
+__all__ = ["Editable", "PrivateEBMClassifier", "PrivateEBMRegressor"]
+
+# Editing fitted additive estimators: an editor of what they released, and new estimators with the edited model.
+
+
+class Editable:
+    """Methods of a fitted additive estimator that edit its model without spending budget."""
+
+    model_: AdditiveModel
+
+    def edit(self) -> Editor:
+        """Return an editor of the released model; its ``model`` is a new one, and this estimator stays as it is.
+
+        Guarantee
+        ---------
+        That of the fit: an edit reads the released model alone; see ``models/editing.md``.
+
+        Returns
+        -------
+        Editor
+            With ``set``, ``shift``, ``smooth``, ``flatten``, ``monotone``, ``zero``, ``undo``, ``redo`` and ``revert``.
+        """
+        check_is_fitted(self, "model_")
+        return Editor(self.model_)
+
+    def with_model(self, model: AdditiveModel | Editor) -> Self:
+        """Return a new fitted estimator that predicts with an edited model, this one's certificate kept.
+
+        Guarantee
+        ---------
+        That of the fit, for no record is read again; see ``models/editing.md``. The certificate names the model as
+        it was released, to which the log of edits leads back.
+
+        Parameters
+        ----------
+        model : AdditiveModel or Editor
+            An edited form of this estimator's model, also one read by :func:`glassine.load_additive`.
+
+        Raises
+        ------
+        InvalidModelError
+            If taking back its edits does not lead to the model that this estimator released, or an edit of the log
+            does something else than it says.
+        """
+        check_is_fitted(self, "model_")
+        edited = model.model if isinstance(model, Editor) else model
+        if not isinstance(edited, AdditiveModel):
+            raise InvalidModelError(
+                f"with_model() takes an edited additive model, got {type(edited).__name__}. Edit that of edit()."
+            )
+        verify(edited)
+        if revert(edited) != revert(self.model_):
+            raise InvalidModelError(
+                "the model is not an edited form of what this estimator released: without its edits it differs from "
+                "model_. Start from edit(), or from the file that model_ was written to."
+            )
+        new = copy.copy(self)
+        new.model_ = edited
+        return new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A fit that is planned whole."""
+
+    training: Training
+    budget: GaussianBudget
+    plan: Plan
+
+    @property
+    def price(self) -> Price:
+        """What the fit costs."""
+        note = f"private additive model, {self.plan.algorithm}"
+        return Price(epsilon=self.budget.epsilon, delta=self.budget.delta, note=note, unit=self.budget.unit)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What was taken from the data although it should be public."""
+        return self.training.caveats
+
+
+class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """What both estimators share."""
+
+    released: ClassVar[frozenset[str]] = frozenset(
+        {"model_", "certificate_", "domain_", "marginals_", "n_features_in_", "feature_names_in_"}
+    )
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    model_: AdditiveModel
+    certificate_: Certificate
+    domain_: Domain
+    marginals_: Marginals
+
+    epsilon: float
+    delta: float
+    domain: Domain | None
+    algorithm: str
+    accounting: str
+    bins: Any
+    monotone: Any
+    interactions: Any
+    ledger: Any
+    dataset: str | None
+    memory_limit: float
+    progress: Progress | None
+    random_state: Any
+
+    @abstractmethod
+    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        """Read the arguments of a fit."""
+
+    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> _Prepared:
+        training = self._take_in(X, y, persons)
+        budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
+        plan = Plan.of(
+            training,
+            algorithm=self.algorithm,
+            accounting=self.accounting,
+            bins=self.bins,
+            monotone=self.monotone,
+            interactions=self.interactions,
+        )
+        pairs = pairs_asked_for(plan.interactions)
+        check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
+        budget.check_values(*most_released(plan.grids, training.target, plan.algorithm, pairs))
+        return _Prepared(training=training, budget=budget, plan=plan)
+
+    def _draw(self, prepared: _Prepared, caveats: tuple[str, ...], randomness: Randomness) -> dict[str, Any]:
+        training, budget, plan = prepared.training, prepared.budget, prepared.plan
+        fit = fit_model(
+            training,
+            plan,
+            budget,
+            caveats=caveats,
+            source=f"glassine.{type(self).__name__}",
+            randomness=randomness,
+            progress=self.progress,
+        )
+        out = {
+            "model_": fit.model,
+            "certificate_": budget.certify(fit.events, fit.model, caveats=caveats, public=plan.public(training)),
+            "domain_": training.domain,
+        }
+        if training.target.classes is not None:
+            out["classes_"] = class_array(training.target.classes)
+        if fit.marginals is not None:
+            out["marginals_"] = fit.marginals
+        return out
+
+    def _columns(self, X: Any) -> Columns:
+        check_is_fitted(self, "model_")
+        return read_records(self, X, self.domain_, apart=True)
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        columns = self._columns(X)
+        return scores(self.model_, columns)
+
+    def explain_global(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
+        """Return the shape function of each term with its band, the most important first.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            Share of the noise's outcomes in which the band holds the mean score.
+        """
+        check_is_fitted(self, "model_")
+        return explain_global(self.model_, coverage)
+
+    def explain_local(self, X: Any) -> LocalExplanation:
+        """Return what each term adds to the score of each record; the parts add up to the score exactly.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return explain(self.model_, columns)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+
+
+class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
+    """A differentially private additive classifier: one shape function for each attribute.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, in [0.001, 1000].
+    delta : float, default=1e-6
+        In [1e-100, 0.1]; well below one over the number of records.
+    domain : Domain, optional
+        What is publicly known about the attributes: bounds of numbers, names of categories. It may declare the target,
+        as a ``Category`` or ``Binary`` of the name of ``y``.
+    algorithm : {"penalized", "boosting", "marginals"}, default="penalized"
+        How the scores are learnt. "penalized": few rounds of noisy residual sums, penalties set by the known noise.
+        "boosting": as published, cyclic boosting of random splits. "marginals": one release of the tables of all pairs,
+        to which models are then fitted without spending.
+    accounting : {"gdp", "classic"}, default="gdp"
+        With "boosting" how much noise each step gets: what composition in Gaussian differential privacy asks for, or
+        the advanced composition that the paper compares it to. All certificates are accounted in mu.
+    bins : mapping of str to sequence, optional
+        Bins fixed by the user: increasing cut points of a number, groups of values of a category. All other attributes
+        get private bins.
+    monotone : mapping of str to {"increasing", "decreasing"}, optional
+        Numbers whose scores must be in order.
+    interactions : int, "auto" or sequence of pairs of str, default=0
+        Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out; or their names,
+        which costs nothing for the choice. Not with "boosting".
+    classes : sequence of scalars, optional
+        The public classes, where the domain does not declare the target.
+    ledger : Ledger or path, optional
+        The budget book; the fit is charged to ``dataset`` before anything is drawn.
+    dataset : str, optional
+        Name of the data set, in the ledger or, without one, among the fits of this process: the second fit on one
+        name warns, and its certificate and those of later ones do not hold.
+    records_per_person : int, optional
+        The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon and
+        delta cover all records of one person. It must not be chosen by looking at the records.
+    person_weights : {"equal", "records"}, default="equal"
+        With persons: "equal" repeats the records of a person until there are ``records_per_person``, so that each
+        person counts as much as any other; "records" counts each kept record once.
+    memory_limit : float, default=4e9
+        Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
+    progress : callable, optional
+        Called with the rounds done and in all.
+    random_state : int, Generator or None, default=None
+        None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
+
+    Attributes
+    ----------
+    model_ : AdditiveModel
+        The published model. Released.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_ : Domain
+        Domain of the attributes. Public, unless inferred.
+    classes_ : ndarray of shape (c,)
+        Classes. Public, unless taken from the data.
+    marginals_ : Marginals
+        With ``algorithm="marginals"`` the released tables; its ``fit`` returns further models. Released.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: bins, counts, scores, errors. See ``ebm_penalized.md``,
+    ``binning.md`` and :attr:`certificate_`.
+
+    Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
+    with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
+    observed.
+
+    Edge cases: An attribute whose values are all in one bin gets no term. Each further fit spends again.
+    ``sample_weight`` is refused: a weight changes what one record can do.
+
+    References
+    ----------
+    Nori, Caruana, Bu, Shen and Kulkarni (2021), *Accuracy, Interpretability, and Differential Privacy via Explainable
+    Boosting*, for ``algorithm="boosting"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain, Integer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 100, (4000, 2))
+    >>> y = (X[:, 0] > 60).astype(int)
+    >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
+    >>> model = PrivateEBMClassifier(1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97, model.certificate_.epsilon
+    (True, 1.0)
+    """
+
+    released: ClassVar[frozenset[str]] = _PrivateEBM.released | {"classes_"}
+
+    classes_: npt.NDArray[Any]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Domain | None = None,
+        algorithm: str = "penalized",
+        *,
+        accounting: str = "gdp",
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        interactions: Any = 0,
+        classes: Sequence[Scalar] | None = None,
+        ledger: Any = None,
+        dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
+        memory_limit: float = 4e9,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.algorithm = algorithm
+        self.accounting = accounting
+        self.bins = bins
+        self.monotone = monotone
+        self.interactions = interactions
+        self.classes = classes
+        self.ledger = ledger
+        self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
+        self.memory_limit = memory_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
+        classes = training.target.classes or ()
+        if len(classes) < 2:
+            raise InvalidParameterError(
+                f"a classifier needs at least two classes, got {len(classes)} class. Declare them with classes=."
+            )
+        return training
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
+        found = self._scores(X)
+        return found[:, 0] if self.model_.link == "logit" else found
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class for each record, shape (n, c)."""
+        found = self._scores(X)
+        return probabilities_of(self.model_, found)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of each record, shape (n,).
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        found = self._scores(X)
+        chosen = (found[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else found.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+
+class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
+    """A differentially private additive regression: one shape function for each attribute.
+
+    Parameters
+    ----------
+    epsilon, delta, domain, algorithm
+        As in :class:`PrivateEBMClassifier`. The domain may declare the target, as ``Real`` or ``Integer`` of the name
+        of ``y``.
+    target_range : (float, float), optional
+        The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
+        are predictions.
+    bins, monotone, interactions, ledger, dataset, records_per_person, person_weights
+        As in :class:`PrivateEBMClassifier`.
+    memory_limit, progress, random_state
+        As in :class:`PrivateEBMClassifier`.
+
+    Attributes
+    ----------
+    model_, certificate_, domain_, n_features_in_, feature_names_in_
+        As in :class:`PrivateEBMClassifier`.
+
+    Notes
+    -----
+    Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: bins, counts, scores, errors. Residuals are taken from the
+    middle of the public range and clipped, so that the guarantee does not depend on how far from zero the target
+    is. See ``ebm_penalized.md``, ``binning.md`` and :attr:`certificate_`.
+
+    Assumptions, edge cases and references are those of :class:`PrivateEBMClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain, Integer
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 100, (4000, 2))
+    >>> y = 1000.0 + X[:, 0]
+    >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
+    >>> model = PrivateEBMRegressor(1.0, domain=domain, target_range=(1000, 1100), random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        domain: Domain | None = None,
+        algorithm: str = "penalized",
+        *,
+        accounting: str = "gdp",
+        target_range: tuple[float, float] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        monotone: Mapping[str, str] | None = None,
+        interactions: Any = 0,
+        ledger: Any = None,
+        dataset: str | None = None,
+        records_per_person: int | None = None,
+        person_weights: str = "equal",
+        memory_limit: float = 4e9,
+        progress: Progress | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.algorithm = algorithm
+        self.accounting = accounting
+        self.target_range = target_range
+        self.bins = bins
+        self.monotone = monotone
+        self.interactions = interactions
+        self.ledger = ledger
+        self.dataset = dataset
+        self.records_per_person = records_per_person
+        self.person_weights = person_weights
+        self.memory_limit = memory_limit
+        self.progress = progress
+        self.random_state = random_state
+
+    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the predicted number of each record, shape (n,), within the public range.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n, d)
+            Records; values outside the domain are brought into it as in ``fit``.
+        """
+        columns = self._columns(X)
+        return np.asarray(predict(self.model_, columns), dtype=np.float64)

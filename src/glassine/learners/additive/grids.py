@@ -1,0 +1,516 @@
+"""Private bins: noisy counts on grids that halve where there are enough records, merged where there are not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.conform import Columns
+from glassine.domain import Binary, Domain, Integer, Real
+from glassine.domain.attributes import Attribute, Scalar
+from glassine.errors import InvalidParameterError
+from glassine.learners.additive.sums import count_cells, grid_cells
+from glassine.models import CategoryBins, NumericBins
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.randomness import Randomness
+
+__all__ = [
+    "MERGE",
+    "Axis",
+    "CountTree",
+    "Grid",
+    "bin_axes",
+    "bin_counted",
+    "counted_once",
+    "public_grids",
+    "read_cells",
+]
+
+# The public cells of each attribute, before anything is counted, and the cell that each record is in.
+
+
+FINEST = 4096
+"""Most cells of the public grid of one number."""
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """The public cells of one attribute, the last for missing values of a number, or for undeclared categories.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    cuts : ndarray, shape (cells - 1,), or None
+        Points between the cells of a number; a value on a cut is below it. None for a category.
+    groups : tuple of tuple of scalars, or None
+        Values of each cell of a category, None among them standing for missing values. None for a number.
+    sizes : tuple of int
+        Number of cells that one node covers, level by level, from coarse to the single cell. One level where cells are
+        not refined.
+    missing : bool
+        Whether a record may be in the last cell.
+    fixed : bool
+        Whether the cells are the bins: given by the user, and not merged.
+    bounds : (float, float), or None
+        Public range of a number.
+    """
+
+    attribute: str
+    cuts: Array | None
+    groups: tuple[tuple[Scalar | None, ...], ...] | None
+    sizes: tuple[int, ...]
+    missing: bool
+    fixed: bool
+    bounds: tuple[float, float] | None
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, without the last one."""
+        return len(self.groups) if self.groups is not None else len(self.cuts if self.cuts is not None else ()) + 1
+
+
+def public_grids(domain: Domain, given: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
+    """Return the public cells of each attribute.
+
+    Guarantee
+    ---------
+    none: nothing is read from data.
+
+    Parameters
+    ----------
+    domain : Domain
+        The public domain.
+    given : mapping of str to sequence, optional
+        Bins that the user fixes: increasing cut points of a number, lists of values of a category; None stands for
+        missing ones, which have a bin of their own where no list holds it.
+    equal : int, optional
+        Number of cells of equal width of each number, without refinement. By default cells are refined.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the bins name an unknown attribute, or do not fit it.
+    """
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise InvalidParameterError(f"bins must map attributes to cut points or groups, got {type(given).__name__}.")
+    for name in given:
+        if name not in domain:
+            raise InvalidParameterError(f"bins name {name!r}, which is not an attribute of the domain. Declare it.")
+    return tuple(_grid(name, domain[name], given.get(name), equal) for name in domain)
+
+
+def _grid(name: str, attribute: Attribute, given: Any, equal: int | None) -> Grid:
+    if isinstance(attribute, Integer | Real):
+        bounds = (float(attribute.lo), float(attribute.hi))
+        cuts = _finest(attribute, equal or FINEST) if given is None else _given_cuts(name, attribute, given)
+        sizes = _sizes(len(cuts) + 1) if given is None and equal is None else (1,)
+        return Grid(
+            attribute=name,
+            cuts=cuts,
+            groups=None,
+            sizes=sizes,
+            missing=attribute.missing,
+            fixed=given is not None,
+            bounds=bounds,
+        )
+    values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    # Missing values are a category like the others; what is not declared is in the last cell.
+    listed = (*values, None) if attribute.missing else values
+    groups = tuple((value,) for value in listed) if given is None else _given_groups(name, listed, given)
+    return Grid(
+        attribute=name, cuts=None, groups=groups, sizes=(1,), missing=True, fixed=given is not None, bounds=None
+    )
+
+
+def _finest(attribute: Integer | Real, most: int) -> Array:
+    """Return the points between the finest cells: one per value where there are few, else of equal width."""
+    lo, hi = float(attribute.lo), float(attribute.hi)
+    size = attribute.hi - attribute.lo + 1 if isinstance(attribute, Integer) else attribute.size
+    if isinstance(attribute, Real) and size is not None:
+        size -= attribute.missing
+    if size is not None and size <= most:
+        step = 1.0 if isinstance(attribute, Integer) else float(attribute.resolution or 1.0)
+        return np.asarray(lo + step * (np.arange(1, int(size)) - 0.5))
+    cuts = lo + (hi - lo) * (np.arange(1, most) / most)
+    if isinstance(attribute, Integer):
+        cuts = np.floor(cuts) + 0.5
+    return np.unique(cuts)
+
+
+def _sizes(n_cells: int) -> tuple[int, ...]:
+    """Return the widths of nodes, level by level: about eight nodes first, then each in four."""
+    bits = max(0, math.ceil(math.log2(n_cells)))
+    depth = min(3, bits)
+    sizes = [2 ** (bits - depth)]
+    while depth < bits:
+        depth = min(bits, depth + 2)
+        sizes.append(2 ** (bits - depth))
+    return tuple(sizes)
+
+
+def _given_cuts(name: str, attribute: Integer | Real, given: Any) -> Array:
+    try:
+        cuts = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        cuts = np.array([np.nan])
+    inside = cuts.ndim == 1 and bool(((cuts >= attribute.lo) & (cuts < attribute.hi)).all())
+    if not inside or not all(a < b for a, b in pairwise(cuts.tolist())) or not len(cuts) <= FINEST:
+        raise InvalidParameterError(
+            f"bins of {name!r} must be strictly increasing cut points in [{attribute.lo}, {attribute.hi}), at most "
+            f"{FINEST}, got {given!r}."
+        )
+    return cuts
+
+
+def _given_groups(name: str, values: tuple[Scalar | None, ...], given: Any) -> tuple[tuple[Scalar | None, ...], ...]:
+    try:
+        groups = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in given)
+    except TypeError:
+        groups = ()
+    if None in values and not any(value is None for group in groups for value in group):
+        groups = (*groups, (None,))
+    listed = [value for group in groups for value in group]
+    if not groups or not all(groups) or len(listed) != len(values) or set(listed) != set(values):
+        raise InvalidParameterError(
+            f"bins of {name!r} must be groups that hold each declared value once, got {given!r}. None stands for "
+            "missing values, where the domain allows them."
+        )
+    return groups
+
+
+def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
+    """Return the cell of each record in each attribute, shape (attributes, n).
+
+    Records that do not tell undeclared categories from missing ones have them all in the cell for missing values.
+    """
+    out = np.empty((len(grids), columns.n_records), dtype=np.uint16)
+    for row, grid in zip(out, grids, strict=True):
+        if grid.cuts is not None:
+            grid_cells(columns.numbers[grid.attribute], grid.cuts, row)
+            continue
+        attribute = columns.attributes[grid.attribute]
+        values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else getattr(attribute, "values", ())
+        where = {value: i for i, group in enumerate(grid.groups or ()) for value in group}
+        # Undeclared values have the code -2 and missing ones -1: the last two entries.
+        last = grid.n_cells, where.get(None, grid.n_cells)
+        lookup = np.array([*(where[value] for value in values), *last], dtype=np.uint16)
+        row[:] = lookup[columns.codes[grid.attribute]]
+    return out
+
+
+# Noisy counts of cells, merged into the released bins of one attribute.
+
+
+MERGE = 2.0
+"""Neighbouring cells are merged until their noisy count exceeds so many standard deviations; twice that splits one."""
+
+MOST_BINS = 128
+"""Most bins of one number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """The released bins of one attribute.
+
+    Attributes
+    ----------
+    grid : Grid
+        The public cells.
+    bin_of : ndarray of int, shape (cells + 1,)
+        Bin of each cell, the last one behind the others.
+    counts : ndarray, shape (bins,)
+        Noisy number of records in each bin.
+    variances : ndarray, shape (bins,)
+        Variance of that noise.
+    """
+
+    grid: Grid
+    bin_of: npt.NDArray[np.int64]
+    counts: Array
+    variances: Array
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.counts)
+
+    @property
+    def useful(self) -> bool:
+        """Whether at least two bins seem to hold records."""
+        return int((self.counts > MERGE * np.sqrt(self.variances)).sum()) > 1
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the bins are intervals of a number."""
+        return self.grid.cuts is not None
+
+    @property
+    def n_ordered(self) -> int:
+        """Number of bins in order; behind them may come that of the last cell."""
+        return int(self.bin_of[:-1].max()) + 1
+
+    def published(self) -> tuple[NumericBins | CategoryBins, npt.NDArray[np.int64]]:
+        """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
+        last = int(self.bin_of[-1]) if self.grid.missing else -1
+        if self.grid.cuts is not None:
+            borders = np.flatnonzero(np.diff(self.bin_of[:-1]))
+            bins = NumericBins(
+                self.grid.attribute, tuple(float(cut) for cut in self.grid.cuts[borders]), bounds=self.grid.bounds
+            )
+            return bins, np.append(np.arange(self.n_ordered), last)
+        groups = self.grid.groups or ()
+        listed = sorted(set(self.bin_of[:-1].tolist()))
+        merged = tuple(
+            tuple(value for group, to in zip(groups, self.bin_of, strict=False) if to == found for value in group)
+            for found in listed
+        )
+        return CategoryBins(self.grid.attribute, merged), np.array([*listed, last])
+
+
+def counted_once(index: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which published bins have a count of their own: the last may share that of another, or have none.
+
+    ``index`` is the second of what :meth:`Axis.published` returns.
+    """
+    own = index >= 0
+    own[-1] &= bool((index[:-1] != index[-1]).all())
+    return own
+
+
+class CountTree:
+    """Noisy counts of the nodes of one attribute that were worth a look."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.spans: list[tuple[int, int]] = []
+        self.counts: list[float] = []
+        self.children: list[list[int]] = []
+        self.active: list[int] = []
+        self.pending: list[int] = []
+        # Noisy count of the last cell: missing numbers, or undeclared categories.
+        self.gap: float | None = None
+        self.first = 0
+
+    def open(self, level: int, enough: float) -> npt.NDArray[np.int64]:
+        """Return the spans of cells whose counts are wanted next, shape (spans, 2)."""
+        self.pending = []
+        if level >= len(self.grid.sizes):
+            return np.empty((0, 2), dtype=np.int64)
+        size, end = self.grid.sizes[level], self.grid.n_cells
+        parents: list[int | None] = [None]
+        if level:
+            parents = [node for node in self.active if self.counts[node] > enough]
+        for parent in parents:
+            first, last = (0, end) if parent is None else self.spans[parent]
+            for start in range(first, last, size):
+                self.pending.append(len(self.spans))
+                if parent is not None:
+                    self.children[parent].append(len(self.spans))
+                self.spans.append((start, min(start + size, last)))
+                self.children.append([])
+        spans = [self.spans[node] for node in self.pending]
+        if not level and self.grid.missing:
+            spans.append((end, end + 1))
+        return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+    def take(self, noisy: Array, level: int) -> None:
+        """Take the noisy counts of the spans that :meth:`open` wanted."""
+        values = noisy.tolist()
+        if not level and self.grid.missing:
+            self.gap = values.pop()
+        self.counts += values
+        self.first = self.first if level else len(values)
+        self.active = self.pending
+
+    def axis(self, noise: float, target: float | None) -> Axis:
+        """Return the bins: the leaves, merged from left to right until each has enough records."""
+        spans, counts, variances = self._leaves()
+        variances *= noise**2
+        if target is not None:
+            counts = np.maximum(counts, 0.0)
+        if self.grid.fixed:
+            bins = [[i] for i in range(len(spans))]
+        elif self.grid.cuts is None:
+            bins = _largest(counts, noise, absorb=False) if target is None else _largest(counts, target, absorb=True)
+        else:
+            least = MERGE * noise if target is None else target
+            bins = _runs(counts, least)
+            while len(bins) > MOST_BINS:
+                least *= 1.25
+                bins = _runs(counts, least)
+        bin_of = np.zeros(self.grid.n_cells + 1, dtype=np.int64)
+        for i, members in enumerate(bins):
+            for leaf in members:
+                bin_of[spans[leaf][0] : spans[leaf][1]] = i
+        merged = [float(counts[members].sum()) for members in bins]
+        spread = [float(variances[members].sum()) for members in bins]
+        bin_of[-1] = len(merged) - 1
+        if self.gap is not None and target is not None and self.gap < target and not self.grid.fixed:
+            merged[-1] += max(self.gap, 0.0)
+            spread[-1] += noise**2
+        elif self.gap is not None:
+            bin_of[-1] = len(merged)
+            merged.append(self.gap)
+            spread.append(noise**2)
+        return Axis(grid=self.grid, bin_of=bin_of, counts=np.array(merged), variances=np.array(spread))
+
+    def _leaves(self) -> tuple[list[tuple[int, int]], Array, Array]:
+        """Return spans, counts and variances of the leaves, after least squares over the tree."""
+        size = len(self.spans)
+        # Lists, because most nodes have four children, for which arrays take longer.
+        value, variance = list(self.counts), [1.0] * size
+        for node in reversed(range(size)):
+            below = self.children[node]
+            if below:
+                total, spread = sum(value[i] for i in below), sum(variance[i] for i in below)
+                value[node] = (value[node] * spread + total * variance[node]) / (spread + variance[node])
+                variance[node] = variance[node] * spread / (spread + variance[node])
+        for node in range(size):
+            below = self.children[node]
+            if below:
+                spread = sum(variance[i] for i in below)
+                rest, excess = value[node] - sum(value[i] for i in below), spread - variance[node]
+                for i in below:
+                    share = variance[i] / spread
+                    value[i] += share * rest
+                    variance[i] -= share * excess * share
+        leaves = sorted((self.spans[node], node) for node in range(size) if not self.children[node])
+        at = [node for _, node in leaves]
+        return [span for span, _ in leaves], np.array(value)[at], np.array(variance)[at]
+
+
+def _largest(counts: Array, least: float, *, absorb: bool) -> list[list[int]]:
+    """Return the cells with at least so many records, and one bin of all others, which may take in a small one."""
+    bins = [[i] for i in range(len(counts)) if counts[i] >= least]
+    rest = [i for i in range(len(counts)) if not counts[i] >= least]
+    if absorb and rest and bins and counts[rest].sum() < least:
+        smallest = min(bins, key=lambda own: float(counts[own[0]]))
+        bins.remove(smallest)
+        rest = sorted([*rest, *smallest])
+    return [*bins, rest] if rest else bins
+
+
+def _runs(counts: Array, least: float) -> list[list[int]]:
+    """Return runs of neighbours, each with at least so many records but for a single one."""
+    runs: list[list[int]] = []
+    run: list[int] = []
+    total = 0.0
+    for i, count in enumerate(counts.tolist()):
+        run.append(i)
+        total += count
+        if total >= least:
+            runs.append(run)
+            run, total = [], 0.0
+    if run:
+        runs.append(run)
+    # What is left over at the end, perhaps negative, joins the last run.
+    while len(runs) > 1 and not counts[runs[-1]].sum() >= least:
+        rest = runs.pop()
+        runs[-1] += rest
+    return runs
+
+
+PROOF = "learners/additive/grids.md"
+
+
+def bin_axes(
+    codes: Codes,
+    grids: Sequence[Grid],
+    mu: float,
+    share: float,
+    randomness: Randomness,
+    *,
+    quantiles: int | None = None,
+) -> tuple[list[Axis], DiscreteGaussianNoise]:
+    """Release the bins of records whose cells, shape (attributes, n), are given; see :func:`bin_counted`.
+
+    Guarantee
+    ---------
+    That of :func:`bin_counted`; see ``binning.md``.
+    """
+    counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
+    return bin_counted(counts, grids, mu, share, randomness, quantiles=quantiles)
+
+
+def bin_counted(
+    counts: Sequence[npt.NDArray[np.int64]],
+    grids: Sequence[Grid],
+    mu: float,
+    share: float,
+    randomness: Randomness,
+    *,
+    quantiles: int | None = None,
+) -> tuple[list[Axis], DiscreteGaussianNoise]:
+    """Release the bins and noisy counts of all attributes.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
+    record is in at most one node; see ``binning.md``.
+
+    Parameters
+    ----------
+    counts : sequence of ndarray of int64
+        Exact number of records in each cell of each attribute, the last cell included.
+    grids : sequence of Grid
+        The public cells.
+    mu : float
+        Budget.
+    share : float
+        Its share of the whole, for the event.
+    randomness : Randomness
+        Source of the noise.
+    quantiles : int, optional
+        Merge cells of a number until each holds one in so many of the records, by their noisy total. By default as far
+        as the noise asks for.
+
+    Returns
+    -------
+    list of Axis
+        The bins of each attribute.
+    DiscreteGaussianNoise
+        The event.
+    """
+    noise = FineNoise.of(mu, sum(len(grid.sizes) for grid in grids))
+    exact = [np.append(0, np.cumsum(row)) for row in counts]
+    trees = [CountTree(grid) for grid in grids]
+    drawn = 0
+    for level in range(max(len(grid.sizes) for grid in grids)):
+        wanted = [tree.open(level, 2 * MERGE * noise.deviation) for tree in trees]
+        sums = np.concatenate(
+            [total[spans[:, 1]] - total[spans[:, 0]] for total, spans in zip(exact, wanted, strict=True)]
+        )
+        noisy = noise.release(sums.astype(np.int64) * noise.units, randomness)
+        drawn += len(noisy)
+        at = 0
+        for tree, spans in zip(trees, wanted, strict=True):
+            tree.take(noisy[at : at + len(spans)], level)
+            at += len(spans)
+    event = DiscreteGaussianNoise(
+        name="numbers of records in cells",
+        l2_sensitivity=noise.l2_sensitivity,
+        sigma=noise.sigma,
+        units=noise.units,
+        values=drawn,
+        share=share,
+        proof=PROOF,
+    )
+    least = None
+    if quantiles is not None:
+        # Each attribute counts all records; those with fewer cells carry less noise.
+        precision = np.array([1.0 / max(tree.first, 1) for tree in trees])
+        totals = np.array([sum(tree.counts[: tree.first]) + (tree.gap or 0.0) for tree in trees])
+        least = max(float(precision @ totals / precision.sum()) / quantiles, 1.0)
+    return [tree.axis(noise.deviation, least) for tree in trees], event

@@ -1,0 +1,433 @@
+"""Terms of two attributes: coarse bins, cells, noisy joint counts, and priors that hold interactions only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.compiling import compiled
+from glassine.errors import InvalidMechanismError
+from glassine.learners.additive.grids import Axis, counted_once
+from glassine.learners.additive.publishing import Frame
+from glassine.learners.additive.smoothing import Cells, random_walk
+from glassine.learners.additive.targets import Base
+from glassine.models import Term
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.exact import Number, decimal
+from glassine.privacy.fine_gaussian import FineNoise, wrapped
+from glassine.privacy.randomness import Randomness
+
+__all__ = [
+    "COARSE",
+    "Gains",
+    "Pair",
+    "candidates",
+    "cells_of_pair",
+    "chance",
+    "coarser",
+    "codes_of",
+    "gain",
+    "gain_reach",
+    "release_counts",
+    "release_gains",
+    "terms_of_pairs",
+]
+
+ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
+"""As for one attribute, the shares of the prior variance that are each bin's own."""
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Pair:
+    """Two terms and their coarse bins.
+
+    Attributes
+    ----------
+    first, second : int
+        The terms.
+    axes : tuple of two Axis
+        The coarse bins of each.
+    groups : tuple of two ndarray of int
+        Coarse bin of each bin of each.
+    """
+
+    first: int
+    second: int
+    axes: tuple[Axis, Axis]
+    groups: tuple[Ints, Ints]
+
+    @classmethod
+    def of(cls, axes: Sequence[Axis], first: int, second: int, most: int) -> Pair:
+        """Return a pair of terms with at most so many coarse bins each, and one for missing values."""
+        (left, ours), (right, others) = coarser(axes[first], most), coarser(axes[second], most)
+        return cls(first=first, second=second, axes=(left, right), groups=(ours, others))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of coarse bins of each."""
+        return self.axes[0].n_bins, self.axes[1].n_bins
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return self.axes[0].n_bins * self.axes[1].n_bins
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two attributes."""
+        return self.axes[0].grid.attribute, self.axes[1].grid.attribute
+
+    @property
+    def shares(self) -> tuple[Array, Array]:
+        """Released share of the records in each coarse bin of each."""
+        return _shares(self.axes[0]), _shares(self.axes[1])
+
+
+def _shares(axis: Axis) -> Array:
+    counts = np.maximum(axis.counts, 1.0)
+    return np.asarray(counts / counts.sum())
+
+
+def coarser(axis: Axis, most: int) -> tuple[Axis, Ints]:
+    """Return an axis of at most so many bins, and the coarse bin of each bin.
+
+    Neighbouring bins of a number are joined until each has about the same noisy count; those for missing values stay
+    alone. Of a category the largest bins stay alone, and all others are one.
+
+    Guarantee
+    ---------
+    none of its own: a function of released counts.
+    """
+    counts = np.maximum(axis.counts, 0.0)
+    groups = np.arange(axis.n_bins)
+    if axis.ordered:
+        ordered = axis.n_ordered
+        groups[:ordered] = _even_runs(counts[:ordered], most)
+        groups[ordered:] = groups[ordered - 1] + 1
+    elif axis.n_bins > most:
+        largest = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+        groups[:] = most - 1
+        groups[largest] = np.arange(most - 1)
+    merged: Array = np.bincount(groups, weights=axis.counts).astype(np.float64)
+    spread: Array = np.bincount(groups, weights=axis.variances).astype(np.float64)
+    return Axis(grid=axis.grid, bin_of=groups[axis.bin_of], counts=merged, variances=spread), groups
+
+
+def _even_runs(counts: Array, most: int) -> Ints:
+    """Return runs of neighbours of about equal count, at most so many."""
+    if len(counts) <= most:
+        return np.arange(len(counts))
+    out = np.zeros(len(counts), dtype=np.int64)
+    run, inside, left = 0, 0.0, float(counts.sum())
+    for i, count in enumerate(counts.tolist()):
+        if inside > 0 and run < most - 1 and inside + count / 2 >= left / (most - run):
+            left -= inside
+            run, inside = run + 1, 0.0
+        out[i] = run
+        inside += count
+    return out
+
+
+@compiled
+def _cells(left: Any, right: Any, ours: Any, others: Any, width: int, out: Any) -> None:
+    for i in range(len(left)):
+        out[i] = ours[left[i]] * width + others[right[i]]
+
+
+def codes_of(pairs: Sequence[Pair], codes: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
+    """Return the cell of each record in each pair, shape (pairs, n), from its bins in each term."""
+    out = np.empty((len(pairs), codes.shape[1]), dtype=np.uint16)
+    for row, pair in zip(out, pairs, strict=True):
+        _cells(codes[pair.first], codes[pair.second], *pair.groups, pair.shape[1], row)
+    return out
+
+
+def cells_of_pair(pair: Pair, counts: Array) -> Cells:
+    """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either.
+
+    Parameters
+    ----------
+    pair : Pair
+        The pair.
+    counts : ndarray, shape (cells,)
+        Released joint counts, at least 1.
+    """
+    rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
+    found: list[Array | None] = []
+    for share in rough:
+        product = np.kron(_centred(pair.axes[0], share), _centred(pair.axes[1], share))
+        found.append(np.asarray(product * (len(product) / max(float(np.trace(product)), 1e-300)), dtype=np.float64))
+    return Cells(counts=counts, covariances=tuple(found))
+
+
+def _centred(axis: Axis, share: float) -> Array:
+    """Return the prior covariance along one of the attributes, of scores whose weighted mean is zero."""
+    size, shares = axis.n_bins, _shares(axis)
+    covariance = np.eye(size)
+    if axis.ordered and axis.n_ordered >= 3:
+        covariance = share * covariance + (1 - share) * random_walk(shares, axis.n_ordered)
+    centring = np.eye(size) - np.outer(np.ones(size), shares)
+    return np.asarray(centring @ covariance @ centring.T)
+
+
+def terms_of_pairs(
+    pairs: Sequence[Pair], counts: Sequence[Array], scores: Sequence[Array], errors: Sequence[Array], frame: Frame
+) -> tuple[Term, ...]:
+    """Return the published terms of pairs, in units of the target."""
+    factor = frame.target.scale[0]
+    terms = []
+    for pair, weight, score, error in zip(pairs, counts, scores, errors, strict=True):
+        (left, ours), (right, others) = (axis.published() for axis in pair.axes)
+        at = np.ix_(ours, others)
+        there, own = np.outer(ours >= 0, others >= 0), np.outer(counted_once(ours), counted_once(others))
+        shape = (*pair.shape, score.shape[-1])
+        terms.append(
+            Term(
+                bins=(left, right),
+                scores=np.where(there[..., None], score.reshape(shape)[at], 0.0) * factor,
+                errors=np.where(there[..., None], error.reshape(shape)[at], 0.0) * factor,
+                weights=np.where(own, weight.reshape(pair.shape)[at], 0.0),
+            )
+        )
+    return tuple(terms)
+
+
+# The private choice of pairs: noisy scores of what the cells of two attributes would explain, and joint counts.
+
+
+COARSE = 8
+"""Bins of each attribute for the choice."""
+
+SCORE = 0.15
+"""Largest score of a cell that counts for the choice, relative to the clip."""
+
+CANDIDATES = 15
+"""Pairs that are compared: those of the terms that matter most so far; more where more are asked for."""
+
+CLEAR, WORTH = 2.5, 2.0
+"""A pair is taken by the rule if its gain exceeds so many standard deviations plus so many times what chance gives."""
+
+STEPS = 2**80
+"""Parts of one in which gains are reckoned."""
+
+PROOF = "learners/additive/penalized.md"
+
+Whole: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.object_]"
+
+
+def candidates(
+    axes: Sequence[Axis], scores: Sequence[Array], wanted: int, barred: Collection[str]
+) -> list[tuple[int, int]]:
+    """Return the pairs of terms to compare, from the released scores so far.
+
+    Guarantee
+    ---------
+    none of its own: a function of released scores.
+    """
+    matters = []
+    for axis, score in zip(axes, scores, strict=True):
+        shares = np.maximum(axis.counts, 0.0)
+        centre = shares @ score / max(float(shares.sum()), 1e-300)
+        matters.append(float((shares @ np.abs(score - centre)).sum()))
+    order = [k for k in np.argsort(-np.array(matters), kind="stable") if axes[k].grid.attribute not in barred]
+    most = 2
+    while most * (most - 1) // 2 < max(CANDIDATES, 2 * wanted):
+        most += 1
+    return list(combinations(sorted(int(k) for k in order[:most]), 2))
+
+
+def gain(sums: Whole, counts: Whole, units: int) -> Fraction:
+    """Return the squared error that the cells of a pair explain beyond either attribute, in squares of the clip.
+
+    What bins with sums S and counts N explain is the sum over them of the largest 2 S s - N s s over scores s of at
+    most ``SCORE`` in size. It is reckoned in whole numbers, so that its error, below 2^-60, does not grow with the
+    number of records.
+
+    Parameters
+    ----------
+    sums : ndarray of int, shape (bins, bins, outputs)
+        Sums of residuals in units.
+    counts : ndarray of int, shape (bins, bins)
+        Records.
+    units : int
+        Units of the clip.
+    """
+    sums, counts = sums.astype(object), counts.astype(object)
+    alone = max(_explained(sums.sum(axis=axis), counts.sum(axis=axis), units) for axis in (0, 1))
+    return Fraction(_explained(sums, counts, units) - alone, STEPS)
+
+
+def _explained(sums: Whole, counts: Whole, units: int) -> int:
+    """Return what bins explain, each rounded down to 1 / ``STEPS``."""
+    top, bottom = decimal(SCORE, "SCORE").as_integer_ratio()
+    total, one = 0, units * STEPS
+    for vector, count in zip(sums.reshape(-1, sums.shape[-1]), counts.reshape(-1), strict=True):
+        # The length of the sums, in parts of a unit.
+        size = math.isqrt(sum(int(part) ** 2 for part in vector) * STEPS**2)
+        if size * bottom <= top * count * one:
+            total += size * size * STEPS // (max(count, 1) * one * one)
+        else:
+            total += (2 * top * bottom * size * STEPS - top * top * count * one * STEPS) // (bottom * bottom * one)
+    return total
+
+
+def gain_reach(score: Number) -> Fraction:
+    """Return how far one record moves a gain at most, where scores are at most so large in size.
+
+    Guarantee
+    ---------
+    none by itself: four times the score, which ``ebm_penalized.md`` proves for scores of at most 1.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If the score is not in (0, 1].
+    """
+    largest = decimal(score, "the largest score of a cell")
+    if not 0 < largest <= 1:
+        raise InvalidMechanismError(
+            f"the largest score of a cell must be in (0, 1], got {score}. The bound is proved for these."
+        )
+    return 4 * largest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Gains:
+    """Noisy gains of pairs.
+
+    Attributes
+    ----------
+    pairs : tuple of (int, int)
+        The pairs of terms.
+    values : ndarray, shape (pairs,)
+        Noisy gains, in squares of the clip.
+    deviation : float
+        Standard deviation of their noise.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    values: Array
+    deviation: float
+
+    def best(self, number: int) -> list[tuple[int, int]]:
+        """Return the pairs with the largest noisy gains."""
+        return [self.pairs[i] for i in np.argsort(-self.values, kind="stable")[:number]]
+
+    def clear(self, most: int, by_chance: Array) -> list[tuple[int, int]]:
+        """Return at most so many pairs whose gain stands out from noise and from chance.
+
+        Parameters
+        ----------
+        most : int
+            How many at most.
+        by_chance : ndarray, shape (pairs,)
+            What each would gain if nothing were to be found.
+        """
+        stands_out = self.values > CLEAR * self.deviation + WORTH * by_chance
+        order = np.argsort(-self.values, kind="stable")
+        return [self.pairs[i] for i in order if stands_out[i]][:most]
+
+
+def release_gains(
+    pairs: Sequence[Pair],
+    sums: Sequence[Whole],
+    counts: Sequence[Whole],
+    units: int,
+    *,
+    mu: float,
+    share: float,
+    randomness: Randomness,
+) -> tuple[Gains, DiscreteGaussianNoise]:
+    """Release the gains of all candidates.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise, if a record adds a vector of at most
+    ``units`` to one cell's sums and 1 to its count: a gain moves by at most four times ``SCORE``; see
+    ``ebm_penalized.md``.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        The candidates.
+    sums, counts : sequence of ndarray of int
+        Exact sums of residuals, shape (bins, bins, outputs), and numbers of records in the cells of each; objects
+        where they may not fit 64 bits.
+    units : int
+        Units of the clip.
+    mu, share : float
+        Budget, and its share of the whole.
+    randomness : Randomness
+        Source of the noise.
+    """
+    reach, noise = gain_reach(SCORE), FineNoise.of(mu, len(pairs))
+    # A little less than the units: what rounding of the gains may add.
+    scale = noise.units - 2
+    exact = [math.floor(gain(s, c, units) / reach * scale) for s, c in zip(sums, counts, strict=True)]
+    noisy = noise.release(wrapped(exact), randomness)
+    event = DiscreteGaussianNoise(
+        name="gains of pairs",
+        l2_sensitivity=noise.l2_sensitivity,
+        sigma=noise.sigma,
+        units=noise.units,
+        values=len(noisy),
+        share=share,
+        proof=PROOF,
+    )
+    found = Gains(
+        pairs=tuple((pair.first, pair.second) for pair in pairs),
+        values=noisy * (float(reach) * noise.units / scale),
+        deviation=float(reach) * noise.deviation,
+    )
+    return found, event
+
+
+def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
+    """Return what the cells of pairs are expected to explain by chance, in squares of the clip."""
+    return np.array([pair.n_cells for pair in pairs]) * (float(base.spreads.sum()) / clip**2)
+
+
+def release_counts(
+    pairs: Sequence[Pair], codes: npt.NDArray[Any], *, mu: float, share: float, randomness: Randomness
+) -> tuple[list[Array], list[Array], DiscreteGaussianNoise]:
+    """Release the joint counts of pairs.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count of each
+    pair; see ``ebm_penalized.md``.
+
+    Returns
+    -------
+    list of ndarray
+        The noisy counts of each pair's cells.
+    list of ndarray
+        The same, but at least a standard deviation of the noise: a count that is too small would make steps too large.
+    DiscreteGaussianNoise
+        The event.
+    """
+    noise = FineNoise.of(mu, len(pairs))
+    exact = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(pairs, codes, strict=True)]
+    noisy = noise.release(np.concatenate(exact).astype(np.int64) * noise.units, randomness)
+    parts = np.split(noisy, np.cumsum([pair.n_cells for pair in pairs])[:-1])
+    event = DiscreteGaussianNoise(
+        name="numbers of records in cells of pairs",
+        l2_sensitivity=noise.l2_sensitivity,
+        sigma=noise.sigma,
+        units=noise.units,
+        values=len(noisy),
+        share=share,
+        proof=PROOF,
+    )
+    least = max(noise.deviation, 1.0)
+    return parts, [np.maximum(part, least) for part in parts], event

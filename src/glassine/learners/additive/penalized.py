@@ -1,0 +1,317 @@
+"""Penalised additive models: few rounds of noisy residual sums for all terms at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.slices import Progress
+from glassine.learners.additive.boosting import Interactions
+from glassine.learners.additive.descent import Descent, Rounds
+from glassine.learners.additive.grids import Axis
+from glassine.learners.additive.pairs import (
+    COARSE,
+    Pair,
+    candidates,
+    cells_of_pair,
+    chance,
+    codes_of,
+    release_counts,
+    release_gains,
+)
+from glassine.learners.additive.publishing import COUNT_SHARE, SELECT_SHARE, Shapes, most_pairs, pair_bins
+from glassine.learners.additive.smoothing import Cells, cells_of
+from glassine.learners.additive.sums import Packed, advance, pack, start_scores
+from glassine.learners.additive.targets import Base
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.loss_distributions import GaussianFilter
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["NO_PAIRS", "FittedPairs", "fit_rounds"]
+
+CURVATURE = 0.5
+"""How much of its curvature a record adds to their sum, beside 1 to each term."""
+
+NARROW = 0.6
+"""Clip of the residuals for the choice of pairs, relative to that of the rounds."""
+
+SELECT_UNITS = 2**30
+"""Units of the clip for the choice of pairs."""
+
+BLOCK = 2**32
+"""Records whose residuals, of at most so many units, certainly add up within 64 bits."""
+
+PROOF = "learners/additive/penalized.md"
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class FittedPairs:
+    """The pairs of a fit, in the order of the last of its scores.
+
+    Attributes
+    ----------
+    pairs : tuple of Pair
+        The pairs.
+    counts : tuple of ndarray, one of shape (cells,) for each pair
+        Noisy joint counts.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    counts: tuple[Array, ...] = ()
+
+
+NO_PAIRS = FittedPairs()
+"""A fit without pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class _Records:
+    """What the passes read of the records, and the scores, which they change."""
+
+    codes: npt.NDArray[Any]
+    target: npt.NDArray[Any]
+    scores: Array
+    classes: bool
+
+    def part(self, where: slice) -> _Records:
+        """Return some of the records; what they share with these is the same memory."""
+        return replace(self, codes=self.codes[:, where], target=self.target[where], scores=self.scores[:, where])
+
+    def packed(self, terms: Sequence[Cells], more: npt.NDArray[Any] | None = None) -> Packed:
+        """Return the bins of all terms."""
+        codes = self.codes if more is None else np.concatenate([self.codes.astype(np.uint16), more])
+        return pack(codes, [cells.n_bins for cells in terms], len(self.scores))
+
+    def advance(
+        self, codes: npt.NDArray[Any] | Packed, step: Array, shift: Array, clip: float, units: int
+    ) -> tuple[npt.NDArray[np.int64], int]:
+        """Move the scores, and return the sums of residuals and of curvatures."""
+        return advance(codes, self.scores, self.target, step, shift, classes=self.classes, clip=clip, units=units)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stage:
+    """Rounds with the same noise."""
+
+    rounds: Rounds
+    mu: float
+    share: float
+    randomness: Randomness
+    progress: Progress | None
+    done: int
+    all: int
+
+    def run(
+        self, records: _Records, terms: Sequence[Cells], codes: Packed, base: Base, before: Descent | None
+    ) -> tuple[Descent, DiscreteGaussianNoise]:
+        """Run the rounds; the scores of the records are those after the last of them."""
+        noise = FineNoise.of(self.mu / np.sqrt(self.rounds.number), len(terms) + CURVATURE**2)
+        clip, outputs = self.rounds.clip, len(base.start)
+        descent = Descent(terms, base, self.rounds, (clip * noise.deviation) ** 2, before)
+        there = descent.there
+        step, shift = np.zeros((*there.shape, outputs)), np.zeros(outputs)
+        # A record's curvature is told relative to the largest that its loss can have.
+        most_curved = 0.25 if records.classes and outputs == 1 else 1.0
+        for number in range(self.rounds.number):
+            exact, curvature = records.advance(codes, step, shift, clip, noise.units)
+            released = noise.release(np.append(exact[there], curvature), self.randomness)
+            sums = np.zeros_like(step)
+            sums[there] = (released[:-1] * clip).reshape(-1, outputs)
+            step, shift = descent.take(sums, float(released[-1]) / CURVATURE * most_curved)
+            if self.progress is not None:
+                self.progress(self.done + number + 1, self.all)
+        if self.done + self.rounds.number < self.all:
+            records.advance(codes, step, shift, clip, noise.units)
+        event = DiscreteGaussianNoise(
+            name="sums of residuals in bins",
+            l2_sensitivity=noise.l2_sensitivity,
+            sigma=noise.sigma,
+            units=noise.units,
+            values=descent.size + 1,
+            count=self.rounds.number,
+            share=self.share,
+            proof=PROOF,
+        )
+        return descent, event
+
+
+def fit_rounds(
+    codes: npt.NDArray[Any],
+    target: npt.NDArray[Any],
+    axes: Sequence[Axis],
+    *,
+    base: Base,
+    classes: bool,
+    rounds: Rounds,
+    interactions: Interactions,
+    barred: Collection[str],
+    strength: float,
+    mu: float,
+    share: float,
+    randomness: Randomness,
+    progress: Progress | None,
+) -> tuple[Shapes, FittedPairs, list[DiscreteGaussianNoise]]:
+    """Fit the scores of all terms, and of the pairs that are named or chosen.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each round one record adds to one bin
+    of each term and to one cell of each pair, a vector no longer than the clip; the choice of pairs and their counts
+    are releases of their own, and a filter keeps all of them within ``mu``. See ``ebm_penalized.md``.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (terms, n)
+        Bins of the records.
+    target : ndarray, shape (n,)
+        Targets in [-1, 1], or classes.
+    axes : sequence of Axis
+        The released bins of each term.
+    base : Base
+        What was released of the target.
+    classes : bool
+        Whether the target is a class.
+    rounds : Rounds
+        Public choices.
+    interactions : Interactions
+        The public wish for pairs.
+    barred : collection of str
+        Attributes that must not be in a chosen pair.
+    strength : float
+        Released records times mu over the root of the number of attributes; see ``ebm_rules``.
+    mu, share : float
+        Budget, and its share of the whole.
+    randomness : Randomness
+        Source of the noise.
+    progress : callable or None
+        Called with the rounds done and in all.
+    """
+    records = _Records(codes=codes, target=target, scores=start_scores(codes.shape[1], base.start), classes=classes)
+    terms = [cells_of(axis) for axis in axes]
+    packed, spending = records.packed(terms), GaussianFilter(mu)
+
+    def stage(number: int, part: float, done: int) -> _Stage:
+        own = replace(rounds, number=number)
+        return _Stage(
+            rounds=own,
+            mu=spending.share(part),
+            share=share * part,
+            randomness=randomness,
+            progress=progress,
+            done=done,
+            all=rounds.number,
+        )
+
+    wanted = interactions.wanted and len(axes) > 1
+    early = rounds.number // 2
+    if not early or (not wanted and rounds.early == 0.5):
+        # Equal noise throughout.
+        descent, event = stage(rounds.number, 1.0, 0).run(records, terms, packed, base, None)
+        return descent.shapes(), NO_PAIRS, [event]
+    descent, event = stage(early, rounds.early, 0).run(records, terms, packed, base, None)
+    events, left = [event], 1 - rounds.early
+    fitted = NO_PAIRS
+    if wanted:
+        asked = _Asked(spending=spending, share=share, strength=strength, clip=rounds.clip, randomness=randomness)
+        pairs, spent = asked.choose(interactions, barred, axes, descent, records, base, events)
+        left -= spent
+        if pairs:
+            more = codes_of(pairs, codes)
+            counts, safe, event = release_counts(
+                pairs, more, mu=spending.share(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
+            )
+            events.append(event)
+            left -= COUNT_SHARE
+            terms += [cells_of_pair(pair, count) for pair, count in zip(pairs, safe, strict=True)]
+            packed = records.packed(terms, more)
+            fitted = FittedPairs(pairs=tuple(pairs), counts=tuple(counts))
+    descent, event = stage(rounds.number - early, left, early).run(records, terms, packed, base, descent)
+    return _centred(descent.shapes(), fitted.pairs), fitted, [*events, event]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What the choice of pairs is given."""
+
+    spending: GaussianFilter
+    share: float
+    strength: float
+    clip: float
+    randomness: Randomness
+
+    def choose(
+        self,
+        interactions: Interactions,
+        barred: Collection[str],
+        axes: Sequence[Axis],
+        descent: Descent,
+        records: _Records,
+        base: Base,
+        events: list[DiscreteGaussianNoise],
+    ) -> tuple[list[Pair], float]:
+        """Return the pairs, and the share of the squared mu that their choice has cost."""
+        most = pair_bins(self.strength)
+        if interactions.named:
+            where = {axis.grid.attribute: k for k, axis in enumerate(axes)}
+            named = [(where[a], where[b]) for a, b in interactions.named if a in where and b in where]
+            return [Pair.of(axes, a, b, most) for a, b in named], 0.0
+        number = interactions.number
+        compared = [Pair.of(axes, j, k, COARSE) for j, k in candidates(axes, descent.now, number or 0, barred)]
+        if not compared:
+            return [], 0.0
+        clip = NARROW * self.clip
+        sums, counts = _coarse_sums(records, compared, clip)
+        gains, event = release_gains(
+            compared,
+            sums,
+            counts,
+            SELECT_UNITS,
+            mu=self.spending.share(SELECT_SHARE),
+            share=self.share * SELECT_SHARE,
+            randomness=self.randomness,
+        )
+        events.append(event)
+        by_chance = chance(compared, base, clip)
+        found = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)
+        return [Pair.of(axes, j, k, most) for j, k in found], SELECT_SHARE
+
+
+def _coarse_sums(
+    records: _Records, compared: Sequence[Pair], clip: float
+) -> tuple[list[npt.NDArray[np.object_]], list[npt.NDArray[np.int64]]]:
+    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs.
+
+    The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of
+    records, whose sums fit 64 bits, and then as Python's integers.
+    """
+    codes, (outputs, n) = codes_of(compared, records.codes), records.scores.shape
+    still = np.zeros((len(compared), max(pair.n_cells for pair in compared), outputs))
+    total = np.zeros(still.shape, dtype=object)
+    for first in range(0, n, BLOCK):
+        part = records.part(slice(first, first + BLOCK))
+        total += part.advance(codes[:, first : first + BLOCK], still, np.zeros(outputs), clip, SELECT_UNITS)[0]
+    cells = [(pair, part[: pair.n_cells]) for pair, part in zip(compared, total, strict=True)]
+    counts = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(compared, codes, strict=True)]
+    return (
+        [part.reshape(*pair.shape, outputs) for pair, part in cells],
+        [count.astype(np.int64).reshape(pair.shape) for pair, count in zip(compared, counts, strict=True)],
+    )
+
+
+def _centred(shapes: Shapes, pairs: Sequence[Pair]) -> Shapes:
+    """Return the shapes with each pair's mean, under independence, in the intercept."""
+    if not pairs:
+        return shapes
+    scores, intercept = list(shapes.scores), shapes.intercept.copy()
+    for at, pair in enumerate(pairs, start=len(scores) - len(pairs)):
+        mean = np.outer(*pair.shares).reshape(-1) @ scores[at]
+        scores[at] = scores[at] - mean
+        intercept += mean
+    return Shapes(scores=tuple(scores), errors=shapes.errors, intercept=intercept)

@@ -1,0 +1,290 @@
+"""Fitted scores as a published additive model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.isotonic import isotonic_regression
+
+from glassine.domain import Domain, Integer, Real
+from glassine.errors import InvalidParameterError
+from glassine.learners.additive.grids import Axis, counted_once
+from glassine.learners.additive.targets import Target
+from glassine.models import AdditiveModel, Guarantee, Term
+
+__all__ = [
+    "COUNT_SHARE",
+    "MOST_PAIRS",
+    "MOST_ROUNDS",
+    "PAIR_BINS",
+    "SELECT_SHARE",
+    "Choices",
+    "Frame",
+    "Shapes",
+    "check_monotone",
+    "choices",
+    "in_order",
+    "most_pairs",
+    "pair_bins",
+    "publish",
+    "strength",
+]
+
+# Public rules for the choices of a penalised fit: rounds, rate, clip, penalty, shares of the budget, and pairs.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """Choices of a penalised fit.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds.
+    rate : float
+        Share of each round's sums in their running mean.
+    clip : float
+        Largest size of a residual: of a class, or of a number in released standard deviations of the target.
+    caution : float
+        Variance of the noise that the penalty is set for, relative to that of all rounds together.
+    bin_share : float
+        Share of the squared mu for the bins.
+    early : float
+        Share of the rounds' squared mu for the first half of them, whose scores are not published.
+    """
+
+    rounds: int
+    rate: float
+    clip: float
+    caution: float = 1.5
+    bin_share: float = 0.2
+    early: float = 0.5
+
+
+FAINT = 300.0
+"""Below this strength the noise is strong and fewer rounds are better."""
+
+STRONG = 2500.0
+"""Above it more rounds are better: what they have not yet told apart weighs more than noise."""
+
+AMPLE = 250_000.0
+"""Records above which more rounds take more time than they are worth."""
+
+ROUNDS_OF_CLASSES, ROUNDS_OF_NUMBERS = (12, 20, 40), (36, 60, 90)
+"""Rounds with strong noise, in between, and with weak noise on not too many records."""
+
+MOST_ROUNDS = max(*ROUNDS_OF_CLASSES, *ROUNDS_OF_NUMBERS)
+"""Most rounds of the rule, whatever the released number of records."""
+
+EARLY = 0.15
+"""Share for the first half of the rounds on numbers."""
+
+EARLY_CLASSES = 0.3
+"""The same on classes, where there are pairs."""
+
+SELECT_SHARE = 0.1
+"""Share of the rounds' squared mu for the choice of pairs."""
+
+COUNT_SHARE = 0.02
+"""Share of the rounds' squared mu for the joint counts of pairs."""
+
+PAIR_BINS = 20
+"""Most bins of each attribute of a pair, besides one for missing values."""
+
+MOST_PAIRS = 4
+"""Most pairs that the rule takes."""
+
+
+def strength(*, n_terms: int, n_records: float, mu: float) -> float:
+    """Return the number of records times mu over the root of the number of attributes.
+
+    Examples
+    --------
+    >>> strength(n_terms=16, n_records=10_000, mu=0.2)
+    500.0
+    """
+    return n_records * mu / math.sqrt(max(n_terms, 1))
+
+
+def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: bool = False) -> Choices:
+    """Return the choices for a kind of target, a number of attributes, of records, and a budget.
+
+    ``docs/papers/dp-ebm.md`` tells on which data they were set, and has the figures.
+
+    Guarantee
+    ---------
+    none: nothing is read from data. ``n_records`` must be public or released.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether the target is a class.
+    n_terms : int
+        Number of attributes.
+    n_records : float
+        Released number of records.
+    mu : float
+        Budget.
+    pairs : bool, default=False
+        Whether there may be pairs.
+
+    Examples
+    --------
+    >>> [choices(classes=True, n_terms=14, n_records=26_000, mu=mu).rounds for mu in (0.03, 0.24, 0.8)]
+    [12, 20, 40]
+    """
+    found = strength(n_terms=n_terms, n_records=n_records, mu=mu)
+    at = 0 if found < FAINT else 2 if found > STRONG and n_records <= AMPLE else 1
+    if classes:
+        rate = 0.15 if found < FAINT else 0.2
+        return Choices(rounds=ROUNDS_OF_CLASSES[at], rate=rate, clip=0.65, early=EARLY_CLASSES if pairs else 0.5)
+    return Choices(rounds=ROUNDS_OF_NUMBERS[at], rate=0.4, clip=0.85, early=EARLY)
+
+
+def pair_bins(found: float) -> int:
+    """Return how many bins each attribute of a pair has at most, for a strength.
+
+    Examples
+    --------
+    >>> [pair_bins(found) for found in (10, 300, 1300, 10_000)]
+    [4, 9, 15, 20]
+    """
+    return int(min(max(round(1.4 * max(found, 0.0) ** (1 / 3)), 4), PAIR_BINS))
+
+
+def most_pairs(found: float) -> int:
+    """Return how many pairs the rule takes at most, for a strength.
+
+    Examples
+    --------
+    >>> [most_pairs(found) for found in (300, 1300, 10_000)]
+    [1, 1, 4]
+    """
+    return int(min(max(found // 1500, 1), MOST_PAIRS))
+
+
+DIRECTIONS = ("increasing", "decreasing")
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shapes:
+    """Fitted scores.
+
+    Attributes
+    ----------
+    scores, errors : tuple of ndarray, one of shape (bins, outputs) for each term
+        Scores, and the standard deviation of the noise in them.
+    intercept : ndarray, shape (outputs,)
+        The intercept.
+    """
+
+    scores: tuple[Array, ...]
+    errors: tuple[Array, ...]
+    intercept: Array
+
+
+def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, bool]:
+    """Return for each constrained number whether its scores must increase.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an attribute is unknown or no number, a direction is unknown, or there are more than two classes.
+    """
+    if monotone is None:
+        return {}
+    if not isinstance(monotone, Mapping):
+        raise InvalidParameterError(
+            f"monotone must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
+        )
+    if monotone and target.n_outputs > 1:
+        raise InvalidParameterError(
+            "monotone terms need a number or two classes as target: scores of several classes mean something only in "
+            "relation to each other. Leave monotone out."
+        )
+    for name, direction in monotone.items():
+        if name not in domain or not isinstance(domain[name], Integer | Real):
+            raise InvalidParameterError(f"monotone names {name!r}, which is not a number of the domain.")
+        if direction not in DIRECTIONS:
+            raise InvalidParameterError(f"monotone[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}.")
+    return {str(name): direction == "increasing" for name, direction in monotone.items()}
+
+
+def in_order(scores: Array, counts: Array, axis: Axis, increasing: bool) -> Array:
+    """Return the nearest scores in order, weighted by the noisy counts; the bin for missing values is left alone."""
+    ordered = axis.n_ordered
+    out = scores.copy()
+    out[:ordered] = isotonic_regression(
+        scores[:ordered], sample_weight=np.maximum(counts[:ordered], 1.0), increasing=increasing
+    )
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Frame:
+    """What is published beside the scores.
+
+    Attributes
+    ----------
+    domain : Domain
+        The public domain of the attributes.
+    target : Target
+        Classes or range, without the records' values.
+    guarantee : Guarantee
+        The claim.
+    source : str
+        Where the model comes from.
+    """
+
+    domain: Domain
+    target: Target
+    guarantee: Guarantee
+    source: str
+
+
+def publish(axes: Sequence[Axis], shapes: Shapes, frame: Frame, pairs: Sequence[Term] = ()) -> AdditiveModel:
+    """Return the model, in units of the target.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+        The bins of each term.
+    shapes : Shapes
+        Scores of each term, their standard deviations, and the intercept.
+    frame : Frame
+        What is published beside them.
+    pairs : sequence of Term
+        Terms of two attributes, which follow those of one.
+    """
+    target = frame.target
+    factor, offset = target.scale
+    terms = []
+    for axis, score, error in zip(axes, shapes.scores, shapes.errors, strict=True):
+        bins, index = axis.published()
+        there = index >= 0
+        terms.append(
+            Term(
+                bins=(bins,),
+                scores=np.where(there[:, None], score[index], 0.0) * factor,
+                errors=np.where(there[:, None], error[index], 0.0) * factor,
+                weights=np.where(counted_once(index), axis.counts[index], 0.0),
+            )
+        )
+    return AdditiveModel(
+        attributes=frame.domain.names,
+        terms=(*terms, *pairs),
+        intercept=tuple((shapes.intercept * factor + offset).tolist()),
+        link=target.link,
+        classes=target.classes,
+        target=target.name,
+        target_bounds=target.bounds,
+        source=frame.source,
+        guarantee=frame.guarantee,
+    )

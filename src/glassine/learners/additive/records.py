@@ -1,0 +1,230 @@
+"""What an additive fit asks of its records: exact counts and bins, of records in memory or left in an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.conform import Columns
+from glassine.data.frames import fine_counts
+from glassine.domain import Integer, Real
+from glassine.learners.additive.grids import Axis, Grid, read_cells
+from glassine.learners.additive.sums import apply_bins, count_cells
+from glassine.learners.engine_intake import EngineIntake
+
+__all__ = ["AdditiveRecords", "Binned", "CountedRecords", "HeldRecords", "blocks_of"]
+
+MOST_GROUPS = 2**20
+"""Most groups of records, as far as the released bins allow, that are asked for at once where tables are enough."""
+
+MOST_AT_ONCE = 2**24
+"""Most distinct records that an engine is asked to group in one query."""
+
+Ints = npt.NDArray[np.int64]
+Tables: TypeAlias = Mapping[tuple[int, int], Ints]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Binned:
+    """The records in released bins.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8 or uint16, shape (terms, n)
+        Bin of each record in each term.
+    values : ndarray, shape (n,)
+        The target of each record, as in :class:`~glassine.learners.additive.targets.Target`.
+    """
+
+    codes: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+
+
+class AdditiveRecords(Protocol):
+    """Records of an additive fit."""
+
+    def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
+        """Return the exact number of records in each public cell of each attribute, the last cell included."""
+
+    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
+        """Return all records in the released bins of some attributes; for the last time, so that cells may be dropped.
+
+        Parameters
+        ----------
+        grids : sequence of Grid
+            The cells of :meth:`cell_counts`.
+        axes : sequence of Axis
+            The released bins.
+        """
+
+    def pair_tables(self, axes: Sequence[Axis]) -> Tables | None:
+        """Return the exact number of records of each class in each cell of each pair of terms.
+
+        None where that takes the records of :meth:`binned`, from which tables are counted one at a time.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HeldRecords:
+    """Records in memory.
+
+    Attributes
+    ----------
+    columns : Columns
+        The records.
+    values : ndarray, shape (n,)
+        Their targets.
+    cells : list of ndarray
+        Their public cells, between counting and binning.
+    """
+
+    columns: Columns
+    values: npt.NDArray[Any]
+    cells: list[npt.NDArray[np.uint16]] = field(default_factory=list)
+
+    def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
+        """Return the exact number of records in each public cell of each attribute."""
+        self.cells[:] = [read_cells(self.columns, grids)]
+        return count_cells(self.cells[0], [grid.n_cells + 1 for grid in grids])
+
+    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
+        """Return all records in the released bins of some attributes."""
+        cells = self.cells.pop()
+        place = {grid.attribute: k for k, grid in enumerate(grids)}
+        kept = [place[axis.grid.attribute] for axis in axes]
+        return Binned(codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]), values=self.values)
+
+    def pair_tables(self, axes: Sequence[Axis]) -> None:
+        """Return None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CountedRecords:
+    """Records and classes that an engine counts.
+
+    Cells are counted attribute by attribute, and tables for a few attributes at a time. For passes over the records
+    they are grouped by their released bins, and each group is written out as often as it occurs: a byte or two for each
+    term and record.
+
+    Guarantee: none of its own. All counts are exact and whole, and records of one group and class cannot be told apart
+    by the passes; so what is released has the law that it has for records in memory. See ``ebm_records.md``.
+
+    Attributes
+    ----------
+    intake : EngineIntake
+        The records, and the domain that tells undeclared categories from missing ones.
+    """
+
+    intake: EngineIntake
+
+    def class_counts(self) -> Ints:
+        """Return the number of records of each class."""
+        groups, labels = self.intake.grouped([], {})
+        return _weighed(labels, groups.counts, len(self.intake.classes))
+
+    def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
+        """Return the exact number of records in each public cell of each attribute."""
+        found: dict[str, Ints] = {}
+        coded = [grid for grid in grids if grid.cuts is None]
+        for block in blocks_of([grid.n_cells + 2 for grid in coded], [(k, k) for k in range(len(coded))], MOST_GROUPS):
+            some = [coded[k] for k in block]
+            groups, _ = self.intake.grouped([grid.attribute for grid in some], {})
+            for grid, cells in zip(some, read_cells(groups.columns, some), strict=True):
+                found[grid.attribute] = _weighed(cells, groups.counts, grid.n_cells + 1)
+        for grid in grids:
+            attribute = self.intake.domain[grid.attribute]
+            if grid.cuts is not None and isinstance(attribute, Integer | Real):
+                counts = fine_counts(self.intake.frame, grid.attribute, attribute, grid.cuts, strict=self.intake.strict)
+                self.intake.check_number(int(counts.sum()))
+                found[grid.attribute] = counts
+        return [found[grid.attribute] for grid in grids]
+
+    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
+        """Return all records in the released bins of some attributes."""
+        codes, labels, counts = self._in_bins(axes)
+        if (counts == 1).all():
+            return Binned(codes=codes, values=labels)
+        return Binned(codes=np.repeat(codes, counts, axis=1), values=np.repeat(labels, counts))
+
+    def pair_tables(self, axes: Sequence[Axis]) -> Tables:
+        """Return the exact number of records of each class in each cell of each pair of terms."""
+        out: dict[tuple[int, int], Ints] = {}
+        pairs = list(combinations(range(len(axes)), 2))
+        n_classes = len(self.intake.classes)
+        for block in blocks_of([axis.n_bins for axis in axes], pairs, MOST_GROUPS // n_classes):
+            codes, labels, counts = self._in_bins([axes[k] for k in block])
+            for (a, j), (b, k) in combinations(enumerate(block), 2):
+                if (j, k) not in out:
+                    out[j, k] = np.zeros((axes[j].n_bins, axes[k].n_bins, n_classes), dtype=np.int64)
+                    np.add.at(out[j, k], (codes[a], codes[b], labels), counts)
+        return out
+
+    def _in_bins(self, axes: Sequence[Axis]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:
+        """Return the bins of the distinct records, shape (terms, m), their classes, and how many there are of each."""
+        cuts = {}
+        for axis in axes:
+            if axis.grid.cuts is not None:
+                borders = np.flatnonzero(np.diff(axis.bin_of[:-1]))
+                cuts[axis.grid.attribute] = tuple(float(cut) for cut in axis.grid.cuts[borders])
+        cells = int(np.prod([axis.n_bins for axis in axes], dtype=object)) * len(self.intake.classes)
+        queries = -(-min(cells, self.intake.n_records) // MOST_AT_ONCE)
+        parts = []
+        small = np.min_scalar_type(len(self.intake.classes))
+        names = [axis.grid.attribute for axis in axes]
+        for columns, labels, counts in self.intake.grouped_in_parts(names, cuts, queries):
+            # The number that stands for a bin is the largest of its cells, which is in that bin.
+            places = read_cells(columns, [axis.grid for axis in axes])
+            codes = apply_bins(places, range(len(axes)), [axis.bin_of for axis in axes])
+            parts.append((codes, labels.astype(small), counts))
+        every = list(zip(*parts, strict=True))
+        return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
+
+
+def _weighed(places: npt.NDArray[Any], counts: Ints, size: int) -> Ints:
+    """Return how many records are in each place; exactly, however many they are."""
+    out = np.zeros(size, dtype=np.int64)
+    np.add.at(out, places, counts)
+    return out
+
+
+def blocks_of(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], most: int) -> list[list[int]]:
+    """Return few blocks of places such that each pair is within one, and that a block has few cells.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of cells of each place.
+    pairs : sequence of (int, int)
+        What is to be in one block; the same place twice for a place by itself.
+    most : int
+        Most cells of a block, the product of its sizes, but that each pair gets a block.
+
+    Examples
+    --------
+    >>> blocks_of([10, 10, 10, 10], [(0, 1), (0, 2), (1, 2), (2, 3)], 1000)
+    [[0, 1, 2], [2, 3]]
+    """
+    left = dict.fromkeys(pairs)
+    out = []
+    while left:
+        block = set(next(iter(left)))
+        cells = int(np.prod([sizes[k] for k in block], dtype=object))
+        while True:
+            gains = {
+                k: sum(1 for pair in left if k in pair and set(pair) <= block | {k})
+                for k in range(len(sizes))
+                if k not in block and cells * sizes[k] <= most
+            }
+            best = max(gains, key=lambda k: gains[k], default=None)
+            if best is None or not gains[best]:
+                break
+            block.add(best)
+            cells *= sizes[best]
+        left = {pair: None for pair in left if not set(pair) <= block}
+        out.append(sorted(block))
+    return out

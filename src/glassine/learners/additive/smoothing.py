@@ -1,0 +1,220 @@
+"""Penalties that follow from the noise: scores of bins from noisy sums, with the prior chosen by its likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg.lapack import dposv
+
+from glassine.compiling import compiled
+from glassine.learners.additive.grids import Axis
+
+__all__ = ["Cells", "Smoother", "cells_of", "random_walk"]
+
+ROUGHNESS = (0.01, 0.1, 0.5, 0.95)
+"""Shares of the prior variance of neighbouring bins that are their own; the rest varies smoothly along a number."""
+
+SCALES = np.geomspace(1e-4, 30.0, 14)
+"""Prior variances of a score that are compared."""
+
+LEAST_SIGNAL = 0.4
+"""Least ratio of the prior variance to that of the noise for which errors are told."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """What the fit knows of a term: its bins, or the cells of its two attributes.
+
+    Attributes
+    ----------
+    counts : ndarray, shape (cells,)
+        Released number of records in each cell, at least 1.
+    covariances : tuple of ndarray or None
+        Prior covariances of unit mean variance that are compared; None stands for independent scores.
+    """
+
+    counts: Array
+    covariances: tuple[Array | None, ...]
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins or cells."""
+        return len(self.counts)
+
+
+def cells_of(axis: Axis) -> Cells:
+    """Return what the fit knows of the term of one attribute."""
+    counts: Array = np.maximum(axis.counts, 1.0)
+    return Cells(counts=counts, covariances=tuple(_covariances(axis, counts)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prior:
+    """A prior covariance of the scores and of the sums; None for independent scores.
+
+    The eigenvalues and -vectors are those of the covariance of the sums in units of their noise.
+    """
+
+    covariance: Array | None
+    curved: Array | None
+    values: Array
+    vectors: Array | None
+
+
+class Smoother:
+    """The scores of one term and output as a function of its noisy sums.
+
+    The sums are taken as ``curvature * score`` plus noise. The scores have a Gaussian prior, whose variance and
+    roughness maximise the likelihood of the sums: neighbouring bins of a number are alike as far as the sums say so.
+
+    Guarantee
+    ---------
+    none of its own: everything is a function of what was released.
+
+    Parameters
+    ----------
+    cells : Cells
+        The bins or cells.
+    weight : float
+        Curvature of the loss for one record.
+    noise : float or ndarray, shape (cells,)
+        Variance of the noise in the sums that the prior is judged by.
+    final : float or ndarray, shape (cells,)
+        Variance of the noise that the scores will have in the end.
+    spread : float
+        Variance of one record's residual, which its own scatter adds to the sums.
+    """
+
+    def __init__(
+        self, cells: Cells, *, weight: float, noise: float | Array, final: float | Array, spread: float
+    ) -> None:
+        counts = cells.counts
+        self.counts = counts
+        self.curvature = weight * counts
+        self.final = final + spread * counts
+        self._whitening = 1.0 / np.sqrt(noise + spread * counts)
+        self._priors = [self._prior(covariance) for covariance in cells.covariances]
+        self._chosen = (float(SCALES[0]), self._priors[0], 1.0)
+        self._values = np.stack([prior.values for prior in self._priors])
+        bases = [prior.vectors.T for prior in self._priors if prior.vectors is not None]
+        self._bases = np.concatenate(bases) if bases else None
+
+    def _prior(self, covariance: Array | None) -> _Prior:
+        if covariance is None:
+            return _Prior(None, None, (self._whitening * self.curvature) ** 2, None)
+        curved = self.curvature[:, None] * covariance * self.curvature
+        values, vectors = np.linalg.eigh(self._whitening[:, None] * curved * self._whitening)
+        return _Prior(covariance, curved, np.maximum(values, 0.0), vectors)
+
+    def follow(self, before: Smoother) -> None:
+        """Start from the prior that another smoother of the same cells has chosen."""
+        scale, prior, slope = before._chosen
+        at = next(i for i, other in enumerate(before._priors) if other is prior)
+        self._chosen = (scale, self._priors[at], slope)
+
+    def scores(self, sums: Array, slope: float) -> Array:
+        """Return the scores for sums ``slope * curvature * score + noise``, centred by the counts; keeps the prior."""
+        scale, prior = self._choose(sums, slope)
+        self._chosen = (scale, prior, slope)
+        if prior.curved is None or prior.covariance is None:
+            found = self._gain(scale, prior, slope) * sums
+        else:
+            _, solved, failed = dposv(self._inner(scale, prior.curved, slope), sums)
+            if failed:
+                raise np.linalg.LinAlgError("the covariance of the sums is not positive definite")
+            found = scale * slope * (prior.covariance @ (self.curvature * solved))
+        return np.asarray(found - self.counts @ found / self.counts.sum())
+
+    def evidence(self, sums: Array, slope: float) -> float:
+        """Return how much larger twice the log-likelihood of the sums is under the best prior than without a score."""
+        white = self._whitening * sums
+        scale, prior = self._choose(sums, slope)
+        squares = (white if prior.vectors is None else prior.vectors.T @ white) ** 2
+        spread = slope**2 * scale * prior.values + 1.0
+        return float((squares - np.log(spread) - squares / spread).sum())
+
+    def _inner(self, scale: float, curved: Array, slope: float) -> Array:
+        """Return the covariance of the sums."""
+        inner = (scale * slope**2) * curved
+        inner.reshape(-1)[:: len(inner) + 1] += self.final
+        return np.asarray(inner)
+
+    def _gain(self, scale: float, prior: _Prior, slope: float) -> Array:
+        """Return what the sums are multiplied by: a number for each bin, or a matrix."""
+        curvature = slope * self.curvature
+        if prior.curved is None or prior.covariance is None:
+            return np.asarray(scale * curvature / (scale * curvature**2 + self.final))
+        right = scale * curvature[:, None] * prior.covariance
+        return np.asarray(np.linalg.solve(self._inner(scale, prior.curved, slope), right).T)
+
+    def deviations(self, noise: Array | None = None) -> Array:
+        """Return the standard deviation of each score, the prior held fixed.
+
+        The noise in the sums has the given variances, by default 1 each. The prior is taken to be at least so wide that
+        it does not hide what noise may have hidden.
+        """
+        scale, prior, slope = self._chosen
+        least = LEAST_SIGNAL * float(np.median(self.final / (slope * self.curvature) ** 2))
+        gain = self._gain(max(scale, least), prior, slope)
+        if noise is not None:
+            gain = gain * np.sqrt(noise)
+        shares = self.counts / self.counts.sum()
+        if gain.ndim == 1:
+            square = gain**2
+            return np.asarray(np.sqrt(np.maximum(square * (1 - 2 * shares) + shares**2 @ square, 0.0)))
+        return np.asarray(np.sqrt(((gain - shares @ gain) ** 2).sum(axis=1)))
+
+    def _choose(self, sums: Array, slope: float) -> tuple[float, _Prior]:
+        white = self._whitening * sums
+        squares = (white if self._bases is None else self._bases @ white) ** 2
+        at, scale = _likeliest(self._values, squares.reshape(self._values.shape), slope**2 * SCALES)
+        return float(SCALES[scale]), self._priors[at]
+
+
+@compiled
+def _likeliest(values: Any, squares: Any, scales: Any) -> tuple[int, int]:
+    """Return the prior and the scale for which the squares, of variance ``scale * value + 1``, are the likeliest."""
+    least, prior, chosen = np.inf, 0, 0
+    for i in range(len(values)):
+        for j in range(len(scales)):
+            misfit, product = 0.0, 1.0
+            for k in range(values.shape[1]):
+                spread = scales[j] * values[i, k] + 1.0
+                misfit += squares[i, k] / spread
+                product *= spread
+                # A logarithm takes longer than many products.
+                if product > 1e100:
+                    misfit += np.log(product)
+                    product = 1.0
+            misfit += np.log(product)
+            if misfit < least:
+                least, prior, chosen = misfit, i, j
+    return prior, chosen
+
+
+def _covariances(axis: Axis, counts: Array) -> list[Array | None]:
+    """Return prior covariances of unit mean variance: random walks along a number, plus independent parts.
+
+    None stands for independent scores.
+    """
+    ordered = axis.n_ordered
+    if not axis.ordered or ordered < 3:
+        return [None]
+    smooth = random_walk(counts, ordered)
+    return [share * np.eye(len(counts)) + (1 - share) * smooth for share in ROUGHNESS]
+
+
+def random_walk(counts: Array, ordered: int) -> Array:
+    """Return the covariance of a centred random walk along the first bins, of unit mean variance; others are apart."""
+    steps = np.arange(ordered)
+    shares = counts[:ordered] / counts[:ordered].sum()
+    centring = np.eye(ordered) - np.outer(np.ones(ordered), shares)
+    walk = centring @ np.minimum.outer(steps, steps) @ centring.T
+    smooth = np.eye(len(counts))
+    smooth[:ordered, :ordered] = walk * (ordered / np.trace(walk))
+    return smooth

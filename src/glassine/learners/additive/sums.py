@@ -1,0 +1,421 @@
+"""Passes over the records of an additive learner: cells, counts, and sums of clipped residuals in whole units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.compiling import compiled
+
+__all__ = [
+    "Packed",
+    "advance",
+    "apply_bins",
+    "binary_units",
+    "class_units",
+    "count_cells",
+    "exponential_table",
+    "gathered",
+    "grid_cells",
+    "logistic_table",
+    "number_units",
+    "pack",
+    "spread",
+    "start_scores",
+]
+
+# Terms with few bins packed together: one cell of several terms at once, so that a pass reads fewer numbers.
+
+
+ROOM = 2048
+"""Most cells of several terms together, over all outputs: their sums stay in the fastest cache."""
+
+Ints = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Packed:
+    """The bins of the records in groups of terms.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8 or uint16, shape (groups, n)
+        Cell of each record in each group: the bins of its terms as the digits of one number.
+    places : ndarray of int64, shape (terms, 4)
+        Group of each term, number of its bins, cells of the digits below it, and cells of the whole group.
+    """
+
+    codes: npt.NDArray[Any]
+    places: Ints
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of the largest group."""
+        return int(self.places[:, 3].max())
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.codes)
+
+
+def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
+    """Return the bins of the records, terms with few bins packed together.
+
+    The groups follow from the numbers of bins alone: were they to depend on the records, so would the rounding of
+    scores.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or uint16, shape (terms, n)
+        Bin of each record in each term.
+    sizes : sequence of int
+        Number of bins of each term.
+    outputs : int
+        Scores of each bin.
+    """
+    room, groups = ROOM // outputs, list[list[int]]()
+    cells: list[int] = []
+    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
+        at = next((g for g, size in enumerate(cells) if size * sizes[k] <= room), len(groups))
+        if at == len(groups):
+            groups.append([])
+            cells.append(1)
+        groups[at].append(k)
+        cells[at] *= sizes[k]
+    places = np.zeros((len(sizes), 4), dtype=np.int64)
+    for g, members in enumerate(groups):
+        below = 1
+        for k in members:
+            places[k] = g, sizes[k], below, cells[g]
+            below *= sizes[k]
+    if len(groups) == len(sizes):
+        places[:, 0] = np.arange(len(sizes))
+        return Packed(codes=codes, places=places)
+    joint = np.zeros((len(groups), codes.shape[1]), dtype=np.uint16)
+    _join(codes, places, joint)
+    return Packed(codes=joint, places=places)
+
+
+@compiled
+def _join(codes: Any, places: Any, out: Any) -> None:
+    for k in range(len(places)):
+        row, below = out[places[k, 0]], places[k, 2]
+        for i in range(len(row)):
+            row[i] += codes[k, i] * below
+
+
+@compiled
+def _spread(step: Any, places: Any, out: Any) -> None:
+    for k in range(len(places)):
+        group, size, below, cells = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
+        for high in range(cells // (size * below)):
+            for b in range(size):
+                first = (high * size + b) * below
+                for i in range(first, first + below):
+                    for c in range(step.shape[2]):
+                        out[group, i, c] += step[k, b, c]
+
+
+@compiled
+def _gather(sums: Any, places: Any, out: Any) -> None:
+    for k in range(len(places)):
+        group, size, below, cells = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
+        for high in range(cells // (size * below)):
+            for b in range(size):
+                first = (high * size + b) * below
+                for i in range(first, first + below):
+                    for c in range(out.shape[2]):
+                        out[k, b, c] += sums[group, i, c]
+
+
+def spread(step: Array, packed: Packed) -> Array:
+    """Return numbers of the terms' bins, shape (terms, bins, outputs), added up in the cells of the groups."""
+    out = np.zeros((packed.n_groups, packed.n_cells, step.shape[2]))
+    _spread(step, packed.places, out)
+    return out
+
+
+def gathered(sums: Ints, packed: Packed, bins: int) -> Ints:
+    """Return sums over the groups' cells as sums over the terms' bins, shape (terms, bins, outputs)."""
+    out = np.zeros((len(packed.places), bins, sums.shape[2]), dtype=np.int64)
+    _gather(sums, packed.places, out)
+    return out
+
+
+CHUNK = 2048
+"""Records that are worked on at once, so that what is read stays in the cache."""
+
+STEPS = 4096
+"""Steps of the table of the logistic function for each unit of the score."""
+
+REACH = 16
+"""Scores beyond it count as certain."""
+
+
+def logistic_table() -> Array:
+    """Return the logistic function on a fine grid."""
+    return _table(1)
+
+
+def exponential_table() -> Array:
+    """Return the exponential function of what is at most 0 on a fine grid."""
+    return _table(2)
+
+
+@lru_cache(maxsize=2)
+def _table(outputs: int) -> Array:
+    """Return the logistic function, or with several outputs the exponential one, on a fine grid.
+
+    A table, so that one record's residual never depends on how the loop over all records was compiled.
+    """
+    if outputs == 1:
+        return np.asarray(1.0 / (1.0 + np.exp(-np.arange(-REACH * STEPS, REACH * STEPS + 1) / STEPS)))
+    return np.asarray(np.exp(np.arange(-2 * REACH * STEPS, 1) / STEPS))
+
+
+@compiled
+def _cells(values: Any, cuts: Any, out: Any) -> None:
+    n = len(cuts)
+    scale = (n - 1) / (cuts[n - 1] - cuts[0]) if n > 1 else 0.0
+    for i in range(len(values)):
+        value = values[i]
+        if np.isnan(value):
+            out[i] = n + 1
+            continue
+        at = 0
+        if value > cuts[n - 1]:
+            at = n
+        elif value > cuts[0]:
+            at = min(max(int((value - cuts[0]) * scale), 0), n - 1)
+            while at < n and value > cuts[at]:
+                at += 1
+            while at > 0 and value <= cuts[at - 1]:
+                at -= 1
+        out[i] = at
+
+
+def grid_cells(values: Array, cuts: Array, out: npt.NDArray[np.uint16]) -> None:
+    """Write the cell of each number: how many cut points lie below it; NaN is the last cell."""
+    if len(cuts):
+        _cells(values, cuts, out)
+    else:
+        out[:] = np.isnan(values)
+
+
+@compiled
+def _counts(codes: Any, out: Any) -> None:
+    for k in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            out[k, codes[k, i]] += 1
+
+
+def count_cells(codes: npt.NDArray[np.uint16], sizes: Sequence[int]) -> list[Ints]:
+    """Return the exact number of records in each cell of each attribute."""
+    out = np.zeros((len(sizes), max(sizes)), dtype=np.int64)
+    _counts(codes, out)
+    return [row[:size] for row, size in zip(out, sizes, strict=True)]
+
+
+@compiled
+def _apply(codes: Any, lookup: Any, out: Any) -> None:
+    for i in range(len(codes)):
+        out[i] = lookup[codes[i]]
+
+
+def apply_bins(codes: npt.NDArray[np.uint16], kept: Sequence[int], lookups: Sequence[Ints]) -> npt.NDArray[np.uint16]:
+    """Return the bins of the records for the attributes that are kept, shape (terms, n)."""
+    widest = max((int(lookup.max()) for lookup in lookups), default=0)
+    out = np.empty((len(kept), codes.shape[1]), dtype=np.uint8 if widest < 256 else np.uint16)
+    for row, k, lookup in zip(out, kept, lookups, strict=True):
+        _apply(codes[k], lookup.astype(out.dtype), row)
+    return out
+
+
+def start_scores(n: int, intercept: Array) -> Array:
+    """Return the scores of n records before any term, shape (outputs, n)."""
+    return np.repeat(np.asarray(intercept, dtype=np.float64)[:, None], n, axis=1)
+
+
+@compiled
+def _sum_units(codes: Any, units: Any, first: int, out: Any) -> None:
+    """Add the units of some records to the bins of every term; ``out`` is (terms, bins, outputs)."""
+    last = first + units.shape[1]
+    for k in range(codes.shape[0]):
+        row, sums = codes[k, first:last], out[k]
+        for c in range(units.shape[0]):
+            part = units[c]
+            for i in range(len(row)):
+                sums[row[i], c] += part[i]
+
+
+@compiled
+def _add_scores(codes: Any, step: Any, shift: Any, first: int, last: int, scores: Any) -> None:
+    """Add to the scores of some records what changed in every term, and in the intercept."""
+    for c in range(scores.shape[0]):
+        part = scores[c, first:last]
+        for i in range(len(part)):
+            part[i] += shift[c]
+        for k in range(codes.shape[0]):
+            row, change = codes[k, first:last], step[k]
+            for i in range(len(row)):
+                part[i] += change[row[i], c]
+
+
+@compiled
+def number_units(scores: Any, target: Any, clip: float, units: int, out: Any) -> int:
+    """Write the residual of a number, clipped, in whole units of ``clip / units``; return half the curvature's sum."""
+    factor, most = units / clip, float(units)
+    curvature = 0
+    for i in range(scores.shape[1]):
+        residual = (target[i] - scores[0, i]) * factor
+        if -most <= residual <= most:
+            curvature += units // 2
+        out[0, i] = int(np.rint(min(max(residual, -most), most)))
+    return curvature
+
+
+@compiled
+def binary_units(scores: Any, target: Any, clip: float, units: int, table: Any, out: Any) -> int:
+    """Write the residual of two classes, clipped, in whole units of ``clip / units``; return the curvature's sum.
+
+    A record's curvature is that of its loss, four times the variance of its class, at most 1; here it counts half.
+    """
+    factor, most = units / clip, float(units)
+    curvature = 0
+    for i in range(scores.shape[1]):
+        score = min(max(scores[0, i], -16.0), 16.0)
+        chance = table[int(score * 4096.0 + 65536.5)]
+        residual = (target[i] - chance) * factor
+        if -most <= residual <= most:
+            curvature += min(int(2.0 * chance * (1.0 - chance) * units), units // 2)
+        out[0, i] = int(np.rint(min(max(residual, -most), most)))
+    return curvature
+
+
+@compiled
+def class_units(scores: Any, target: Any, clip: float, units: int, table: Any, out: Any) -> int:
+    """Write the residuals of several classes, their l2 norm clipped, in whole units of ``clip / units``.
+
+    Rounding is towards zero, and a vector that were still too long is dropped, so that no record exceeds the clip.
+    Returned is the sum of the curvatures, here the variances of the classes together, at most 1; it counts half.
+    """
+    n_classes = scores.shape[0]
+    curvature = 0
+    work = np.empty(n_classes)
+    for i in range(scores.shape[1]):
+        top = scores[0, i]
+        for c in range(1, n_classes):
+            top = max(top, scores[c, i])
+        total = 0.0
+        for c in range(n_classes):
+            work[c] = table[int(max(scores[c, i] - top, -32.0) * 4096.0 + 131072.5)]
+            total += work[c]
+        square, variance = 0.0, 0.0
+        for c in range(n_classes):
+            variance += work[c] / total * (1.0 - work[c] / total)
+            work[c] = (1.0 if target[i] == c else 0.0) - work[c] / total
+            square += work[c] * work[c]
+        factor = units * (1.0 - 1e-9) / max(clip, np.sqrt(square))
+        whole = 0.0
+        for c in range(n_classes):
+            out[c, i] = int(work[c] * factor)
+            whole += float(out[c, i]) * float(out[c, i])
+        if square <= clip * clip:
+            curvature += min(max(int(0.5 * variance * units), 0), units // 2)
+        if not whole <= float(units) * float(units):
+            for c in range(n_classes):
+                out[c, i] = 0
+    return curvature
+
+
+@compiled
+def _advance_numbers(
+    codes: Any, scores: Any, target: Any, step: Any, shift: Any, clip: float, units: int, out: Any
+) -> int:
+    n, curvature = scores.shape[1], 0
+    room = np.zeros((1, 2048), dtype=np.int64)
+    for first in range(0, n, 2048):
+        last = min(first + 2048, n)
+        _add_scores(codes, step, shift, first, last, scores)
+        part = room[:, : last - first]
+        curvature += number_units(scores[:, first:last], target[first:last], clip, units, part)
+        _sum_units(codes, part, first, out)
+    return curvature
+
+
+@compiled
+def _advance_classes(
+    codes: Any, scores: Any, target: Any, step: Any, shift: Any, clip: float, units: int, table: Any, out: Any
+) -> int:
+    n, n_classes, curvature = scores.shape[1], scores.shape[0], 0
+    room = np.zeros((n_classes, 2048), dtype=np.int64)
+    for first in range(0, n, 2048):
+        last = min(first + 2048, n)
+        _add_scores(codes, step, shift, first, last, scores)
+        part = room[:, : last - first]
+        if n_classes == 1:
+            curvature += binary_units(scores[:, first:last], target[first:last], clip, units, table, part)
+        else:
+            curvature += class_units(scores[:, first:last], target[first:last], clip, units, table, part)
+        _sum_units(codes, part, first, out)
+    return curvature
+
+
+def advance(
+    codes: npt.NDArray[Any] | Packed,
+    scores: Array,
+    target: npt.NDArray[Any],
+    step: Array,
+    shift: Array,
+    *,
+    classes: bool,
+    clip: float,
+    units: int,
+) -> tuple[Ints, int]:
+    """Move the scores of all records by a step, and return the sums of their clipped residuals in each bin.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or uint16, shape (terms, n), or Packed
+        Bin of each record in each term; packed terms take less time.
+    scores : ndarray, shape (outputs, n)
+        Scores of the records; changed in place.
+    target : ndarray, shape (n,)
+        Target in [-1, 1], or the class.
+    step : ndarray, shape (terms, bins, outputs)
+        What is added to the score of each bin.
+    shift : ndarray, shape (outputs,)
+        What is added to the intercept.
+    classes : bool
+        Whether the target is a class.
+    clip : float
+        Largest size of a residual; of the vector of residuals, where there are several outputs.
+    units : int
+        Whole units to which a residual of that size is rounded.
+
+    Returns
+    -------
+    ndarray of int64, shape (terms, bins, outputs)
+        Each record adds to one bin of each term, a vector of at most ``units`` in length.
+    int
+        Sum of the records' curvatures, each at most ``units // 2``.
+    """
+    if isinstance(codes, Packed):
+        sums, curvature = advance(
+            codes.codes, scores, target, spread(step, codes), shift, classes=classes, clip=clip, units=units
+        )
+        return gathered(sums, codes, step.shape[1]), curvature
+    out = np.zeros(step.shape, dtype=np.int64)
+    if classes:
+        table = _table(min(len(scores), 2))
+        curvature = _advance_classes(codes, scores, target, step, shift, clip, units, table, out)
+    else:
+        curvature = _advance_numbers(codes, scores, target, step, shift, clip, units, out)
+    return out, int(curvature)

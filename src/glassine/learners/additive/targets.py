@@ -1,0 +1,341 @@
+"""Targets of additive learners: classes, or numbers in a declared range; and what is released of them first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from glassine.data.conform import Columns, conform
+from glassine.data.inference import infer
+from glassine.data.labels import check_lengths, column_of
+from glassine.domain import Domain, Integer, Real
+from glassine.domain.attributes import LARGEST, Scalar
+from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import reading
+from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
+from glassine.learners.budget import check_number
+from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
+from glassine.learners.engine_intake import EngineIntake
+from glassine.learners.intake import take_in
+from glassine.learners.persons import Persons
+from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.privacy.fine_gaussian import FineNoise, wrapped
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD, PrivacyUnit
+
+__all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "take_in_numbers"]
+
+PROOF = "learners/additive/targets.md"
+
+SMALLEST_SPREAD = 0.02
+"""A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much."""
+
+LARGEST_TARGET = 1e280
+"""Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Target:
+    """What is to be predicted.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n,)
+        Index of the class, or the number clipped to its range and brought to [-1, 1]; in no order, where an engine
+        counts the records.
+    classes : tuple of scalars, or None
+        The public classes; None for numbers.
+    bounds : (float, float), or None
+        The public range of a number.
+    name : str
+        Name of the target, if it has one.
+    """
+
+    values: npt.NDArray[Any]
+    classes: tuple[Scalar, ...] | None
+    bounds: tuple[float, float] | None
+    name: str
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores per record: one, or one per class where there are more than two."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def link(self) -> str:
+        """Link of the model."""
+        if self.classes is None:
+            return "identity"
+        return "logit" if len(self.classes) == 2 else "softmax"
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """What a score times the first plus the second is, in units of the target."""
+        if self.bounds is None:
+            return 1.0, 0.0
+        lo, hi = self.bounds
+        return hi / 2 - lo / 2, lo / 2 + hi / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Training:
+    """Records, target, public domain, what had to be taken from the data, and whose data a private fit covers."""
+
+    records: AdditiveRecords
+    target: Target
+    domain: Domain
+    caveats: tuple[str, ...]
+    unit: PrivacyUnit = RECORD
+    weights: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What is released of the target before anything else.
+
+    Attributes
+    ----------
+    n_records : float
+        Noisy number of records, at least 1.
+    start, weights, spreads : ndarray, shape (outputs,)
+        Intercept, curvature of the loss for one record, and variance of a residual.
+    deviation : float
+        Standard deviation of a number in [-1, 1]; 1 for classes.
+    """
+
+    n_records: float
+    start: Array
+    weights: Array
+    spreads: Array
+    deviation: float
+
+
+def take_in_classes(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    domain: Domain | None,
+    classes: Sequence[Scalar] | None,
+    persons: Persons | None = None,
+) -> Training:
+    """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
+    intake = take_in(estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, apart=True)
+    if isinstance(intake, EngineIntake):
+        counted = CountedRecords(intake=intake)
+        small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
+        target = Target(
+            values=np.repeat(small, counted.class_counts()), classes=intake.classes, bounds=None, name=_name(y)
+        )
+        return Training(records=counted, target=target, domain=intake.domain, caveats=intake.caveats)
+    columns, labels = intake.columns, intake.labels
+    if intake.multiplicities is not None:
+        rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
+        columns, labels = columns.take(rows), labels[rows]
+    target = Target(values=labels, classes=intake.classes, bounds=None, name=_name(y))
+    records = HeldRecords(columns=columns, values=labels)
+    return Training(
+        records=records,
+        target=target,
+        domain=intake.domain,
+        caveats=intake.caveats,
+        unit=intake.unit,
+        weights=intake.weights,
+    )
+
+
+def _name(y: Any) -> str:
+    given = y if isinstance(y, str) else getattr(y, "name", None)
+    return given if isinstance(given, str) else ""
+
+
+def take_in_numbers(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    domain: Domain | None,
+    bounds: tuple[float, float] | None,
+    persons: Persons | None = None,
+) -> Training:
+    """Read the arguments of a regressor's fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and, for named columns, ``feature_names_in_``.
+    X : data frame or array-like of shape (n, d)
+        The records.
+    y : array-like of shape (n,), or str
+        The numbers, or the name of the column of ``X`` that holds them.
+    domain : Domain or None
+        The public domain; it may declare the target as ``Real`` or ``Integer``. None infers it from the data.
+    bounds : (float, float) or None
+        The public range of the target. None takes it from the domain, or from the data.
+    persons : Persons, optional
+        Whose records they are; then some are left out or repeated.
+
+    Raises
+    ------
+    InvalidDataError
+        If the data are empty, lack a column or have one too many; without a public domain and range, if a value is
+        missing or the target is not finite numbers. With them, a record whose target is no number is left out.
+    InvalidParameterError
+        If the range is none.
+    """
+    reading.check_domain(domain)
+    checked = None if bounds is None else _checked_bounds(bounds)
+    name = _name(y)
+    if isinstance(y, str):
+        X, y = reading.pop_target(X, y, domain)
+    reading.check_target(estimator, y)
+    if persons is not None:
+        domain = persons.without_column(domain)
+    names, records = reading.named(estimator, X, reset=True, target=name)
+    caveats = []
+    found = checked if checked is not None else _declared_bounds(domain, name)
+    strict = domain is None or domain.inferred or found is None
+    numbers = _finite_numbers(y) if strict else _readable_numbers(y)
+    check_lengths(_num_samples(reading.first_column(records)), len(numbers))
+    rows = ~np.isnan(numbers)
+    if not rows.any():
+        raise InvalidDataError("no record has a number as its target. Check the target.")
+    records, numbers = reading.take_rows(records, rows), numbers[rows]
+    if domain is not None and name in domain and domain[name].inferred and checked is None:
+        caveats.append(RANGE_FROM_DATA)
+    if found is None:
+        found = _checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
+        caveats.append(RANGE_FROM_DATA)
+    domain = infer(reading.as_frame(names, records)) if domain is None else reading.without_target(domain, names, name)
+    if domain.inferred:
+        caveats.append(DOMAIN_FROM_DATA)
+    warn_of(caveats, domain)
+    half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
+    values = (np.clip(numbers, *found) - middle) / half
+    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True, strict=strict)
+    values = np.clip(values, -1.0, 1.0)
+    if persons is not None:
+        kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
+        if not len(kept):
+            raise InvalidDataError("no record has an identifier and a number as its target. Check persons.")
+        columns, values = columns.take(kept), values[kept]
+    target = Target(values=values, classes=None, bounds=found, name=name)
+    return Training(
+        records=HeldRecords(columns=columns, values=values),
+        target=target,
+        domain=domain,
+        caveats=tuple(caveats),
+        unit=RECORD if persons is None else persons.unit,
+        weights={} if persons is None else persons.weights,
+    )
+
+
+def _readable_numbers(y: Any) -> Array:
+    """Return each number, read by itself; NaN where there is none."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        data: Any = series.alias("target").to_frame().to_native()
+    else:
+        data = {"target": column_of(y)}
+    anything = Real(-LARGEST, LARGEST, missing=True)
+    return conform(data, Domain({"target": anything}), strict=False).numbers["target"]
+
+
+def _finite_numbers(y: Any) -> Array:
+    values = column_or_1d(y, warn=True)
+    if np.asarray(values).dtype.kind == "c":
+        raise InvalidDataError("Complex data not supported. Pass real numbers as the target.")
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidDataError("the target must hold numbers. Convert it, or use a classifier.") from None
+    if not np.isfinite(numbers).all():
+        raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or fill in these records.")
+    return numbers
+
+
+def _checked_bounds(given: Any, *, widen: bool = False) -> tuple[float, float]:
+    try:
+        lo, hi = given
+    except (TypeError, ValueError):
+        raise InvalidParameterError(f"target_range must be a lowest and a highest number, got {given!r}.") from None
+    low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
+    high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
+    if widen and low == high:
+        low, high = low - 0.5, high + 0.5
+    if not low < high or not high / 2 - low / 2 > 0:
+        raise InvalidParameterError(f"target_range must be (lo, hi) with lo < hi, got {given!r}. Widen it.")
+    return low, high
+
+
+def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | None:
+    if domain is None or name not in domain:
+        return None
+    attribute = domain[name]
+    if not isinstance(attribute, Integer | Real):
+        raise InvalidDataError(f"the target {name!r} is not a number in the domain. Declare it as Real or Integer.")
+    return _checked_bounds((attribute.lo, attribute.hi), widen=True)
+
+
+def release_base(target: Target, mu: float, share: float, randomness: Randomness) -> tuple[Base, DiscreteGaussianNoise]:
+    """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
+    1 in size to each of three sums. See ``ebm_targets.md``.
+    """
+    if target.classes is not None:
+        noise = FineNoise.of(mu, 1)
+        exact = np.bincount(target.values, minlength=len(target.classes)).astype(np.int64) * noise.units
+    else:
+        noise = FineNoise.of(mu, 3)
+        units = noise.units
+        first = np.rint(target.values * units).astype(np.int64)
+        second = np.rint(target.values**2 * units).astype(np.int64)
+        # Modulo 2^64, as everywhere: see fine_gaussian.md.
+        exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
+    noisy = noise.release(exact, randomness)
+    event = DiscreteGaussianNoise(
+        name="numbers of records" if target.classes is not None else "number of records, sums of the target",
+        l2_sensitivity=noise.l2_sensitivity,
+        sigma=noise.sigma,
+        units=noise.units,
+        values=len(noisy),
+        share=share,
+        proof=PROOF,
+    )
+    return (_class_base(noisy) if target.classes is not None else _number_base(noisy)), event
+
+
+def _class_base(noisy: Array) -> Base:
+    counts = np.maximum(noisy, 0.5)
+    shares = np.clip(counts / counts.sum(), 0.01, 0.99)
+    weights = shares * (1 - shares)
+    start = np.log(shares)
+    if len(shares) == 2:
+        start, weights = start[1:] - start[:1], weights[1:]
+    return Base(
+        n_records=max(1.0, float(noisy.sum())), start=start, weights=weights, spreads=weights.copy(), deviation=1.0
+    )
+
+
+def _number_base(noisy: Array) -> Base:
+    n = max(1.0, float(noisy[0]))
+    mean = float(np.clip(noisy[1] / n, -1.0, 1.0))
+    deviation = float(np.sqrt(np.clip(noisy[2] / n - mean**2, SMALLEST_SPREAD**2, 1.0)))
+    return Base(
+        n_records=n,
+        start=np.array([mean]),
+        weights=np.ones(1),
+        spreads=np.array([0.25 * deviation**2]),
+        deviation=deviation,
+    )

@@ -1,0 +1,339 @@
+"""Public literals: the conditions from which private models are built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
+from glassine.domain.grid import public_grid
+from glassine.domain.literals import complement
+from glassine.errors import InvalidParameterError
+from glassine.learners.intake import Intake
+from glassine.privacy.accounting import Event
+from glassine.privacy.quantiles import private_quantiles_of_attributes
+from glassine.privacy.randomness import Randomness
+
+__all__ = [
+    "CANDIDATES",
+    "Antecedent",
+    "LiteralPlan",
+    "PoolPlan",
+    "both_signs",
+    "candidates",
+    "check_literals",
+    "check_whole",
+    "data_quantiles",
+    "declared",
+    "of_thresholds",
+    "pairs",
+    "private_quantile_cuts",
+]
+
+# Thresholds for numbers that have no public ones: private quantiles, or those of the data, without privacy.
+
+
+CANDIDATES = 256
+"""Most public cut points among which a private quantile of a number is chosen."""
+
+
+def candidates(domain: Domain, name: str) -> tuple[float, ...]:
+    """Return the public cut points of a number, from its bounds alone."""
+    attribute = domain[name]
+    if not isinstance(attribute, Integer | Real):
+        return ()
+    return public_grid(attribute, size=CANDIDATES)
+
+
+def private_quantile_cuts(
+    intake: Intake, names: Sequence[str], number: int, epsilon: Fraction, randomness: Randomness
+) -> tuple[dict[str, tuple[float, ...]], list[Event]]:
+    """Release quantiles of some numbers.
+
+    Guarantee
+    ---------
+    epsilon-DP together: each attribute gets an equal part, by composition; see ``privacy/quantiles.md``. A missing
+    value counts for no quantile.
+
+    Parameters
+    ----------
+    intake : Intake
+        The records.
+    names : sequence of str
+        Numeric attributes.
+    number : int
+        Quantiles of each.
+    epsilon : Fraction
+        Budget for all.
+    randomness : Randomness
+        Source of the draws.
+
+    Returns
+    -------
+    dict of str to tuple of float
+        Increasing cut points of each attribute, among :func:`candidates`.
+    list of Event
+        What was spent.
+    """
+    points = {name: candidates(intake.domain, name) for name in names}
+    present = {name: intake.numbers(name, points[name]) for name in names}
+    columns = {name: values for name, (values, _) in present.items()}
+    counts = {name: times for name, (_, times) in present.items() if times is not None}
+    cuts, events = private_quantiles_of_attributes(columns, points, number, epsilon, randomness, multiplicities=counts)
+    return cuts, list(events)
+
+
+def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[str, tuple[float, ...]]:
+    """Return quantiles of some numbers, taken from the data without protection.
+
+    A cut lies midway between two neighbouring values; at most ``number`` per attribute, all if there are fewer.
+    """
+    cuts: dict[str, tuple[float, ...]] = {}
+    for name in names:
+        values, times = intake.numbers(name)
+        distinct, place = np.unique(values, return_inverse=True)
+        counts = np.bincount(place, minlength=len(distinct)) if times is None else _added(place, times, len(distinct))
+        distinct, counts = distinct[counts > 0], counts[counts > 0]
+        middles = (distinct[:-1] + distinct[1:]) / 2
+        if len(middles) > number:
+            at = _quantiles(distinct, counts, np.arange(1, number + 1) / (number + 1))
+            middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
+        cuts[name] = tuple(float(value) for value in middles)
+    return cuts
+
+
+def _added(place: npt.NDArray[np.intp], times: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    out = np.zeros(size, dtype=np.int64)
+    np.add.at(out, place, times)
+    return out
+
+
+def _quantiles(
+    values: npt.NDArray[np.float64], counts: npt.NDArray[np.integer], shares: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return quantiles of increasing values that occur often, as ``np.quantile`` does of one entry per record."""
+    ends = np.cumsum(counts)
+    at = shares * (ends[-1] - 1)
+    below = np.floor(at)
+    part = at - below
+    low = values[np.searchsorted(ends, below, side="right")]
+    high = values[np.searchsorted(ends, np.minimum(below + 1, ends[-1] - 1), side="right")]
+    # From the nearer end, so that rounding is the same.
+    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralPlan:
+    """Where the literals of a fit come from, fixed before the data are looked at.
+
+    Attributes
+    ----------
+    domain : Domain
+        The public domain of the attributes.
+    public : tuple of Literal
+        Literals known beforehand.
+    quantiled : tuple of str
+        Numbers whose thresholds are to be quantiles.
+    n_quantiles : int
+        Quantiles of each.
+    given : bool
+        Whether the user listed the literals.
+    """
+
+    domain: Domain
+    public: tuple[Literal, ...]
+    quantiled: tuple[str, ...]
+    n_quantiles: int
+    given: bool
+
+    @classmethod
+    def of(cls, domain: Domain, literals: object, n_quantiles: object) -> LiteralPlan:
+        """Return the plan that the parameter ``literals`` asks for."""
+        names = domain.names
+        number = check_whole(n_quantiles, "n_quantiles", 1, 255)
+        if isinstance(literals, str):
+            if literals not in ("auto", "thresholds", "quantiles"):
+                raise InvalidParameterError(
+                    f"literals must be 'auto', 'thresholds', 'quantiles' or a sequence of literals, got {literals!r}."
+                )
+            quantiled: list[str] = []
+            if literals != "thresholds":
+                quantiled = [name for name in names if _is_number(domain[name], without=literals == "auto")]
+            public = [literal for literal in declared(domain, names) if not _replaced(literal, quantiled)]
+            return cls(
+                domain=domain,
+                public=tuple(public),
+                quantiled=tuple(quantiled),
+                n_quantiles=number,
+                given=False,
+            )
+        if not isinstance(literals, Sequence):
+            raise InvalidParameterError(f"literals must be a sequence of literals, got {type(literals).__name__}.")
+        return cls(domain=domain, public=check_literals(literals), quantiled=(), n_quantiles=number, given=True)
+
+    def widest(self) -> list[Literal]:
+        """Return literals that stand for the largest class that the plan can lead to."""
+        out = list(self.public)
+        for name in self.quantiled:
+            out += of_thresholds(name, candidates(self.domain, name)[: self.n_quantiles])
+        return out
+
+    def release(self, intake: Intake, epsilon: Fraction, randomness: Randomness) -> tuple[list[Literal], list[Event]]:
+        """Return the literals, private quantiles released with the given budget, and the events."""
+        if not self.quantiled:
+            return list(self.public), []
+        cuts, events = private_quantile_cuts(intake, self.quantiled, self.n_quantiles, epsilon, randomness)
+        return [*self.public, *(lit for name in self.quantiled for lit in of_thresholds(name, cuts[name]))], events
+
+    def from_data(self, intake: Intake) -> list[Literal]:
+        """Return the literals, quantiles taken from the data without protection."""
+        cuts = data_quantiles(intake, self.quantiled, self.n_quantiles)
+        return [*self.public, *(lit for name in self.quantiled for lit in of_thresholds(name, cuts[name]))]
+
+    def text(self) -> str:
+        """Return where the literals come from, in words."""
+        if self.given:
+            return f"{len(self.public)} literals given"
+        text = f"{len(self.public)} literals of the domain"
+        if self.quantiled:
+            text += f", and {self.n_quantiles} quantiles of each of {len(self.quantiled)} numbers"
+        return text
+
+
+def _is_number(attribute: object, *, without: bool) -> bool:
+    if not isinstance(attribute, Integer | Real) or attribute.size == 1:
+        return False
+    return not (without and attribute.thresholds)
+
+
+def _replaced(literal: Literal, quantiled: Sequence[str]) -> bool:
+    return literal.attribute in quantiled and isinstance(literal, Between) and not literal.missing
+
+
+def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
+    """Return the literals that a domain declares for some attributes, in order.
+
+    A number gives one literal ``x <= t`` per threshold, a binary attribute ``x = 1``, a category one literal per value,
+    and an attribute that may be missing also "x is missing". Nothing is read from data.
+    """
+    out: list[Literal] = []
+    for name in names:
+        attribute = domain[name]
+        if isinstance(attribute, Integer | Real):
+            out += of_thresholds(name, attribute.thresholds)
+        elif isinstance(attribute, Binary):
+            out.append(OneOf(name, (1,)))
+        else:
+            out += [OneOf(name, (value,)) for value in attribute.values]
+        if attribute.missing:
+            out.append(OneOf(name, (), missing=True) if isinstance(attribute, Binary | Category) else _gap(name))
+    return out
+
+
+def _gap(name: str) -> Between:
+    return Between(name, negated=True, missing=True)
+
+
+def of_thresholds(name: str, thresholds: Sequence[float]) -> list[Literal]:
+    """Return one literal ``name <= t`` per threshold."""
+    return [Between(name, hi=float(threshold)) for threshold in thresholds]
+
+
+def check_literals(literals: Sequence[object]) -> tuple[Literal, ...]:
+    """Return literals given by the user, after checking that they are literals."""
+    out: list[Literal] = []
+    for literal in literals:
+        if not isinstance(literal, Between | OneOf):
+            raise InvalidParameterError(
+                f"literals must hold Between and OneOf literals, got {type(literal).__name__}. "
+                "Build them, or pass 'thresholds' to take those of the domain."
+            )
+        out.append(literal)
+    return tuple(out)
+
+
+def check_whole(value: object, name: str, low: int, high: int) -> int:
+    """Return a parameter that must be a whole number in a range, or raise InvalidParameterError."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
+        raise InvalidParameterError(f"{name} must be a whole number in [{low}, {high}], got {value!r}.")
+    return int(value)
+
+
+# Public pools of rules: the antecedents from which rule lists are built.
+
+
+Antecedent = tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """How the pool of a fit is made of its literals, fixed before the data are looked at.
+
+    Attributes
+    ----------
+    literals : LiteralPlan
+        Where the literals come from.
+    kind : str
+        "literals", "pairs" or "given".
+    given : tuple of tuple of Literal
+        The antecedents that the user listed.
+    """
+
+    literals: LiteralPlan
+    kind: str
+    given: tuple[Antecedent, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, pool: object, literals: object, n_quantiles: object) -> PoolPlan:
+        """Return the plan that the parameters ``pool`` and ``literals`` ask for."""
+        if isinstance(pool, str):
+            if pool not in ("literals", "pairs"):
+                raise InvalidParameterError(
+                    f"pool must be 'literals', 'pairs' or a sequence of antecedents, got {pool!r}."
+                )
+            return cls(literals=LiteralPlan.of(domain, literals, n_quantiles), kind=pool, given=())
+        if not isinstance(pool, Sequence) or not all(isinstance(antecedent, Sequence) for antecedent in pool):
+            raise InvalidParameterError(
+                "pool must be a sequence of antecedents, each a sequence of literals. Put a single literal in a tuple."
+            )
+        given = tuple(check_literals(antecedent) for antecedent in pool)
+        if not all(given):
+            raise InvalidParameterError("an antecedent needs at least one literal. Leave the empty one out.")
+        return cls(literals=LiteralPlan.of(domain, (), n_quantiles), kind="given", given=given)
+
+    def pool(self, literals: Sequence[Literal]) -> list[Antecedent]:
+        """Return the antecedents over some literals."""
+        if self.kind == "given":
+            return list(self.given)
+        make = both_signs if self.kind == "literals" else pairs
+        return make(self.literals.domain, literals)
+
+    def text(self) -> str:
+        """Return what the pool is, in words."""
+        if self.kind == "given":
+            return f"{len(self.given)} antecedents given"
+        return "each literal and its negation" + (", and all pairs of them" if self.kind == "pairs" else "")
+
+
+def both_signs(domain: Domain, literals: Sequence[Literal]) -> list[Antecedent]:
+    """Return each literal and its complement in the domain, as antecedents of one literal."""
+    out: list[Antecedent] = []
+    for literal in literals:
+        out += [(literal,), (complement(literal, missing=domain[literal.attribute].missing),)]
+    return out
+
+
+def pairs(domain: Domain, literals: Sequence[Literal]) -> list[Antecedent]:
+    """Return all antecedents of one or two literals, of either sign, on different attributes."""
+    single = both_signs(domain, literals)
+    return single + [
+        (first, second)
+        for i, (first,) in enumerate(single)
+        for (second,) in single[i + 1 :]
+        if first.attribute != second.attribute
+    ]

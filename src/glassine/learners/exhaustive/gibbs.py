@@ -1,0 +1,194 @@
+"""The Gibbs distribution over a class of models: weight times exp(-epsilon cost), and exact draws from it.
+
+Shared by trees and rule lists. A choice (a split, a rule, a leaf, a label) has a cost, the least number of errors of
+the models that it leaves, and a weight, their sum relative to exp(-epsilon cost).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.privacy.noisy_choice import draw_scaled
+from glassine.privacy.randomness import Randomness
+
+__all__ = [
+    "Choice",
+    "Weighting",
+    "choices",
+    "draw",
+    "labels",
+    "least",
+    "log_probabilities",
+    "log_total",
+    "powers_bytes",
+    "rounding",
+]
+
+EPSILON_BITS = 40
+LOG_BITS = 48
+LOG_RANGE = 600.0
+"""Largest range of the logarithms of sums of weights: beyond it, doubles could overflow."""
+
+UNDERFLOW = 700.0
+"""Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighting:
+    """How models are weighed.
+
+    Attributes
+    ----------
+    epsilon : Fraction or None
+        A multiple of 2^-40; None for the limit in which only models of least cost count.
+    part_weight : float
+        Prior weight of each split or rule of a model.
+    penalty : float
+        Cost of each split or rule, in errors; zero unless epsilon is None.
+    powers : ndarray of float, shape (k,)
+        exp(-epsilon j) for j = 0, ..., k - 2, up to the number of records or to exp(-700), and 0 for all larger j.
+    """
+
+    epsilon: Fraction | None
+    part_weight: float
+    penalty: float
+    powers: npt.NDArray[np.float64]
+
+    @classmethod
+    def private(cls, epsilon: Fraction, part_weight: float, n_records: int) -> Weighting:
+        """Return the weighting of the exponential mechanism; epsilon is rounded down to a multiple of 2^-40."""
+        rounded = Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
+        length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)
+        # Extended precision where the platform has it; the slack allows for plain doubles.
+        exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rounded))
+        powers = np.append(np.exp(-exponents).astype(np.float64), 0.0)
+        return cls(epsilon=rounded, part_weight=part_weight, penalty=0.0, powers=powers)
+
+    @classmethod
+    def count(cls) -> Weighting:
+        """Return the weighting under which every model counts one: sums then number the class."""
+        return cls(epsilon=Fraction(0), part_weight=1.0, penalty=0.0, powers=np.array([1.0, 0.0]))
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The epsilon at which models are drawn."""
+        if self.epsilon is None:
+            raise ValueError("the limit of large epsilon has none")
+        return self.epsilon
+
+    @classmethod
+    def optimal(cls, penalty: float) -> Weighting:
+        """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
+        return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]))
+
+
+def powers_bytes(epsilon: Fraction) -> int:
+    """Return the most bytes that the table of powers takes, whatever the number of records."""
+    return int(8 * UNDERFLOW / epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of several.
+
+    Attributes
+    ----------
+    number : int
+        What is chosen.
+    cost : float
+        Least cost of the models that remain.
+    scaled : int
+        Logarithm of the choice's weight, relative to a constant of the list, in units of 2^-48.
+    """
+
+    number: int
+    cost: float
+    scaled: int
+
+
+def choices(
+    numbers: Sequence[int],
+    costs: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+    weighting: Weighting,
+) -> list[Choice]:
+    """Return the choices of finite cost, with log-weights as whole numbers.
+
+    The product of epsilon and a difference of costs is exact; the logarithm of the weight is rounded to 2^-48.
+    """
+    options = zip(numbers, costs.tolist(), weights.tolist(), strict=True)
+    finite = [option for option in options if option[1] < math.inf]
+    if weighting.epsilon is None:
+        return [Choice(number, cost, 0) for number, cost, _ in finite]
+    least_cost = min(cost for _, cost, _ in finite)
+    step = int(weighting.epsilon * 2**LOG_BITS)
+    return [
+        Choice(number, cost, round(math.log(weight) * 2**LOG_BITS) - step * int(cost - least_cost))
+        for number, cost, weight in finite
+    ]
+
+
+def labels(counts: npt.NDArray[np.int64], weighting: Weighting) -> list[Choice]:
+    """Return the labels that a leaf or rule with these class counts, shape (c,), can have."""
+    errors = (counts.sum() - counts).astype(float)
+    return choices(range(len(counts)), errors, np.ones(len(counts)), weighting)
+
+
+def log_total(options: Sequence[Choice], weighting: Weighting) -> float:
+    """Return the natural logarithm of the sum of exp(-epsilon cost) times weight over the choices."""
+    epsilon = float(weighting.epsilon) if weighting.epsilon is not None else math.inf
+    logs = [math.ldexp(option.scaled, -LOG_BITS) for option in options]
+    most = max(logs)
+    total = math.log(math.fsum(math.exp(log - most) for log in logs)) + most
+    return total - epsilon * min(option.cost for option in options)
+
+
+def draw(options: Sequence[Choice], randomness: Randomness) -> int:
+    """Draw a choice with probability exactly proportional to exp(scaled / 2^48)."""
+    return options[draw_scaled([option.scaled for option in options], 2**LOG_BITS, randomness)].number
+
+
+def least(options: Sequence[Choice]) -> int:
+    """Return the first choice of least cost."""
+    return min(options, key=lambda option: option.cost).number
+
+
+def log_probabilities(options: Sequence[Choice]) -> list[float]:
+    """Return the logarithms of the probabilities with which :func:`draw` takes each choice."""
+    most = max(option.scaled for option in options)
+    logs = [math.ldexp(option.scaled - most, -LOG_BITS) for option in options]
+    total = math.log(math.fsum(math.exp(log) for log in logs))
+    return [log - total for log in logs]
+
+
+def rounding(levels: int, fan_out: int, n_terms: int) -> float:
+    """Return a bound on the log-ratio between the drawn and the ideal distribution, for two data sets together.
+
+    Parameters
+    ----------
+    levels : int
+        Number of choices on a path, the label included.
+    fan_out : int
+        Number of parts into which a choice divides what follows: 2 for a split, 1 for a rule.
+    n_terms : int
+        Largest number of choices and of labels summed at a node.
+
+    Notes
+    -----
+    See ``gibbs.md``. A sum at a node has the relative error of its terms plus (n_terms + 16) 2^-53 for additions and
+    products, and 2^-40 for the powers and for those below exp(-700); a product of ``fan_out`` sums adds their errors.
+    Each choice is drawn with logarithms off by that error and 2^-43. Level j of L levels has at most fan_out^j choices,
+    and each enters the ratio of two data sets four times.
+    """
+    step = (n_terms + 16) * 2.0**-53 + 2.0**-40
+    error, total = step, 0.0
+    for level in range(levels):
+        total += fan_out ** (levels - 1 - level) * (error + 2.0**-43)
+        error = fan_out * error + step
+    return 4 * total

@@ -1,0 +1,431 @@
+"""The class of all rule lists over a public pool: its sums, its optimum, exact draws from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import comb
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.compiling import compiled
+from glassine.counting.logic import RuleLogic
+from glassine.data.bits import BitSets
+from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions, index_type
+from glassine.data.slices import Progress, cuts, run
+from glassine.errors import ClassTooLargeError
+from glassine.learners.exhaustive import gibbs, tree_sums
+from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.learners.exhaustive.tree_sums import leaf_errors, leaf_weight, total
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums"]
+
+# Sums over all rule lists, by one backward pass over the sets of public rules.
+#
+# What remains after some rules depends on their set, not on their order. The sum over the lists that continue a set S
+# of m rules is kept as ``weight * exp(-epsilon * errors)``, as in :mod:`glassine.learners.exhaustive.tree_sums`.
+
+
+__all__: list[str] = []
+
+
+@compiled
+def admissible(
+    chosen: Any, m: int, blocks: Any, starts: Any, masks: Any, full: Any, covers: Any, mask: Any, out: Any
+) -> bool:  # pragma: no cover - compiled
+    """Mark the rules that take a part of what the set leaves, and leave a part, by the domain's logic.
+
+    Rules of one literal are judged by the atoms of their block, exactly. Other rules (block -1) are left out when
+    one earlier rule alone takes all that they would, or one earlier rule and they take everything: ``covers``.
+    Returns whether the set leaves anything.
+    """
+    out[:] = True
+    width = masks.shape[1]
+    i = 0
+    while i < m:
+        block = blocks[chosen[i]]
+        if block < 0:
+            i += 1
+            continue
+        mask[:] = full[block]
+        while i < m and blocks[chosen[i]] == block:
+            for w in range(width):
+                mask[w] &= ~masks[chosen[i], w]
+            i += 1
+        some = np.uint64(0)
+        for w in range(width):
+            some |= mask[w]
+        if some == 0:
+            return False
+        for rule in range(starts[block], starts[block + 1]):
+            taken = np.uint64(0)
+            left = np.uint64(0)
+            for w in range(width):
+                taken |= mask[w] & masks[rule, w]
+                left |= mask[w] & ~masks[rule, w]
+            out[rule] = taken != 0 and left != 0
+    if len(covers):
+        for i in range(m):
+            for rule in range(len(out)):
+                out[rule] &= not covers[chosen[i], rule]
+    for i in range(m):
+        out[chosen[i]] = False
+    return True
+
+
+@compiled
+def choices(
+    chosen: Any,
+    m: int,
+    table: Any,
+    offsets: Any,
+    allowed: Any,
+    binom: Any,
+    penalty: float,
+    powers: Any,
+    part_weight: float,
+    last: bool,
+    below_costs: Any,
+    below_weights: Any,
+    captured: Any,
+    costs: Any,
+    weights: Any,
+) -> None:  # pragma: no cover - compiled
+    """Fill cost and weight of each next rule and, last, of the default rule.
+
+    ``table`` holds the class counts of what each set of rules leaves. The sums below sets of m + 1 rules are given,
+    unless those are ``last``: then only the default rule follows.
+    """
+    p = len(allowed)
+    n_classes = table.shape[1]
+    own = offsets[m]
+    for i in range(m):
+        own += binom[chosen[i], i + 1]
+    at = 0
+    below = 0
+    above = 0
+    for i in range(m):
+        above += binom[chosen[i], i + 2]
+    for rule in range(p):
+        while at < m and chosen[at] < rule:
+            below += binom[chosen[at], at + 1]
+            above -= binom[chosen[at], at + 2]
+            at += 1
+        if not allowed[rule]:
+            costs[rule] = np.inf
+            weights[rule] = 0.0
+            continue
+        row = below + binom[rule, at + 1] + above
+        rest = table[offsets[m + 1] + row]
+        for c in range(n_classes):
+            captured[c] = table[own, c] - rest[c]
+        cost = penalty + leaf_errors(captured)
+        weight = part_weight * leaf_weight(captured, powers)
+        if last:
+            costs[rule] = cost + leaf_errors(rest)
+            weights[rule] = weight * leaf_weight(rest, powers)
+        else:
+            costs[rule] = cost + below_costs[row]
+            weights[rule] = weight * below_weights[row]
+    costs[p] = leaf_errors(table[own])
+    weights[p] = leaf_weight(table[own], powers)
+
+
+@compiled
+def sum_level(
+    sets: Any,
+    first: int,
+    table: Any,
+    offsets: Any,
+    blocks: Any,
+    starts: Any,
+    masks: Any,
+    full: Any,
+    covers: Any,
+    binom: Any,
+    penalty: float,
+    powers: Any,
+    part_weight: float,
+    last: bool,
+    below_costs: Any,
+    below_weights: Any,
+    out_costs: Any,
+    out_weights: Any,
+) -> None:  # pragma: no cover - compiled
+    """Sum over the lists that continue every set of m rules; ``sets`` are rows ``first`` onward."""
+    m = sets.shape[1]
+    p = len(blocks)
+    allowed = np.empty(p, dtype=np.bool_)
+    mask = np.empty(masks.shape[1], dtype=np.uint64)
+    captured = np.empty(table.shape[1], dtype=np.int64)
+    costs = np.empty(p + 1, dtype=np.float64)
+    weights = np.empty(p + 1, dtype=np.float64)
+    for i in range(len(sets)):
+        chosen = sets[i]
+        if not admissible(chosen, m, blocks, starts, masks, full, covers, mask, allowed):
+            out_costs[first + i] = np.inf
+            out_weights[first + i] = 0.0
+            continue
+        choices(
+            chosen,
+            m,
+            table,
+            offsets,
+            allowed,
+            binom,
+            penalty,
+            powers,
+            part_weight,
+            last,
+            below_costs,
+            below_weights,
+            captured,
+            costs,
+            weights,
+        )
+        cost, weight = total(costs, weights, powers)
+        out_costs[first + i] = cost
+        out_weights[first + i] = weight
+
+
+DEFAULT = -1
+"""Number of the choice that ends a list with its default rule."""
+
+SLICES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnList:
+    """A rule list: rules and their labels, by index, and the label of the default rule."""
+
+    rules: tuple[tuple[int, int], ...]
+    default: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListClass:
+    """All rule lists of at most some number of rules from a pool, each rule taking and leaving something.
+
+    Attributes
+    ----------
+    logic : RuleLogic
+        The p public rules.
+    length : int
+        Largest number of rules besides the default rule.
+    n_classes : int
+        Number of labels.
+    """
+
+    logic: RuleLogic
+    length: int
+    n_classes: int
+
+    @property
+    def levels(self) -> int:
+        """Number of rules that can be reached."""
+        return min(self.length, len(self.logic.antecedents))
+
+    def table_bytes(self) -> int:
+        """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
+        p, k = len(self.logic.antecedents), self.levels
+        counts = sum(comb(p, m) for m in range(k + 1)) * self.n_classes * 4
+        sums = sum(comb(p, m) * 16 for m in range(k))
+        return counts + sums + (comb(p, k - 1) * 2 * k if k else 0)
+
+    def steps(self) -> int:
+        """Return the number of choices that a fit weighs: sets times rules times classes."""
+        p, k = len(self.logic.antecedents), self.levels
+        return sum(comb(p, m) * (p - m + 1) for m in range(k)) * self.n_classes
+
+    def log_range(self, part_weight: float) -> float:
+        """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
+        p, leaf = len(self.logic.antecedents), math.log(self.n_classes)
+        upper = leaf
+        for _ in range(self.levels):
+            upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
+        return upper - self.levels * min(0.0, math.log(part_weight))
+
+    def log_count(self) -> float:
+        """Return the natural logarithm of the number of lists in the class, labels told apart.
+
+        Raises
+        ------
+        ClassTooLargeError
+            If the number can exceed exp(600).
+        """
+        if not self.log_range(1.0) <= gibbs.LOG_RANGE:
+            raise ClassTooLargeError(
+                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
+                f"(e^{gibbs.LOG_RANGE:.0f}). Take a smaller class.",
+                bytes_needed=self.table_bytes(),
+                seconds_needed=0.0,
+            )
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.antecedents), nothing, self.n_classes)
+        return self.sums(empty, Weighting.count()).log_size()
+
+    def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
+        """Return the sums over the class on some records, given as the bit sets of the rules."""
+        counts = count_conjunctions(bitsets.complement(), self.levels, progress)
+        return ListSums.of(self, counts, weighting, progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ListSums:
+    """Costs and weights of the lists that continue every set of rules.
+
+    Attributes
+    ----------
+    lists : ListClass
+        The class.
+    counts : ConjunctionCounts
+        Class counts of what every set of up to K rules leaves: conjunctions of negated rules.
+    weighting : Weighting
+        Epsilon, prior and penalty.
+    costs, weights : tuple of ndarray of float, shapes (binom(p, m),) for m = 0, ..., K - 1
+        As in :class:`~glassine.learners.exhaustive.trees.TreeSums`, by the rank of the set.
+    """
+
+    lists: ListClass
+    counts: ConjunctionCounts
+    weighting: Weighting
+    costs: tuple[npt.NDArray[np.float64], ...]
+    weights: tuple[npt.NDArray[np.float64], ...]
+
+    @classmethod
+    def of(
+        cls, lists: ListClass, counts: ConjunctionCounts, weighting: Weighting, progress: Progress | None = None
+    ) -> ListSums:
+        """Sum backwards, from the sets with one rule left to the empty set."""
+        logic = lists.logic
+        p = len(logic.antecedents)
+        costs: list[npt.NDArray[np.float64]] = []
+        weights: list[npt.NDArray[np.float64]] = []
+        nothing = np.zeros(0)
+        binom = binomials(p + 1, lists.length + 2)
+        atoms = (logic.blocks, logic.starts, logic.masks, logic.full, logic.covers)
+        tables = (counts.table, counts.offsets, *atoms, binom)
+        prior = (weighting.penalty, weighting.powers, weighting.part_weight)
+        for m in reversed(range(lists.levels)):
+            sets = combinations(p, m)
+            level = (np.empty(len(sets)), np.empty(len(sets)))
+            below = (costs[0], weights[0]) if costs else (nothing, nothing)
+            last = not costs
+
+            def work(
+                start: int,
+                stop: int,
+                sets: Any = sets,
+                last: bool = last,
+                below: Any = below,
+                level: Any = level,
+            ) -> None:
+                sum_level(sets[start:stop], start, *tables, *prior, last, *below, *level)
+
+            run(cuts(len(sets), SLICES), work, progress if last else None)
+            costs.insert(0, level[0])
+            weights.insert(0, level[1])
+        return cls(lists=lists, counts=counts, weighting=weighting, costs=tuple(costs), weights=tuple(weights))
+
+    def __repr__(self) -> str:
+        return f"<ListSums of up to {self.lists.length} of {len(self.lists.logic.antecedents)} rules>"
+
+    def left(self, chosen: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Return the class counts, shape (c,), of the records that a set of rules leaves."""
+        return self.counts.of(chosen)
+
+    def class_counts(self, drawn: DrawnList) -> npt.NDArray[np.int64]:
+        """Return the class counts of what each rule of a list captures, the default rule last, shape (k + 1, c)."""
+        chosen: tuple[int, ...] = ()
+        left = [self.left(chosen)]
+        for rule, _ in drawn.rules:
+            chosen = tuple(sorted((*chosen, rule)))
+            left.append(self.left(chosen))
+        return np.array([before - after for before, after in pairwise(left)] + [left[-1]])
+
+    def choices(self, chosen: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return cost and weight of each next rule and, last, of the default rule; infinite where inadmissible."""
+        logic = self.lists.logic
+        p, m = len(logic.antecedents), len(chosen)
+        costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
+        if m == self.lists.levels:
+            here = self.left(chosen)
+            costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, self.weighting.powers)
+            return costs, weights
+        rules = np.array(chosen, dtype=index_type(p))
+        allowed = np.empty(p, dtype=np.bool_)
+        mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
+        admissible(rules, m, logic.blocks, logic.starts, logic.masks, logic.full, logic.covers, mask, allowed)
+        last = m == self.lists.levels - 1
+        nothing = np.zeros(0)
+        choices(
+            rules,
+            m,
+            self.counts.table,
+            self.counts.offsets,
+            allowed,
+            binomials(p + 1, self.lists.length + 2),
+            self.weighting.penalty,
+            self.weighting.powers,
+            self.weighting.part_weight,
+            last,
+            nothing if last else self.costs[m + 1],
+            nothing if last else self.weights[m + 1],
+            np.empty(self.lists.n_classes, dtype=np.int64),
+            costs,
+            weights,
+        )
+        return costs, weights
+
+    def log_size(self) -> float:
+        """Return the natural logarithm of the sum of exp(-epsilon errors), times the prior, over all lists."""
+        return gibbs.log_total(self._options(()), self.weighting)
+
+    def draw(self, randomness: Randomness) -> DrawnList:
+        """Draw a rule list, by exact draws of one choice after the other."""
+        return self._grow(lambda options: gibbs.draw(options, randomness))
+
+    def best(self) -> DrawnList:
+        """Return a list of least cost; among equals the default rule before another, and the first rule or label."""
+        return self._grow(gibbs.least)
+
+    def _grow(self, pick: Callable[[Sequence[Choice]], int]) -> DrawnList:
+        rules: list[tuple[int, int]] = []
+        chosen: tuple[int, ...] = ()
+        while (rule := pick(self._options(chosen))) != DEFAULT:
+            rules.append((rule, pick(self._labels(chosen, rule))))
+            chosen = tuple(sorted((*chosen, rule)))
+        return DrawnList(tuple(rules), pick(self._labels(chosen, DEFAULT)))
+
+    def _options(self, chosen: tuple[int, ...]) -> list[Choice]:
+        costs, weights = self.choices(chosen)
+        order = np.roll(np.arange(len(costs)), 1)
+        return gibbs.choices([DEFAULT, *range(len(costs) - 1)], costs[order], weights[order], self.weighting)
+
+    def _labels(self, chosen: tuple[int, ...], rule: int) -> list[Choice]:
+        counts = self.left(chosen)
+        if rule != DEFAULT:
+            counts = counts - self.left(tuple(sorted((*chosen, rule))))
+        return gibbs.labels(counts, self.weighting)
+
+    def log_distribution(self) -> dict[DrawnList, float]:
+        """Return the logarithm of the probability with which :meth:`draw` returns each list. For small classes."""
+        out: dict[DrawnList, float] = {}
+        stack: list[tuple[tuple[tuple[int, int], ...], float]] = [((), 0.0)]
+        while stack:
+            rules, so_far = stack.pop()
+            chosen = tuple(sorted(rule for rule, _ in rules))
+            options = self._options(chosen)
+            for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
+                labels = self._labels(chosen, option.number)
+                for label, more in zip(labels, gibbs.log_probabilities(labels), strict=True):
+                    if option.number == DEFAULT:
+                        out[DrawnList(rules, label.number)] = so_far + log + more
+                    else:
+                        stack.append(((*rules, (option.number, label.number)), so_far + log + more))
+        return out

@@ -1,0 +1,267 @@
+"""The class of all decision trees of a depth over public literals: its sums, its optimum, exact draws from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.counting.logic import LiteralLogic
+from glassine.data.bits import BitSets
+from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions, index_type
+from glassine.data.slices import Progress, cuts, run
+from glassine.errors import ClassTooLargeError
+from glassine.learners.exhaustive import gibbs, tree_sums
+from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["LEAF", "Leaf", "Split", "Tree", "TreeClass", "TreeSums"]
+
+LEAF = -1
+"""Number of the choice that makes a node a leaf."""
+
+SLICES = 40
+"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf with the index of the class that it predicts."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A split on a literal, by index, with the subtrees where it is true and false."""
+
+    literal: int
+    true: Tree
+    false: Tree
+
+
+Tree: TypeAlias = Leaf | Split
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeClass:
+    """All trees of at most some depth whose splits are admissible by the domain's logic.
+
+    A split is admissible at a node if both of its parts are possible in the domain; whether the data have records there
+    does not matter.
+
+    Attributes
+    ----------
+    logic : LiteralLogic
+        The p public literals.
+    depth : int
+        Largest number of splits on a path.
+    n_classes : int
+        Number of labels.
+    """
+
+    logic: LiteralLogic
+    depth: int
+    n_classes: int
+
+    @property
+    def levels(self) -> int:
+        """Depth that can be reached: at most one split per literal on a path."""
+        return min(self.depth, len(self.logic.literals))
+
+    def table_bytes(self) -> int:
+        """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
+        p, d = len(self.logic.literals), self.levels
+        counts = sum(comb(p, k) for k in range(d + 1)) * self.n_classes * 4
+        sums = sum(comb(p, k) * 2**k * 16 for k in range(d))
+        return int(counts + sums + (comb(p, d - 1) * 2 * d if d else 0))
+
+    def steps(self) -> int:
+        """Return the number of choices that a fit weighs: nodes times literals times classes."""
+        p, d = len(self.logic.literals), self.levels
+        return int(sum(comb(p, k) * 2**k * (p - k + 1) for k in range(d)) * self.n_classes)
+
+    def log_range(self, part_weight: float) -> float:
+        """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
+        p, leaf = len(self.logic.literals), math.log(self.n_classes)
+        upper = leaf
+        for _ in range(self.levels):
+            upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
+        return upper - float(2**self.levels - 1) * min(0.0, math.log(part_weight))
+
+    def log_count(self) -> float:
+        """Return the natural logarithm of the number of trees in the class, labels told apart.
+
+        Raises
+        ------
+        ClassTooLargeError
+            If the number can exceed exp(600).
+        """
+        if not self.log_range(1.0) <= gibbs.LOG_RANGE:
+            raise ClassTooLargeError(
+                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
+                f"(e^{gibbs.LOG_RANGE:.0f}). Take a smaller class.",
+                bytes_needed=self.table_bytes(),
+                seconds_needed=0.0,
+            )
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.literals), nothing, self.n_classes)
+        return self.sums(empty, Weighting.count()).log_size()
+
+    def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> TreeSums:
+        """Return the sums over the class on some records, given as the bit sets of the literals."""
+        counts = count_conjunctions(bitsets, self.levels, progress)
+        return TreeSums.of(self, counts, weighting, progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TreeSums:
+    """Costs and weights of the trees below every node, where a node is a set of literals with signs.
+
+    Attributes
+    ----------
+    trees : TreeClass
+        The class.
+    counts : ConjunctionCounts
+        Class counts of conjunctions of up to d literals.
+    weighting : Weighting
+        Epsilon, prior and penalty.
+    costs, weights : tuple of ndarray of float, shapes (binom(p, m), 2^m) for m = 0, ..., d - 1
+        The sum over the trees below the node of rank r with sign pattern s is
+        ``weights[m][r, s] * exp(-epsilon * costs[m][r, s])``; the cost is the least one. Infinite where the node is
+        impossible.
+    """
+
+    trees: TreeClass
+    counts: ConjunctionCounts
+    weighting: Weighting
+    costs: tuple[npt.NDArray[np.float64], ...]
+    weights: tuple[npt.NDArray[np.float64], ...]
+
+    @classmethod
+    def of(
+        cls, trees: TreeClass, counts: ConjunctionCounts, weighting: Weighting, progress: Progress | None = None
+    ) -> TreeSums:
+        """Sum backwards, from the nodes with one split left to the root."""
+        logic = trees.logic
+        p = len(logic.literals)
+        binom = binomials(p + 1, trees.depth + 2)
+        tables = (counts.table, counts.offsets, logic.blocks, logic.starts, logic.masks, logic.full, binom)
+        prior = (weighting.penalty, weighting.powers, weighting.part_weight)
+        costs: list[npt.NDArray[np.float64]] = []
+        weights: list[npt.NDArray[np.float64]] = []
+        for m in reversed(range(trees.levels)):
+            sets = combinations(p, m)
+            shape = (len(sets), 2**m)
+            level = (np.empty(shape), np.empty(shape))
+            below = (costs[0], weights[0]) if costs else ()
+            kernel = tree_sums.sum_inner if costs else tree_sums.sum_last
+
+            def work(
+                start: int,
+                stop: int,
+                kernel: Any = kernel,
+                sets: Any = sets,
+                below: Any = below,
+                level: Any = level,
+            ) -> None:
+                kernel(sets[start:stop], start, *tables, *prior, *below, *level)
+
+            run(cuts(len(sets), SLICES), work, None if costs else progress)
+            costs.insert(0, level[0])
+            weights.insert(0, level[1])
+        return cls(trees=trees, counts=counts, weighting=weighting, costs=tuple(costs), weights=tuple(weights))
+
+    def __repr__(self) -> str:
+        return f"<TreeSums of depth {self.trees.depth} over {len(self.trees.logic.literals)} literals>"
+
+    def class_counts(self, chosen: tuple[int, ...], signs: int) -> npt.NDArray[np.int64]:
+        """Return the class counts, shape (c,), of a node; bit i of ``signs`` is the sign of its i-th literal."""
+        return self.counts.signed(chosen, tuple(bool(signs >> i & 1) for i in range(len(chosen))))
+
+    def choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return cost and weight of a split on each literal and, last, of a leaf; infinite cost where inadmissible."""
+        logic = self.trees.logic
+        p, m = len(logic.literals), len(chosen)
+        costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
+        powers = self.weighting.powers
+        here = self.class_counts(chosen, signs)
+        if m == self.trees.levels:
+            costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, powers)
+            return costs, weights
+        literals = np.array(chosen, dtype=index_type(p))
+        allowed = np.empty(p, dtype=np.bool_)
+        mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
+        tree_sums.admissible(literals, m, signs, logic.blocks, logic.starts, logic.masks, logic.full, mask, allowed)
+        allowed[list(chosen)] = False
+        prior = (self.weighting.penalty, powers, self.weighting.part_weight)
+        binom = binomials(p + 1, self.trees.depth + 2)
+        if m == self.trees.levels - 1:
+            kind = self.counts.table.dtype
+            inside = np.empty((2**m, len(here)), dtype=kind)
+            beside = np.empty((2**m, len(here), p), dtype=kind)
+            most = np.empty((2, p), dtype=kind)
+            tree_sums.signed_counts(literals, m, binom, self.counts.table, self.counts.offsets, inside, beside)
+            tree_sums.last_choices(inside[signs], beside[signs], allowed, *prior, most, costs, weights)
+        else:
+            below = (self.costs[m + 1], self.weights[m + 1])
+            tree_sums.inner_choices(literals, m, signs, here, allowed, *prior, binom, *below, costs, weights)
+        return costs, weights
+
+    def log_size(self) -> float:
+        """Return the natural logarithm of the sum of exp(-epsilon errors), times the prior, over all trees."""
+        return gibbs.log_total(self._options((), 0), self.weighting)
+
+    def draw(self, randomness: Randomness) -> Tree:
+        """Draw a tree, by exact draws of one choice after the other."""
+        return self._grow((), 0, lambda options: gibbs.draw(options, randomness))
+
+    def best(self) -> Tree:
+        """Return a tree of least cost; among equals a leaf before a split, and the first literal or label."""
+        return self._grow((), 0, gibbs.least)
+
+    def _grow(self, chosen: tuple[int, ...], signs: int, pick: Callable[[Sequence[Choice]], int]) -> Tree:
+        number = pick(self._options(chosen, signs))
+        if number == LEAF:
+            return Leaf(pick(self._labels(chosen, signs)))
+        true, false = children(chosen, signs, number)
+        return Split(number, self._grow(*true, pick), self._grow(*false, pick))
+
+    def _options(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
+        costs, weights = self.choices(chosen, signs)
+        # The leaf comes first, so that it is taken where a split gains nothing.
+        order = np.roll(np.arange(len(costs)), 1)
+        return gibbs.choices([LEAF, *range(len(costs) - 1)], costs[order], weights[order], self.weighting)
+
+    def _labels(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
+        return gibbs.labels(self.class_counts(chosen, signs), self.weighting)
+
+    def log_distribution(self) -> dict[Tree, float]:
+        """Return the logarithm of the probability with which :meth:`draw` returns each tree. For small classes."""
+        return dict(self._enumerate((), 0))
+
+    def _enumerate(self, chosen: tuple[int, ...], signs: int) -> list[tuple[Tree, float]]:
+        out: list[tuple[Tree, float]] = []
+        options = self._options(chosen, signs)
+        for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
+            if option.number == LEAF:
+                labels = self._labels(chosen, signs)
+                logs = gibbs.log_probabilities(labels)
+                out += [(Leaf(label.number), log + more) for label, more in zip(labels, logs, strict=True)]
+                continue
+            true, false = (self._enumerate(*child) for child in children(chosen, signs, option.number))
+            out += [(Split(option.number, a, b), log + p + q) for a, p in true for b, q in false]
+        return out
+
+
+def children(chosen: tuple[int, ...], signs: int, literal: int) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return the two nodes, set and signs, into which a split on a literal divides a node: where true, where false."""
+    at = sum(other < literal for other in chosen)
+    wider = (*chosen[:at], literal, *chosen[at:])
+    low, high = signs & (1 << at) - 1, (signs >> at) << (at + 1)
+    return (wider, low | high | 1 << at), (wider, low | high)

@@ -1,0 +1,1 @@
+"""Rule lists grown rule by rule, ordinary and private."""

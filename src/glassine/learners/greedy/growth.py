@@ -1,0 +1,328 @@
+"""Growing a rule list without privacy: GreedyRL of the rule-list paper; and what every way of growing returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.compiling import compiled
+from glassine.counting.space import Box, Space
+from glassine.data.bits import BitSets
+from glassine.data.conjunctions import _popcount
+from glassine.data.slices import Progress, cuts, run
+from glassine.domain import Domain, Literal
+from glassine.learners.antecedents import Antecedent
+from glassine.learners.exhaustive.lists import DrawnList
+from glassine.learners.greedy.impurity import best_split
+from glassine.learners.intake import Intake, pack
+from glassine.privacy.accounting import Event
+
+__all__ = ["GreedyPool", "Growth", "Remaining", "bit_set_bytes", "grow"]
+
+# The counting kernel of greedy rule lists: class counts of every rule of a pool among the records that remain.
+
+
+CHUNK = 512
+"""Words of one literal that are counted at a time: a hundred rows then stay in the second-level cache."""
+
+SLICES = 16
+"""Pieces in which the rules of a pool are counted."""
+
+
+def bit_set_bytes(antecedents: Sequence[Antecedent], n_records: int) -> int:
+    """Return about how many bytes the bit sets of a pool's distinct literals take."""
+    return len({literal for antecedent in antecedents for literal in antecedent}) * (n_records // 8 + 8)
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Remaining:
+    """The records that no rule of a growing list has captured, as one bit set beside those of the literals.
+
+    A rule is kept as the rows of its literals and formed anew at each count, so that the memory is that of the distinct
+    literals: a pool of all pairs of them costs no more than the literals.
+
+    Attributes
+    ----------
+    bitsets : BitSets
+        The truth of the distinct literals.
+    rows : ndarray of int64
+        Rows of the literals of all rules, one rule after the other.
+    starts : ndarray of int64, shape (p + 1,)
+        First place of each rule in ``rows``.
+    words : ndarray of uint64, shape (w,)
+        The records that remain.
+    """
+
+    bitsets: BitSets
+    rows: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, intake: Intake, antecedents: Sequence[Antecedent]) -> Remaining:
+        """Return the records of a fit, none captured yet."""
+        row: dict[Literal, int] = {}
+        for antecedent in antecedents:
+            for literal in antecedent:
+                row.setdefault(literal, len(row))
+        bitsets = pack(intake, [(literal,) for literal in row])
+        return cls(
+            bitsets=bitsets,
+            rows=np.array([row[literal] for antecedent in antecedents for literal in antecedent], dtype=np.int64),
+            starts=np.cumsum([0, *(len(antecedent) for antecedent in antecedents)], dtype=np.int64),
+            words=bitsets.valid.copy(),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Remaining of {len(self.starts) - 1} rules>"
+
+    def totals(self) -> npt.NDArray[np.int64]:
+        """Return the number of remaining records of each class, shape (c,)."""
+        return self.bitsets.count(self.words)
+
+    def counts(self, rules: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return the class counts of what each of some rules captures among the remaining records, shape (m, c)."""
+        chosen = np.array(rules, dtype=np.int64)
+        out = np.zeros((len(chosen), self.bitsets.n_classes), dtype=np.int64)
+        sets = self.bitsets
+
+        def work(start: int, stop: int) -> None:
+            _count_rules(
+                sets.words,
+                sets.starts,
+                sets.labels,
+                sets.weights,
+                self.words,
+                self.rows,
+                self.starts,
+                chosen[start:stop],
+                out[start:stop],
+            )
+
+        run(cuts(len(chosen), SLICES), work)
+        return out
+
+    def joint_counts(self, rules: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return the class counts of the remaining records that each two of some rules capture, shape (m, m, c)."""
+        chosen = np.array(rules, dtype=np.int64)
+        out = np.zeros((len(chosen), len(chosen), self.bitsets.n_classes), dtype=np.int64)
+        sets = self.bitsets
+
+        def work(start: int, stop: int) -> None:
+            for i in range(start, stop):
+                _count_rules(
+                    sets.words,
+                    sets.starts,
+                    sets.labels,
+                    sets.weights,
+                    self._captured(int(chosen[i])),
+                    self.rows,
+                    self.starts,
+                    chosen,
+                    out[i],
+                )
+
+        run(cuts(len(chosen), SLICES), work)
+        return out
+
+    def _captured(self, rule: int) -> npt.NDArray[np.uint64]:
+        captured = self.words.copy()
+        for place in range(self.starts[rule], self.starts[rule + 1]):
+            captured &= self.bitsets.words[self.rows[place]]
+        return captured
+
+    def take(self, rule: int) -> npt.NDArray[np.int64]:
+        """Remove what a rule captures, and return its class counts, shape (c,)."""
+        captured = self._captured(rule)
+        self.words &= ~captured
+        return self.bitsets.count(captured)
+
+
+@compiled
+def _count_rules(
+    words: Any,
+    segments: Any,
+    labels: Any,
+    weights: Any,
+    remaining: Any,
+    rows: Any,
+    starts: Any,
+    rules: Any,
+    out: Any,
+) -> None:  # pragma: no cover - compiled
+    buffer = np.empty(CHUNK, dtype=np.uint64)
+    for segment in range(len(labels)):
+        label, weight = labels[segment], weights[segment]
+        for lo in range(segments[segment], segments[segment + 1], CHUNK):
+            hi = min(lo + CHUNK, segments[segment + 1])
+            size = hi - lo
+            rest = remaining[lo:hi]
+            for i in range(len(rules)):
+                first, last = starts[rules[i]], starts[rules[i] + 1]
+                ones = np.uint64(0)
+                one = words[rows[first], lo:hi]
+                if last - first == 1:
+                    for w in range(size):
+                        ones += _popcount(rest[w] & one[w])
+                elif last - first == 2:
+                    two = words[rows[first + 1], lo:hi]
+                    for w in range(size):
+                        ones += _popcount(rest[w] & one[w] & two[w])
+                else:
+                    for w in range(size):
+                        buffer[w] = rest[w] & one[w]
+                    for place in range(first + 1, last):
+                        more = words[rows[place], lo:hi]
+                        for w in range(size):
+                            buffer[w] &= more[w]
+                    for w in range(size):
+                        ones += _popcount(buffer[w])
+                out[i, label] += weight * np.int64(ones)
+
+
+# What the domain alone says of a greedy list's pool: which rules differ, and which can still take something.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GreedyPool:
+    """A public pool of rules. Nothing of it is read from data.
+
+    The domain's logic prunes the pool and no more: records need not obey it, so no guarantee rests on it.
+
+    Attributes
+    ----------
+    domain : Domain
+        What is publicly known about the attributes.
+    space : Space
+        The domain as a product of factors.
+    antecedents : tuple of tuple of Literal
+        The rules in order; those that the domain makes always true, always false or equal to an earlier one are left
+        out.
+    boxes : tuple of dict
+        Of each rule the factors that it constrains, with the atoms that it allows.
+    """
+
+    domain: Domain
+    space: Space
+    antecedents: tuple[Antecedent, ...]
+    boxes: tuple[Box, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, antecedents: Sequence[Antecedent]) -> GreedyPool:
+        """Return the pool of some antecedents.
+
+        Raises
+        ------
+        InvalidModelError
+            If a literal names an attribute or a value that the domain does not have.
+        """
+        space = Space(domain, [literal for rule in antecedents for literal in rule], domain_aware=True)
+        found: dict[tuple[tuple[int, int], ...], tuple[Antecedent, Box]] = {}
+        for rule in antecedents:
+            box = {factor: mask & space.factors[factor].possible for factor, mask in space.box(rule).items()}
+            box = {factor: mask for factor, mask in box.items() if mask != space.factors[factor].possible}
+            if box and 0 not in box.values():
+                found.setdefault(tuple(sorted(box.items())), (rule, box))
+        return cls(
+            domain=domain,
+            space=space,
+            antecedents=tuple(rule for rule, _ in found.values()),
+            boxes=tuple(box for _, box in found.values()),
+        )
+
+    def __repr__(self) -> str:
+        return f"<GreedyPool of {len(self.antecedents)} rules>"
+
+    def admissible(self, chosen: Sequence[int]) -> list[int]:
+        """Return the rules that, by the domain's logic, can take some and leave some of what the chosen rules leave.
+
+        Rules on one factor are taken together exactly; of rules on several factors, one at a time is considered.
+        """
+        left: dict[int, int] = {}
+        wide: list[Box] = []
+        for i in chosen:
+            box = self.boxes[i]
+            if len(box) > 1:
+                wide.append(box)
+                continue
+            for factor, mask in box.items():
+                left[factor] = left.get(factor, self.space.factors[factor].possible) & ~mask
+        if 0 in left.values():
+            return []
+        taken = set(chosen)
+        return [j for j in range(len(self.boxes)) if j not in taken and self._open(self.boxes[j], left, wide)]
+
+    def _open(self, box: Box, left: dict[int, int], wide: Sequence[Box]) -> bool:
+        rest = {factor: mask & left.get(factor, mask) for factor, mask in box.items()}
+        if 0 in rest.values():
+            return False
+        if all(not left.get(factor, self.space.factors[factor].possible) & ~mask for factor, mask in box.items()):
+            return False
+
+        def allowed(factor: int) -> int:
+            return rest.get(factor, left.get(factor, self.space.factors[factor].possible))
+
+        return not any(all(not allowed(factor) & ~mask for factor, mask in earlier.items()) for earlier in wide)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """A grown list.
+
+    Attributes
+    ----------
+    drawn : DrawnList
+        Rules and labels by index.
+    counts : ndarray of int64, shape (k + 1, c)
+        Class counts of the rules in order, the default rule last; noisy but in a fit without privacy.
+    scale : float or None
+        Scale of the noise on the counts.
+    events : tuple of Event
+        What was released.
+    """
+
+    drawn: DrawnList
+    counts: npt.NDArray[np.int64]
+    scale: float | None = None
+    events: tuple[Event, ...] = ()
+
+
+def grow(
+    pool: GreedyPool, remaining: Remaining, length: int, support: Fraction, progress: Progress | None = None
+) -> Growth:
+    """Grow a list by the least weighted Gini impurity, without privacy.
+
+    Each rule captures at least ``ceil(support * n)`` records, and as many remain before it. Of equal rules the first of
+    the pool is taken. The list ends at its length, when too few records remain, or when no rule lowers the impurity.
+
+    Guarantee
+    ---------
+    none: rules and exact counts are those of the records.
+    """
+    n = int(remaining.totals().sum())
+    least = math.ceil(support * n)
+    chosen: list[int] = []
+    counts: list[npt.NDArray[np.int64]] = []
+    while len(chosen) < length:
+        totals = remaining.totals()
+        rules = pool.admissible(chosen)
+        if not rules or int(totals.sum()) < max(1, least):
+            break
+        captured = remaining.counts(rules)
+        best = best_split(captured, totals, captured.sum(axis=1) >= least)
+        if progress is not None:
+            progress(len(chosen) + 1, length)
+        if best is None:
+            break
+        chosen.append(rules[best])
+        counts.append(remaining.take(rules[best]))
+    counts.append(remaining.totals())
+    labels = [int(np.argmax(row)) for row in counts]
+    drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])
+    return Growth(drawn=drawn, counts=np.array(counts))

@@ -1,0 +1,403 @@
+"""Growing a rule list privately, in forms whose guarantees hold; see ``greedy_rule_list.md``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.slices import Progress
+from glassine.learners.exhaustive.lists import DrawnList
+from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
+from glassine.learners.greedy.impurity import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
+from glassine.learners.greedy.plan import GreedyPlan
+from glassine.learners.greedy.satisfied import most_satisfied
+from glassine.learners.private_learner import UNPAID
+from glassine.privacy.accounting import (
+    CountBound,
+    DiscreteLaplaceNoise,
+    Event,
+    GaussianMax,
+    NoisyMax,
+    Selection,
+    SmoothCauchyMax,
+)
+from glassine.privacy.conversions import least_threshold
+from glassine.privacy.exact import float_above
+from glassine.privacy.mechanisms import discrete_laplace
+from glassine.privacy.noisy_choice import (
+    GAUSSIAN_SLACK,
+    SMOOTH_SLACK,
+    cauchy_calibration,
+    exponential_mechanism,
+    gaussian_calibration,
+    gaussian_min,
+    permute_and_flip,
+    smooth_cauchy_min,
+    spent_on_gaussian,
+)
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
+
+__all__ = ["LOOKAHEAD", "counts_sensitivity", "grow_strictly", "list_losses", "rehearse"]
+
+LOOKAHEAD = 256
+"""Largest pool of which counted-gini looks one rule ahead; the time grows with the square of the pool."""
+
+WHOLE, DISCOUNT, LEAST_WEIGHT = 100, 3, 85
+"""Weight of what is settled; what that of the rest is lowered by for each further rule; the least it can be."""
+
+PROOF = "learners/greedy/estimator.md"
+
+Counts = npt.NDArray[np.int64]
+
+
+class _Strict:
+    """The state of one private growth: what was released so far, and nothing of the records but through releases."""
+
+    def __init__(self, plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness) -> None:
+        self.plan = plan
+        self.pool = pool
+        self.remaining = remaining
+        self.randomness = randomness
+        self.n_classes = remaining.bitsets.n_classes
+        self.records = plan.unit.most_records
+        self.candidates = len(pool.antecedents) + 1
+        self.scale = float_above(1 / plan.counts)
+        self.l1 = counts_sensitivity(pool) if plan.mechanism == "noisy-counts" else 0
+        self.chosen: list[int] = []
+        self.noisy: list[Counts] = []
+        self.size = 0
+        self.least = Fraction(0)
+
+    def release_counts(self, counts: Counts) -> None:
+        """Release the class counts of what the latest rule captured; all rules together are one histogram."""
+        self.noisy.append(discrete_laplace(counts, 1 / self.plan.counts, self.randomness))
+        self.size -= int(self.noisy[-1].sum())
+
+    def release_size(self) -> None:
+        """Release the number of records, from which the minimum support follows."""
+        self.size = int(
+            discrete_laplace(self.remaining.totals().sum()[None], 1 / self.plan.records, self.randomness)[0]
+        )
+        self.least = self.plan.support * max(self.size, 0)
+
+    def bound(self) -> int:
+        """Return a number that the remaining records reach, on either neighbor, unless the noise passes a threshold."""
+        step = len(self.chosen)
+        # Below the threshold the noise leaves one record between the bound and the number: a person may have m.
+        return max(1, self.size - self.threshold(step) - (self.records - 1))
+
+    def threshold(self, step: int) -> int:
+        """Return what is subtracted from the noisy number of remaining records after so many rules."""
+        return least_threshold(_lost(self.plan), self._terms(step))
+
+    def _terms(self, step: int) -> tuple[tuple[float, int], tuple[float, int]]:
+        return (float_above(1 / self.plan.records), 1), (self.scale, step * self.n_classes)
+
+
+def _lost(plan: GreedyPlan) -> float:
+    """Return the delta of one choice, a little below its part, so that rounding and slack fit in."""
+    return float((plan.delta or Fraction(0)) / plan.length) * (1 - 1e-6)
+
+
+Choose = Callable[[_Strict, Sequence[int], Fraction], int | None]
+"""From the state, the rules that may follow, and epsilon, to one of these by its place; None or -1 end the list."""
+
+
+def _with_none(captured: Counts) -> Counts:
+    """Put the split that captures nothing before all others: no rule."""
+    return np.concatenate([np.zeros((1, captured.shape[1]), dtype=np.int64), captured])
+
+
+def _impurities(state: _Strict, rules: Sequence[int], grid: int = GRID) -> list[int]:
+    """Return the weighted impurities without a rule and with each."""
+    return impurity_levels(_with_none(state.remaining.counts(rules)), state.remaining.totals(), grid)
+
+
+def _reach(spread: Fraction, grid: int) -> int:
+    """Return how far apart the changes of scores rounded down to a grid can lie, in its steps."""
+    return math.ceil(spread * grid) + 1
+
+
+def _counted(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    to_come = state.plan.length - len(state.chosen) - 1
+    ahead = to_come > 0 and len(state.pool.antecedents) <= LOOKAHEAD
+    scores = [-score for score in list_losses(state.remaining, rules, to_come, ahead=ahead)]
+    most = COUNTED_LOSS * COUNTED_GRID * WHOLE
+    return permute_and_flip(scores, epsilon, most, True, randomness=state.randomness)
+
+
+def list_losses(remaining: Remaining, rules: Sequence[int], to_come: int, *, ahead: bool) -> list[int]:
+    """Return for each rule the least loss of the remaining records after it, in steps of 1 / (100 * 2^20).
+
+    The loss of a part of the records is its errors plus its counted impurity. With ``ahead`` the least is over all
+    second rules; otherwise there is none. What is left at last counts a little less for each further rule to come,
+    which will divide it: of a rule and its negation, which split alike, that one is then preferred that settles its
+    records.
+    """
+    totals, captured = remaining.totals(), remaining.counts(rules)
+    own, left = WHOLE * loss_levels(captured), totals - captured
+    weight = max(LEAST_WEIGHT, WHOLE - DISCOUNT * (to_come - ahead))
+    if not ahead:
+        return [int(loss) for loss in own + weight * loss_levels(left)]
+    second = captured[None, :, :] - remaining.joint_counts(rules)
+    after = WHOLE * loss_levels(second) + weight * loss_levels(left[:, None, :] - second)
+    return [int(loss) for loss in own + after.min(axis=1)]
+
+
+def _smooth_laplace(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    if state.size < state.least:
+        return None
+    scores = [-level for level in _impurities(state, rules)]
+    reach = _reach(gini_spread(state.bound(), state.n_classes), GRID)
+    return permute_and_flip(scores, epsilon, reach, True, randomness=state.randomness) - 1
+
+
+def _smooth_cauchy(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    levels = _impurities(state, rules)
+    smoothness, ratio = cauchy_calibration(float(epsilon), state.candidates)
+    bound = smooth_gini(int(state.remaining.totals().sum()), smoothness)
+    return smooth_cauchy_min(levels, bound, ratio, GRID, state.randomness) - 1
+
+
+def _half(state: _Strict) -> Fraction:
+    """Return the spread of the scores over all data sets: 1/2."""
+    return gini_spread(1, state.n_classes)
+
+
+def _global_laplace(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    scores = [-level for level in _impurities(state, rules)]
+    reach = _reach(_half(state), GRID)
+    return permute_and_flip(scores, epsilon, reach, True, randomness=state.randomness) - 1
+
+
+def _global_exponential(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    scores = [-level for level in _impurities(state, rules)]
+    reach = _reach(_half(state), GRID)
+    return exponential_mechanism(scores, epsilon, reach, True, randomness=state.randomness) - 1
+
+
+def _global_gaussian(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    sigma, grid, _ = _gaussian(state, epsilon)
+    return gaussian_min(_impurities(state, rules, grid), sigma, grid, state.randomness) - 1
+
+
+def _gaussian(state: _Strict, epsilon: Fraction) -> tuple[float, int, float]:
+    """Return noise, grid and spread for all records of the unit at once, as its delta grows faster than their number.
+
+    The sum of the epsilons and the spread of their scores are those of one record times their number.
+    """
+    together = float(epsilon * state.records)
+    return gaussian_calibration(together, _lost(state.plan), state.candidates, _half(state) * state.records)
+
+
+def _noisy_counts(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+    scale = state.l1 / epsilon
+    noisy = np.maximum(discrete_laplace(state.remaining.counts(rules), scale, state.randomness), 0)
+    whole = np.maximum(discrete_laplace(state.remaining.totals(), scale, state.randomness), 0)
+    noisy = np.minimum(_with_none(noisy), whole)
+    levels = counted_levels(noisy, whole)
+    return levels.index(min(levels)) - 1
+
+
+def counts_sensitivity(pool: GreedyPool) -> int:
+    """Return the l1 sensitivity of the class counts of all rules of a pool, and of all records.
+
+    It counts what any record can satisfy, also one that the domain's groups exclude.
+    """
+    return most_satisfied(pool.domain, pool.antecedents) + 1
+
+
+_CHOICES: dict[str, Choose] = {
+    "counted-gini": _counted,
+    "smooth-laplace": _smooth_laplace,
+    "smooth-cauchy": _smooth_cauchy,
+    "global-laplace": _global_laplace,
+    "global-gaussian": _global_gaussian,
+    "global-exponential": _global_exponential,
+    "noisy-counts": _noisy_counts,
+}
+
+
+def grow_strictly(
+    plan: GreedyPlan,
+    pool: GreedyPool,
+    remaining: Remaining,
+    randomness: Randomness,
+    progress: Progress | None = None,
+) -> Growth:
+    """Grow a list privately.
+
+    Guarantee
+    ---------
+    (epsilon, delta)-differentially private for adding or removing one record, with ``plan.total`` less
+    ``plan.literals`` and ``plan.delta``; delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See
+    ``greedy_rule_list.md``.
+
+    Parameters
+    ----------
+    plan : GreedyPlan
+        A strict plan.
+    pool : GreedyPool
+        The public rules.
+    remaining : Remaining
+        All records.
+    randomness : Randomness
+        The stream to draw from.
+    progress : callable, optional
+        Called with the rules done and in all.
+    """
+    state = _Strict(plan, pool, remaining, randomness)
+    choose = _CHOICES[str(plan.mechanism)]
+    if plan.records:
+        state.release_size()
+    for epsilon in plan.steps:
+        rules = pool.admissible(state.chosen)
+        if not rules:
+            break
+        found = choose(state, rules, epsilon)
+        if progress is not None:
+            progress(len(state.chosen) + 1, plan.length)
+        if found is None or found < 0:
+            break
+        state.chosen.append(rules[found])
+        state.release_counts(remaining.take(rules[found]))
+    state.release_counts(remaining.totals())
+    # All that is published of the rules follows from the noisy counts.
+    labels = [int(np.argmax(row)) for row in state.noisy]
+    return Growth(
+        drawn=DrawnList(tuple(zip(state.chosen, labels, strict=False)), labels[-1]),
+        counts=np.maximum(np.array(state.noisy), 0),
+        scale=state.scale,
+        events=_events(state),
+    )
+
+
+def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidates: int) -> tuple[Event, ...]:
+    """Return the events of a fit with so many candidates a choice, before anything is released.
+
+    Parameters
+    ----------
+    plan, pool, remaining
+        As of :func:`grow_strictly`; nothing but the number of classes is read from the records.
+    candidates : int
+        At least those of the fit.
+
+    Raises
+    ------
+    InvalidMechanismError
+        If a choice cannot be calibrated.
+    """
+    state = _Strict(plan, pool, remaining, UNPAID)
+    state.candidates = candidates
+    return _events(state)
+
+
+def _events(state: _Strict) -> tuple[Event, ...]:
+    """Return what every fit of the plan spends, whatever it released: nothing here depends on the records."""
+    plan = state.plan
+    events: list[Event] = []
+    if plan.records:
+        events.append(
+            DiscreteLaplaceNoise(
+                name="number of records",
+                l1_sensitivity=1.0,
+                scale=float_above(1 / plan.records),
+                share=float(plan.records / plan.total),
+                proof=PROOF,
+            )
+        )
+    if len(state.pool.antecedents):
+        for epsilon in dict.fromkeys(plan.steps):
+            events.append(_choice_event(state, epsilon, plan.steps.count(epsilon)))
+        if plan.mechanism == "smooth-laplace":
+            events += [_bound_event(state, step) for step in range(plan.length)]
+    events.append(
+        DiscreteLaplaceNoise(
+            name="class counts of the rules",
+            l1_sensitivity=1.0,
+            scale=state.scale,
+            share=float(plan.counts / plan.total),
+            proof="learners/publishing.md",
+        )
+    )
+    return tuple(events)
+
+
+def _bound_event(state: _Strict, step: int) -> Event:
+    (scale, _), (other, others) = state._terms(step)
+    return CountBound(
+        name=f"records that remain before rule {step + 1}",
+        scale=scale,
+        other_scale=other,
+        others=others,
+        threshold=state.threshold(step),
+        proof=PROOF,
+    )
+
+
+def _choice_event(state: _Strict, epsilon: Fraction, number: int) -> Event:
+    plan = state.plan
+    name = f"choice of {number} rules" if number > 1 else "choice of a rule"
+    share = float(epsilon * number / plan.total)
+    below = float(epsilon)
+    if plan.mechanism == "global-exponential":
+        return Selection(
+            name=name,
+            inverse_temperature=2 * below,
+            sensitivity=0.5,
+            monotone=True,
+            count=number,
+            share=share,
+            proof=PROOF,
+        )
+    if plan.mechanism == "noisy-counts":
+        return DiscreteLaplaceNoise(
+            name="class counts of all rules of the pool, for each rule of the list",
+            l1_sensitivity=float(state.l1),
+            scale=float_above(state.l1 / epsilon),
+            count=number,
+            share=share,
+            proof=PROOF,
+        )
+    if plan.mechanism == "smooth-cauchy":
+        smoothness, ratio = cauchy_calibration(below, state.candidates)
+        return SmoothCauchyMax(
+            name=name,
+            candidates=state.candidates,
+            smoothness=smoothness,
+            ratio=ratio,
+            slack=state.candidates * SMOOTH_SLACK,
+            count=number,
+            share=share,
+            proof=PROOF,
+        )
+    if plan.mechanism == "global-gaussian":
+        sigma, _, reach = _gaussian(state, epsilon)
+        together = below * state.records
+        return GaussianMax(
+            name=name,
+            epsilon=spent_on_gaussian(together),
+            candidates=state.candidates,
+            spread=reach / state.records,
+            sigma=sigma,
+            slack=min(GAUSSIAN_SLACK, together / 2),
+            count=number,
+            share=share,
+            proof=PROOF,
+        )
+    # In units in which the changes of the scores lie within an interval of length 1.
+    sensitivity = float(COUNTED_LOSS) if plan.mechanism == "counted-gini" else 1.0
+    return NoisyMax(
+        name=name,
+        inverse_temperature=below / sensitivity,
+        sensitivity=sensitivity,
+        monotone=True,
+        count=number,
+        share=share,
+        proof=PROOF,
+    )

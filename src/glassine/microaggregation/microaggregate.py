@@ -1,0 +1,281 @@
+"""Microaggregation: the records in groups of at least k that lie close together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.slices import Progress
+from glassine.domain import Domain
+from glassine.errors import InvalidParameterError
+from glassine.microaggregation.mdav import Points, closest
+from glassine.microaggregation.metric import Metric, SemanticDistance, metric_of, read_records
+from glassine.microaggregation.reading import Table
+from glassine.microaggregation.sums import group_means, on_grid, word_bits
+
+__all__ = ["Microaggregation", "microaggregate"]
+
+# A partition of records into groups, what stands for each group, and what is lost by it.
+
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Microaggregation:
+    """Groups of at least k records each, with their representatives.
+
+    Attributes
+    ----------
+    k : int
+        Smallest size of a group that was asked for.
+    method : str
+        "mdav" or "v-mdav".
+    labels : ndarray of int64, shape (n,)
+        Group of each record; groups are numbered in the order in which they were formed. Private: it says which
+        records stand together.
+    representatives : ndarray, shape (g, d)
+        One row a group in the original units: the mean of a number; of a category the value whose squared
+        dissimilarities to the group's values add up to the least (without a taxonomy, the most frequent one), the first
+        of equal ones.
+        Doubles if all attributes are numbers, Python objects otherwise.
+    sizes : ndarray of int64, shape (g,)
+        Number of records of each group.
+    names : tuple of str
+        The attributes; ``x0``, ``x1`` and so on for arrays.
+    sse : float
+        Sum over records and attributes of the squared dissimilarity to the group's representative, in scaled units.
+    information_loss : float
+        ``sse`` divided by its value if all records were one group: from 0 (every record stands for itself) to 1; 0
+        where all records are equal.
+    metric : Metric
+        The distance. Private unless its scales are public: means, standard deviations and ranges come from the records.
+    centers : ndarray of float64, shape (p, g), and of int32, shape (q, g)
+        The representatives as the metric sees them.
+    """
+
+    k: int
+    method: str
+    labels: IntArray
+    representatives: npt.NDArray[Any]
+    sizes: IntArray
+    names: tuple[str, ...]
+    sse: float
+    information_loss: float
+    metric: Metric
+    centers: tuple[FloatArray, npt.NDArray[np.int32]]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups g."""
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Microaggregation of {len(self.labels)} records into {self.n_groups} groups of {self.sizes.min()} to "
+            f"{self.sizes.max()} records, information loss {self.information_loss:.4f}>"
+        )
+
+    def nearest(self, X: Any, n_closest: int = 1) -> tuple[IntArray, FloatArray]:
+        """Return the groups whose representatives are closest to each record, and their distances.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or data frame
+            Records with the attributes of the groups.
+        n_closest : int, default=1
+            How many; at most the number of groups.
+
+        Returns
+        -------
+        groups : ndarray of int64, shape (m, n_closest)
+            The closest first; of equally close ones the lowest.
+        distances : ndarray of float64, shape (m, n_closest)
+            Euclidean distance of the scaled records, or mean dissimilarity of the attributes.
+
+        Raises
+        ------
+        InvalidParameterError
+            If ``n_closest`` is not a whole number from 1 to the number of groups.
+        InvalidDataError
+            If the records cannot be read, or lack an attribute.
+        """
+        whole: object = n_closest
+        if isinstance(whole, bool) or not isinstance(whole, int | np.integer) or not 1 <= whole <= self.n_groups:
+            raise InvalidParameterError(
+                f"n_closest must be a whole number in [1, {self.n_groups}], the number of groups, got {n_closest!r}. "
+                "Ask for fewer."
+            )
+        table = self.metric.read(X)
+        return closest(self.metric, table, self.centers, int(n_closest))
+
+
+def microaggregate(
+    X: Any,
+    k: int,
+    *,
+    method: str = "mdav",
+    scaling: str = "standard",
+    distance: str | SemanticDistance = "euclidean",
+    domain: Domain | None = None,
+    gamma: float = 0.2,
+    progress: Progress | None = None,
+) -> Microaggregation:
+    """Put records into groups of at least k that lie close together, by MDAV or V-MDAV.
+
+    MDAV (maximum distance to average vector): while at least 3k records remain, the one farthest from their mean and
+    its k - 1 nearest are a group, then the one farthest from that record and its k - 1 nearest. Of 2k to 3k - 1, the
+    one farthest from the mean and its k - 1 nearest are a group, and the rest is one; fewer than 2k are one group.
+    V-MDAV forms one group at a time around the record farthest from the mean of all records, and takes further ones in.
+
+    Of equally far records the one with the lowest row number comes first. Distances are computed on the scaled numbers
+    in double precision, attribute by attribute; means are sums rounded once, divided by the count. So equal records
+    are treated by their row numbers, and the result depends on nothing but the data.
+
+    Guarantee
+    ---------
+    Every record is in exactly one group. MDAV's groups have k to 2k - 1 records; so have V-MDAV's, unless fewer places
+    are free in them than records are left over. A representative is the mean of at least k records: k-anonymity of the
+    representatives, and no more. It is no differential privacy: one record can change all groups.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d), or data frame
+        The records: numbers, or with ``distance="gower"`` or a :class:`SemanticDistance` categories too. Any frame that
+        narwhals reads (pandas, polars, Arrow, DuckDB and so on). Leave the class out.
+    k : int
+        Smallest size of a group, from 1 to n.
+    method : {"mdav", "v-mdav"}, default="mdav"
+        V-MDAV lets the sizes follow the data, and takes several times as long.
+    scaling : {"standard", "none"}, default="standard"
+        Whether numbers are divided by their standard deviation in the Euclidean distance. An attribute with one value
+        only does not count.
+    distance : {"euclidean", "gower"} or SemanticDistance, default="euclidean"
+        Gower: the mean over the attributes of the difference divided by the range, and of 0 or 1 for equal or different
+        categories.
+    domain : Domain, optional
+        What is publicly known of the attributes. Records are made to conform to it, and Gower's ranges are its bounds.
+    gamma : float, default=0.2
+        V-MDAV: a record joins a group if it is closer to it than ``gamma`` times its distance to the others. 0
+        keeps all groups at k records, values about 1 suit clustered records.
+    progress : callable, optional
+        Called with the number of records in groups, and n.
+
+    Returns
+    -------
+    Microaggregation
+        Groups, representatives, and the information lost.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``k`` is not a whole number from 1 to n, a name is unknown, or ``gamma`` is negative or not finite.
+    InvalidDataError
+        If there is no record or no attribute, a value is missing, infinite or beyond 1e300 (1e150 unscaled), a category
+        has no distance, or a value is not in its taxonomy.
+
+    References
+    ----------
+    J. Domingo-Ferrer and V. Torra: Ordinal, continuous and heterogeneous k-anonymity through microaggregation. Data
+    Mining and Knowledge Discovery 11(2), 2005. A. Solanas and A. Martínez-Ballesté: V-MDAV: a multivariate
+    microaggregation with variable group size. COMPSTAT, 2006.
+
+    Examples
+    --------
+    >>> ages = [[21], [22], [24], [40], [42], [43], [70]]
+    >>> groups = microaggregate(ages, 2)
+    >>> groups.labels.tolist(), groups.representatives.ravel().tolist()
+    ([1, 1, 2, 2, 2, 0, 0], [56.5, 21.5, 35.333333333333336])
+    """
+    _check(k, method, gamma, progress)
+    table = read_records(X, _checked_distance(distance), domain)
+    n = len(table.codes)
+    if not k <= n:
+        raise InvalidParameterError(f"k must be at most the number of records, {n}, got {k}. Use a smaller k.")
+    metric = metric_of(table, scaling=scaling, distance=distance, domain=domain)
+    points = Points.scaled(table.numbers, table.codes, metric)
+    labels = points.mdav(int(k), progress) if method == "mdav" else points.v_mdav(int(k), float(gamma), progress)
+    return _result(table, points, labels, k=int(k), method=method)
+
+
+def _check(k: object, method: object, gamma: object, progress: object) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not k >= 1:
+        raise InvalidParameterError(f"k must be a whole number of at least 1, got {k!r}. Use 3 or more for privacy.")
+    if not isinstance(method, str) or method not in ("mdav", "v-mdav"):
+        raise InvalidParameterError(f"method must be 'mdav' or 'v-mdav', got {method!r}. Choose one of them.")
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.number) or not 0 <= gamma < math.inf:
+        raise InvalidParameterError(f"gamma must be a finite number of at least 0, got {gamma!r}. Use 0.2.")
+    if progress is not None and not callable(progress):
+        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}. Leave it out.")
+
+
+def _checked_distance(distance: object) -> str | SemanticDistance:
+    if isinstance(distance, SemanticDistance) or (isinstance(distance, str) and distance in ("euclidean", "gower")):
+        return distance
+    raise InvalidParameterError(
+        f"distance must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}. Choose one of them."
+    )
+
+
+def _result(table: Table, points: Points, labels: IntArray, *, k: int, method: str) -> Microaggregation:
+    """Return the partition with its representatives and what they lose."""
+    metric, sizes = points.metric, np.bincount(labels)
+    centers = points.centers(labels)
+    sse = _squares(points, centers, labels)
+    total = _squares(points, points.centers(np.zeros_like(labels)), np.zeros_like(labels))
+    return Microaggregation(
+        k=k,
+        method=method,
+        labels=labels,
+        representatives=_representatives(table, labels, centers[1]),
+        sizes=sizes,
+        names=table.names,
+        sse=sse * metric.unit * metric.unit,
+        # Rounding alone can take it above 1.
+        information_loss=min(1.0, sse / total) if total > 0 else 0.0,
+        metric=metric,
+        centers=centers,
+    )
+
+
+def _squares(points: Points, centers: tuple[FloatArray, npt.NDArray[np.int32]], labels: IntArray) -> float:
+    """Return the sum of squared dissimilarities to the centers, attribute by attribute."""
+    total = 0.0
+    for column, center in zip(points.rows.T, centers[0], strict=True):
+        total += float(np.sum((column - center[labels]) ** 2))
+    for j, center_codes in enumerate(centers[1]):
+        total += float(np.sum(points.metric.tables[j][center_codes[labels], points.codes[:, j]] ** 2))
+    return total
+
+
+def _representatives(table: Table, labels: IntArray, center_codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+    """Return the means of the numbers in their own units, and the central values of the categories."""
+    columns: list[npt.NDArray[Any]] = []
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    bits = word_bits(len(labels))
+    rows, factors = on_grid(table.numbers, bits)
+    own = np.empty((len(starts), rows.shape[1]))
+    group_means(rows, order, np.append(starts[1:], len(order)), factors, bits, own)
+    numeric = iter(zip(table.numbers.T, own.T, strict=True))
+    categories = iter(zip(table.values, center_codes, strict=True))
+    for is_number in table.numeric:
+        if is_number:
+            column, means = next(numeric)
+            column = column[order]
+            # Rounding may carry the mean of equal numbers beyond them.
+            columns.append(np.clip(means, np.minimum.reduceat(column, starts), np.maximum.reduceat(column, starts)))
+        else:
+            values, codes = next(categories)
+            lookup = np.empty(len(values), dtype=object)
+            lookup[:] = values
+            columns.append(lookup[codes])
+    out = np.empty((len(starts), len(columns)), dtype=np.float64 if table.numeric.all() else object)
+    for j, column in enumerate(columns):
+        out[:, j] = column.tolist()
+    return out

@@ -1,0 +1,438 @@
+"""Edits of an additive model: each returns a new model whose log tells what was done and can take it back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain.attributes import is_whole
+from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.models.additive import AdditiveModel, Term, released_terms
+from glassine.models.bins import NumericBins
+from glassine.models.edits import Edit, Parameter, isotonic, smoothed, weighted_mean
+
+__all__ = [
+    "edit",
+    "flatten",
+    "monotone",
+    "redo",
+    "revert",
+    "set_score",
+    "shift",
+    "smooth",
+    "undo",
+    "verify",
+    "zero",
+]
+
+Array = npt.NDArray[np.float64]
+Bin = int | str
+
+DIRECTIONS = ("increasing", "decreasing")
+LARGEST_PASSES = 100
+CLOSE = 1e-9
+"""Relative difference up to which an edit that is done again counts as the same."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "set": ("first", "last", "value"),
+    "shift": ("first", "last", "by"),
+    "smooth": ("first", "last", "strength", "passes"),
+    "flatten": ("first", "last"),
+    "monotone": ("first", "last", "direction"),
+    "zero": (),
+}
+"""Parameters of each action on the bins of one attribute; on a pair, a row and a column instead of a range."""
+
+
+def set_score(
+    model: AdditiveModel,
+    term: str,
+    bins: Bin | tuple[Bin, Bin],
+    value: float,
+    *,
+    output: int | None = None,
+    reason: str = "",
+) -> AdditiveModel:
+    """Return the model with the score of one bin, or of a range of bins, set to a value.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    term : str
+        Name of the term.
+    bins : int, str or a pair of them
+        The bin, by index or by label; of one attribute a pair is the first and the last bin of a range, of two
+        attributes the bin of each.
+    value : float
+        The score.
+    output : int, optional
+        The output, of several the index of the class; all by default.
+    reason : str, default=""
+        Why; it stands in the log.
+
+    Raises
+    ------
+    InvalidModelError
+        If there is no such term.
+    InvalidParameterError
+        If there is no such bin or output, or the value is not finite.
+
+    Examples
+    --------
+    >>> age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.7, 0.4, 0.0]))
+    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.0,), link="identity")
+    >>> changed = set_score(model, "age", "missing", 0.1, reason="as the mean")
+    >>> changed.term("age").scores[:, 0].tolist(), str(changed.edits[0])
+    ([-0.5, 0.7, 0.4, 0.1], '1. set age, first 3, last 3, value 0.1: 1 score (as the mean)')
+    """
+    where = _where(model.term(term), bins)
+    return edit(model, "set", term, {**where, "value": value}, output=output, reason=reason)
+
+
+def shift(
+    model: AdditiveModel,
+    term: str,
+    bins: Bin | tuple[Bin, Bin],
+    by: float,
+    *,
+    output: int | None = None,
+    reason: str = "",
+) -> AdditiveModel:
+    """Return the model with a number added to the scores of a bin or of a range; as :func:`set_score` otherwise."""
+    return edit(model, "shift", term, {**_where(model.term(term), bins), "by": by}, output=output, reason=reason)
+
+
+def smooth(
+    model: AdditiveModel,
+    term: str,
+    bins: tuple[Bin, Bin] | None = None,
+    *,
+    strength: float = 0.5,
+    passes: int = 1,
+    output: int | None = None,
+    reason: str = "",
+) -> AdditiveModel:
+    """Return the model with each score of a range moved towards the mean of itself and its neighbours in the range.
+
+    Means are weighted by the noisy bin counts, of which each counts as at least one record.
+
+    Parameters
+    ----------
+    model, term, output, reason
+        As for :func:`set_score`; the term must be of one number.
+    bins : pair of int or str, optional
+        First and last bin; by default all but that for missing values.
+    strength : float, default=0.5
+        How far, in (0, 1].
+    passes : int, default=1
+        How often, from 1 to 100.
+
+    Raises
+    ------
+    InvalidModelError
+        If there is no such term.
+    InvalidParameterError
+        If bins have no order, or a parameter is out of its range.
+    """
+    given = {**_where(model.term(term), bins), "strength": strength, "passes": passes}
+    return edit(model, "smooth", term, given, output=output, reason=reason)
+
+
+def flatten(
+    model: AdditiveModel,
+    term: str,
+    bins: tuple[Bin, Bin] | None = None,
+    *,
+    output: int | None = None,
+    reason: str = "",
+) -> AdditiveModel:
+    """Return the model with the scores of a range replaced by their mean, weighted by the noisy bin counts.
+
+    Parameters and errors are as for :func:`smooth`, but the bins may be those of a category.
+    """
+    return edit(model, "flatten", term, _where(model.term(term), bins), output=output, reason=reason)
+
+
+def monotone(
+    model: AdditiveModel,
+    term: str,
+    direction: str = "increasing",
+    bins: tuple[Bin, Bin] | None = None,
+    *,
+    output: int | None = None,
+    reason: str = "",
+) -> AdditiveModel:
+    """Return the model with the nearest scores, in squares weighted by the noisy bin counts, that are in order.
+
+    Each count weighs as at least one record, so that noise that made it zero or negative does no harm. What is in order
+    already stays as it is.
+
+    Parameters
+    ----------
+    model, term, bins, output, reason
+        As for :func:`smooth`.
+    direction : {"increasing", "decreasing"}, default="increasing"
+        The order.
+
+    Raises
+    ------
+    InvalidModelError
+        If there is no such term.
+    InvalidParameterError
+        If bins have no order, or a parameter is out of its range.
+
+    Examples
+    --------
+    >>> age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.7, 0.4, 0.0]))
+    >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.0,), link="identity")
+    >>> monotone(model, "age").term("age").scores[:, 0].round(3).tolist()
+    [-0.5, 0.55, 0.55, 0.0]
+    """
+    given = {**_where(model.term(term), bins), "direction": direction}
+    return edit(model, "monotone", term, given, output=output, reason=reason)
+
+
+def zero(model: AdditiveModel, term: str, *, output: int | None = None, reason: str = "") -> AdditiveModel:
+    """Return the model with all scores of a term set to zero, so that it adds nothing; as :func:`set_score`."""
+    return edit(model, "zero", term, {}, output=output, reason=reason)
+
+
+def edit(
+    model: AdditiveModel,
+    action: str,
+    term: str,
+    parameters: Mapping[str, Parameter],
+    *,
+    output: int | None = None,
+    reason: str = "",
+) -> AdditiveModel:
+    """Return the model after one edit, which stands at the end of its log.
+
+    Guarantee
+    ---------
+    An edit reads the published model alone. It is post-processing: no budget is spent, and whatever guarantee held for
+    the model holds for the edited one, as long as who edits decides without looking at the records again. See
+    `applying.md`.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    action : {"set", "shift", "smooth", "flatten", "monotone", "zero"}
+        What to do.
+    term : str
+        Name of the term.
+    parameters : mapping of str to str or number
+        With what, all of them: ``first`` and ``last`` bin, or ``row`` and ``column`` of a pair, and the action's own.
+    output, reason
+        As for :func:`set_score`.
+
+    Raises
+    ------
+    InvalidModelError
+        If there is no such term, or a score would not be finite.
+    InvalidParameterError
+        If a parameter is absent, unknown or out of its range.
+    """
+    target = model.term(term)
+    given = _checked(target, action, {**parameters, **({} if output is None else {"output": output})})
+    if not isinstance(reason, str):
+        raise InvalidParameterError(f"a reason must be a text, got {reason!r}.")
+    old = target.scores.reshape(-1)
+    new = _applied(target, action, given).reshape(-1)
+    if not np.isfinite(new).all():
+        raise InvalidModelError(f"{action} of {term!r} leads to scores that are not finite. Scale them down first.")
+    cells = np.flatnonzero(new != old).tolist()
+    record = Edit(
+        number=len(model.edits) + 1,
+        action=action,
+        term=term,
+        parameters=tuple(given.items()),
+        cells=tuple(cells),
+        before=tuple(old[cells].tolist()),
+        after=tuple(new[cells].tolist()),
+        reason=reason,
+    )
+    return model.with_term(replace(target, scores=new.reshape(target.scores.shape)), (*model.edits, record))
+
+
+def undo(model: AdditiveModel, n: int = 1) -> AdditiveModel:
+    """Return the model without its last ``n`` edits: their scores are put back, and they leave the log.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the log does not hold so many.
+    """
+    if not is_whole(n) or not 0 <= n <= len(model.edits):
+        raise InvalidParameterError(f"undo must take back 0 to {len(model.edits)} edits, got {n!r}.")
+    keep = len(model.edits) - int(n)
+    return replace(model, terms=released_terms(model, keep), edits=model.edits[:keep])
+
+
+def revert(model: AdditiveModel) -> AdditiveModel:
+    """Return the model as it was released, without any edit."""
+    return undo(model, len(model.edits))
+
+
+def redo(model: AdditiveModel, undone: Edit) -> AdditiveModel:
+    """Return the model with an edit that was taken back made again, to the last digit.
+
+    Raises
+    ------
+    InvalidModelError
+        If the model is not the one that the edit was taken back from.
+    """
+    target = model.term(undone.term)
+    scores = target.scores.copy().reshape(-1)
+    cells = list(undone.cells)
+    if undone.number != len(model.edits) + 1 or (cells and not cells[-1] < len(scores)):
+        raise InvalidModelError(f"edit {undone.number} does not follow {len(model.edits)} edits of this model.")
+    if scores[cells].tolist() != list(undone.before):
+        raise InvalidModelError(f"edit {undone.number} was made on other scores of {undone.term!r} than these.")
+    scores[cells] = undone.after
+    return model.with_term(replace(target, scores=scores.reshape(target.scores.shape)), (*model.edits, undone))
+
+
+def verify(model: AdditiveModel) -> None:
+    """Raise InvalidModelError unless each edit of the log did what its action and parameters say.
+
+    The constructor of a model has checked that the edits lead to its scores; this does each of them again and compares
+    up to a relative difference of 1e-9, which software that adds in another order may cause.
+    """
+    states = {term.name: term for term in released_terms(model)}
+    for record in model.edits:
+        term = states[record.term]
+        try:
+            expected = _applied(term, record.action, _checked(term, record.action, dict(record.parameters)))
+        except InvalidParameterError as error:
+            raise InvalidModelError(f"edit {record.number} cannot be done: {error}") from None
+        scores = term.scores.copy()
+        scores.reshape(-1)[list(record.cells)] = record.after
+        if not np.allclose(scores, expected, rtol=CLOSE, atol=CLOSE * float(np.abs(expected).max(initial=0.0))):
+            raise InvalidModelError(
+                f"edit {record.number} says {record.text!r}, but changed the scores in another way. "
+                "Undo it, or take the file from where the model was edited."
+            )
+        states[record.term] = replace(term, scores=scores)
+
+
+def _where(term: Term, bins: Bin | tuple[Bin, Bin] | None) -> dict[str, Parameter]:
+    """Return a range of one attribute's bins, or a cell of two attributes, as parameters."""
+    if len(term.bins) == 2:
+        if not isinstance(bins, tuple) or len(bins) != 2:
+            raise InvalidParameterError(f"{term.name!r} is of two attributes: give the bin of each, got {bins!r}.")
+        return {"row": _bin(term, 0, bins[0]), "column": _bin(term, 1, bins[1])}
+    if bins is None:
+        return {"first": 0, "last": term.shape[0] - 2}
+    if isinstance(bins, tuple) and len(bins) != 2:
+        raise InvalidParameterError(f"a range of bins has a first and a last one, got {bins!r}.")
+    first, last = bins if isinstance(bins, tuple) else (bins, bins)
+    return {"first": _bin(term, 0, first), "last": _bin(term, 0, last)}
+
+
+def _bin(term: Term, axis: int, given: Bin) -> int:
+    labels = term.bins[axis].labels
+    if isinstance(given, str):
+        if given in labels:
+            return labels.index(given)
+        near = ", ".join(repr(label) for label in labels[:8])
+        raise InvalidParameterError(f"{term.name!r} has no bin {given!r}. It has {near}{', ...' * (len(labels) > 8)}.")
+    return given
+
+
+def _checked(term: Term, action: str, given: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Return the parameters of an action in their order, or raise InvalidParameterError."""
+    if action not in NEEDED:
+        raise InvalidParameterError(f"an edit must be one of {', '.join(NEEDED)}, got {action!r}.")
+    names = NEEDED[action]
+    if len(term.bins) == 2:
+        if action not in ("set", "shift", "zero"):
+            raise InvalidParameterError(f"{term.name!r} is of two attributes; its cells can be set, shifted or zeroed.")
+        names = tuple({"first": "row", "last": "column"}.get(name, name) for name in names)
+    elif action in ("smooth", "monotone") and not isinstance(term.bins[0], NumericBins):
+        raise InvalidParameterError(f"the groups of {term.name!r} have no order. Set or flatten them instead.")
+    allowed = (*names, "output") if term.n_outputs > 1 else names
+    for name in given:
+        if name not in allowed:
+            raise InvalidParameterError(f"{action} of {term.name!r} has no parameter {name!r}. It has {allowed}.")
+    for name in names:
+        if name not in given:
+            raise InvalidParameterError(f"{action} of {term.name!r} lacks the parameter {name!r}.")
+    for name, value in given.items():
+        _check_parameter(term, action, name, value)
+    if "first" in given and not given["first"] <= given["last"]:
+        raise InvalidParameterError(f"a range of bins must be in order, got {given['first']} to {given['last']}.")
+    return {name: _plain(given[name]) for name in allowed if name in given}
+
+
+def _check_parameter(term: Term, action: str, name: str, value: Any) -> None:
+    limits = {
+        "first": term.shape[0] - 1,
+        # The bin for missing values has no neighbours.
+        "last": term.shape[0] - (2 if action in ("smooth", "monotone") else 1),
+        "row": term.shape[0] - 1,
+        "column": term.shape[-1] - 1,
+        "output": term.n_outputs - 1,
+        "passes": LARGEST_PASSES,
+    }
+    if name in limits:
+        least = 1 if name == "passes" else 0
+        if not is_whole(value) or not least <= value <= limits[name]:
+            raise InvalidParameterError(
+                f"{name} of {action} of {term.name!r} must be a whole number from {least} to {limits[name]}, "
+                f"got {value!r}."
+            )
+    elif name == "direction":
+        if value not in DIRECTIONS:
+            raise InvalidParameterError(f"direction must be one of {', '.join(DIRECTIONS)}, got {value!r}.")
+    elif isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+        raise InvalidParameterError(f"{name} of {action} of {term.name!r} must be a finite number, got {value!r}.")
+    elif name == "strength" and not 0 < value <= 1:
+        raise InvalidParameterError(f"strength must lie in (0, 1], got {value!r}.")
+
+
+def _plain(value: Any) -> Parameter:
+    if isinstance(value, str):
+        return str(value)
+    return int(value) if is_whole(value) else float(value)
+
+
+def _applied(term: Term, action: str, given: Mapping[str, Any]) -> Array:
+    """Return the scores of a term after an action with checked parameters."""
+    scores = term.scores.copy()
+    outputs = [given["output"]] if "output" in given else range(term.n_outputs)
+    if action == "zero":
+        scores[..., list(outputs)] = 0.0
+        return scores
+    cells: tuple[Any, ...]
+    cells = (given["row"], given["column"]) if "row" in given else (slice(given["first"], given["last"] + 1),)
+    weights = (np.ones(term.shape) if term.weights is None else term.weights)[cells].reshape(-1).tolist()
+    for k in outputs:
+        part = scores[(*cells, k)]
+        if action == "set":
+            scores[(*cells, k)] = given["value"]
+        elif action == "shift":
+            scores[(*cells, k)] = part + given["by"]
+        else:
+            scores[(*cells, k)] = _row(action, part.tolist(), weights, given)
+    # Adding zero turns -0.0, which JSON keeps and a browser does not, into 0.0.
+    return scores + 0.0
+
+
+def _row(action: str, scores: list[float], weights: list[float], given: Mapping[str, Any]) -> list[float]:
+    if action == "flatten":
+        return [weighted_mean(scores, weights)] * len(scores)
+    if action == "monotone":
+        if given["direction"] == "increasing":
+            return isotonic(scores, weights)
+        return [-score for score in isotonic([-score for score in scores], weights)]
+    for _ in range(given["passes"]):
+        scores = smoothed(scores, weights, given["strength"])
+    return scores

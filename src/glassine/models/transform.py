@@ -1,0 +1,319 @@
+"""Models whose conditions are moved: what no value reaches any more falls away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
+from glassine.models.evidence import Evidence
+from glassine.models.rule_list import Rule, RuleList
+from glassine.models.tree import Branch, DecisionTree, Node
+
+__all__ = ["Moves", "merge_leaves", "moved_rules", "moved_tree", "renumbered", "with_sizes"]
+
+Moves: TypeAlias = Mapping[Literal, Literal | None]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Kept: TypeAlias = tuple[Literal, int, "State"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """An attribute in parts that no literal divides, one value for each; the last part is a missing value."""
+
+    values: npt.NDArray[Any]
+    possible: Mask
+
+    def where(self, literal: Literal | None) -> Mask:
+        """Return the possible parts that satisfy a literal; none for None."""
+        if literal is None:
+            return np.zeros(len(self.possible), dtype=bool)
+        return np.asarray(literal.holds(self.values) & self.possible)
+
+
+State: TypeAlias = Mapping[str, tuple[Mask, Mask]]
+"""What is possible of each number: in the model as it was, and as it is moved."""
+
+
+def _parts(attribute: Attribute, literals: Iterable[Literal]) -> Parts:
+    """Return the parts of an attribute that literals on it tell apart."""
+    if isinstance(attribute, Category | Binary):
+        codes = (0, 1) if isinstance(attribute, Binary) else attribute.values
+        values = np.array([*codes, None], dtype=object)
+        return Parts(values, np.array([*(True for _ in codes), attribute.missing]))
+    cuts = {-math.inf, math.inf}
+    for literal in literals:
+        if isinstance(literal, Between):
+            cuts |= {float(literal.lo), float(literal.hi)}
+        else:
+            points = [float(value) for value in literal.values if not isinstance(value, str)]
+            cuts |= {side for point in points for side in (math.nextafter(point, -math.inf), point)}
+    bounds = list(pairwise(sorted(cuts)))
+    inner = [hi if hi < math.inf else math.nextafter(lo, math.inf) if lo > -math.inf else 0.0 for lo, hi in bounds]
+    possible = [attribute.measure(lo, hi) > 0 for lo, hi in bounds]
+    return Parts(np.array([*inner, math.nan]), np.array([*possible, attribute.missing]))
+
+
+def _space(moves: Moves, domain: Domain, *, numbers_only: bool) -> dict[str, Parts]:
+    """Return the parts of the attributes that are tested."""
+    tested: dict[str, list[Literal]] = {}
+    for old, new in moves.items():
+        tested.setdefault(old.attribute, []).extend([old] if new is None else [old, new])
+    return {
+        name: _parts(domain[name], literals)
+        for name, literals in tested.items()
+        if not (numbers_only and isinstance(domain[name], Category | Binary))
+    }
+
+
+def _only_gap(mask: Mask) -> bool:
+    """Return whether a missing value, and it alone, is possible."""
+    return bool(mask[-1]) and not mask[:-1].any()
+
+
+def _stays(old: Mask, new: Mask) -> bool:
+    """Return whether values are left after the move; a missing value alone counts only where it was alone before."""
+    return bool(new[:-1].any()) or (_only_gap(new) and _only_gap(old))
+
+
+def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree:
+    """Return a tree with moved conditions, without the branches that no possible record can take any more.
+
+    A branch that only missing values could still take falls away, too, unless it was so before: it would tell of the
+    people there that they have no value. Missing values then take the branch that is left; of several, the one of most
+    records.
+    """
+    space = _space(moves, domain, numbers_only=True)
+
+    def settle(index: int, state: State) -> tuple[int, list[Kept]]:
+        """Pass through nodes with one possible branch to the next leaf or true split."""
+        while True:
+            kept = _taken(tree, index, moves, space, state)
+            if len(kept) != 1:
+                return index, kept
+            _, index, state = kept[0]
+
+    root, open_branches = settle(0, {})
+    nodes: dict[int, Node] = {}
+    stack = [(root, open_branches)]
+    while stack:
+        index, kept = stack.pop()
+        branches = []
+        for moved, child, inside in kept:
+            settled = settle(child, inside)
+            branches.append(Branch(moved, settled[0]))
+            stack.append(settled)
+        nodes[index] = replace(tree.nodes[index], branches=tuple(branches))
+    moved_any = any(old != new for old, new in moves.items())
+    return replace(tree, nodes=renumbered(nodes, root), approximate=tree.approximate or moved_any)
+
+
+def _taken(tree: DecisionTree, index: int, moves: Moves, space: Mapping[str, Parts], state: State) -> list[Kept]:
+    """Return the branches of a node that stay, each with its moved literal and what is possible behind it."""
+    kept: list[Kept] = []
+    rest = dict(state)
+    for branch in tree.nodes[index].branches:
+        name, moved = branch.literal.attribute, moves[branch.literal]
+        if name not in space:
+            kept.append((branch.literal if moved is None else moved, branch.child, state))
+            continue
+        parts = space[name]
+        old, new = rest.get(name, (parts.possible, parts.possible))
+        old_in, new_in = old & parts.where(branch.literal), new & parts.where(moved)
+        if moved is not None and _stays(old_in, new_in):
+            kept.append((moved, branch.child, {**state, name: (old_in, new_in)}))
+            rest[name] = (old & ~old_in, new & ~new_in)
+        else:
+            rest[name] = (old & ~old_in, new)
+    for name in dict.fromkeys(moved.attribute for moved, _, _ in kept if moved.attribute in rest):
+        old_left, new_left = rest[name]
+        # Missing values that no branch of the original took are left as they were.
+        if new_left[-1] and not old_left[-1]:
+            _give_gap(kept, name, tree)
+    return kept
+
+
+def _give_gap(kept: list[Kept], name: str, tree: DecisionTree) -> None:
+    """Let missing values of an attribute take the branch of most records, the first of several."""
+    able = [i for i, (moved, _, _) in enumerate(kept) if moved.attribute == name]
+    at = max(able, key=lambda i: tree.nodes[kept[i][1]].evidence.size or 0)
+    moved, child, inside = kept[at]
+    old, new = inside[name]
+    with_gap = new.copy()
+    with_gap[-1] = True
+    kept[at] = (replace(moved, missing=True), child, {**inside, name: (old, with_gap)})
+
+
+def renumbered(nodes: Mapping[int, Node], root: int) -> tuple[Node, ...]:
+    """Return the nodes below a root, depth first, their children renumbered."""
+    order, stack = [], [root]
+    while stack:
+        index = stack.pop()
+        order.append(index)
+        stack += [branch.child for branch in reversed(nodes[index].branches)]
+    where = {index: i for i, index in enumerate(order)}
+    return tuple(
+        replace(nodes[i], branches=tuple(Branch(b.literal, where[b.child]) for b in nodes[i].branches)) for i in order
+    )
+
+
+def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
+    """Return a rule list with moved conditions, without the rules that no possible record can satisfy any more.
+
+    A rule that only missing values of an attribute could still reach falls away, too, unless it was so before; they go
+    on to the next rule. If it is the default, the rule before it becomes the default. Of earlier rules those count
+    that hold whatever the other attributes are.
+    """
+    space = _space(moves, domain, numbers_only=False)
+    numbers = [name for name in space if not isinstance(domain[name], Category | Binary)]
+    earlier: list[dict[str, Mask]] = []
+    before: list[dict[str, Mask]] = []
+    kept: list[Rule] = []
+    for rule in rules.rules:
+        moved = [moves[literal] for literal in rule.antecedent]
+        old = _inside(rule.antecedent, rule.antecedent, space)
+        new = _inside(rule.antecedent, moved, space)
+        rests = [(_rest(name, old, before, space), _rest(name, new, earlier, space)) for name in numbers]
+        lost = any(_only_gap(now) and not _only_gap(was) for was, now in rests)
+        before.append(old)
+        if any(not new[name].any() for name in numbers if name in new) or (lost and rule.antecedent):
+            continue
+        evidence = rule.evidence
+        if lost and kept:
+            # The earlier rules hold every number, so the last of them can stand for all that is left.
+            evidence = kept.pop().evidence
+        earlier.append(new)
+        antecedent = tuple(dict.fromkeys(literal for literal in moved if literal is not None))
+        kept.append(replace(rule, antecedent=antecedent, evidence=evidence))
+    changed = any(k != v for k, v in moves.items())
+    return replace(rules, rules=tuple(kept), approximate=rules.approximate or changed)
+
+
+def _inside(
+    antecedent: Iterable[Literal], literals: Iterable[Literal | None], space: Mapping[str, Parts]
+) -> dict[str, Mask]:
+    """Return what a conjunction leaves possible of each attribute that it tests."""
+    inside: dict[str, Mask] = {}
+    for literal, moved in zip(antecedent, literals, strict=True):
+        parts = space[literal.attribute]
+        inside[literal.attribute] = inside.get(literal.attribute, parts.possible) & parts.where(moved)
+    return inside
+
+
+def _rest(
+    name: str, inside: Mapping[str, Mask], earlier: Iterable[Mapping[str, Mask]], space: Mapping[str, Parts]
+) -> Mask:
+    """Return what is possible of an attribute under a rule and under no earlier one."""
+
+    def under(attribute: str) -> Mask:
+        return inside.get(attribute, space[attribute].possible)
+
+    rest = under(name).copy()
+    for one in earlier:
+        if not any((under(other) & ~mask).any() for other, mask in one.items() if other != name):
+            rest &= ~one.get(name, space[name].possible)
+    return rest
+
+
+# Trees whose leaves of too few, or too similar, records are merged.
+
+
+def merge_leaves(
+    tree: DecisionTree, sizes: Mapping[int, int], below: int, *, purity: float = 1.0, exact: bool = True
+) -> DecisionTree:
+    """Return a tree without the splits that have a leaf that fails, the deepest undone first.
+
+    A leaf without records does not fail: nobody is in it. A merged leaf publishes what its split published, completed
+    by the sums of its leaves.
+
+    Parameters
+    ----------
+    tree : DecisionTree
+        The tree.
+    sizes : mapping of int to int
+        Records of each leaf, by the index of its node.
+    below : int
+        Leaves of fewer records fail.
+    purity : float, default=1.0
+        Leaves of which one class has a larger share fail; 1 allows all. It needs class counts at every leaf.
+    exact : bool, default=True
+        Whether the sizes are those of the records. If not, a leaf of size 0 may hold records, and fails.
+    """
+    order, stack = [], [0]
+    while stack:
+        index = stack.pop()
+        order.append(index)
+        stack += [branch.child for branch in tree.nodes[index].branches]
+    nodes, held = dict(enumerate(tree.nodes)), dict(sizes)
+
+    def fails(index: int) -> bool:
+        node, size = nodes[index], held[index]
+        if node.branches or (exact and not size):
+            return False
+        return size < below or max(node.evidence.counts or (0,)) > purity * size
+
+    for index in reversed(order):
+        children = [branch.child for branch in nodes[index].branches]
+        if not children:
+            continue
+        held[index] = sum(held[child] for child in children)
+        if any(fails(child) for child in children):
+            # What is below was merged before: its leaves are the children, and splits that stayed.
+            parts = [(nodes[i].evidence, held[i]) for i in _leaves(nodes, index)]
+            nodes[index] = Node(evidence=_joined(parts, nodes[index].evidence))
+    return replace(tree, nodes=renumbered(nodes, 0))
+
+
+def _leaves(nodes: Mapping[int, Node], root: int) -> list[int]:
+    out, stack = [], [root]
+    while stack:
+        index = stack.pop()
+        if not nodes[index].branches:
+            out.append(index)
+        stack += [branch.child for branch in nodes[index].branches]
+    return out
+
+
+def _joined(parts: list[tuple[Evidence, int]], own: Evidence) -> Evidence:
+    """Return the evidence of merged leaves and their sizes: what the split published, completed by their sums."""
+    known = [(evidence.counts, evidence.size) for evidence, _ in parts]
+    counts: tuple[int, ...] | None = None
+    if all(c is not None for c, _ in known):
+        counts = tuple(map(sum, zip(*(c or () for c, _ in known), strict=True)))
+    total = sum(size or 0 for _, size in known) if all(size is not None for _, size in known) else None
+    weight = sum(size for _, size in parts)
+    value = own.value
+    if value is None and weight and all(evidence.value is not None for evidence, _ in parts):
+        value = math.fsum(size * (evidence.value or 0.0) for evidence, size in parts) / weight
+    if counts is not None:
+        return Evidence(counts=counts, label=counts.index(max(counts)))
+    votes: dict[int, int] = {}
+    for evidence, size in parts:
+        if evidence.label is not None:
+            votes[evidence.label] = votes.get(evidence.label, 0) + size
+    label = max(sorted(votes), key=votes.__getitem__) if votes else own.label
+    return Evidence(total=total, label=label, value=value)
+
+
+# Models with the numbers of records that are counted in data.
+
+
+def with_sizes(model: DecisionTree | RuleList, sizes: Sequence[int]) -> DecisionTree | RuleList:
+    """Return a model that publishes these numbers of records in its leaves or rules, as exact ones, and no others."""
+    size_of = dict(zip((cell.node for cell in model.cells), map(int, sizes), strict=True))
+    claim = None if model.guarantee is None else replace(model.guarantee, count_scale=None)
+
+    def resized(index: int, evidence: Evidence) -> Evidence:
+        return replace(evidence, counts=None, total=size_of.get(index), label=evidence.prediction, error_rate=None)
+
+    if isinstance(model, DecisionTree):
+        nodes = tuple(replace(node, evidence=resized(i, node.evidence)) for i, node in enumerate(model.nodes))
+        return replace(model, nodes=nodes, approximate=False, guarantee=claim)
+    rules = tuple(replace(rule, evidence=resized(i, rule.evidence)) for i, rule in enumerate(model.rules))
+    return replace(model, rules=rules, approximate=False, guarantee=claim)

@@ -1,0 +1,1 @@
+"""Scrubbing: the least changes that bring a model within a policy."""

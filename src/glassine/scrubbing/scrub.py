@@ -1,0 +1,288 @@
+"""Scrubbing: a copy of a model without the training values and exact counts that it need not show."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from glassine.data.inference import columns as read_columns
+from glassine.domain import Between, Domain, Integer, OneOf, Real
+from glassine.domain import Literal as Condition
+from glassine.domain.grid import on_grid, public_grid
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList, predict
+from glassine.models.scoring import predict as additive_predict
+from glassine.models.transform import merge_leaves, moved_rules, moved_tree
+
+__all__ = ["ScrubResult", "accuracy", "scrub"]
+
+MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
+
+Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrubResult:
+    """A scrubbed model and what was done.
+
+    Attributes
+    ----------
+    model : DecisionTree, RuleList or AdditiveModel
+        The scrubbed copy, of the kind of the model.
+    n_rounded : int
+        Distinct thresholds that were moved to a public cut point.
+    n_dropped : int
+        Leaves or rules that were dropped, because after rounding no possible record reaches them, or only one that
+        lacks a value where others could reach them before; categories of an additive model that the domain does not
+        declare.
+    n_merged : int
+        Leaves or bins that were merged because they were too small, or had no cut of their own any more.
+    """
+
+    model: Any
+    n_rounded: int
+    n_dropped: int
+    n_merged: int
+
+
+def scrub(
+    model: Any,
+    domain: Domain,
+    *,
+    counts: Counts = "coarsen",
+    base: int = 10,
+    smallest_leaf: int = 0,
+    data: Any = None,
+) -> ScrubResult:
+    """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
+
+    No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less. A guarantee that the
+    model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
+    the data again, and adds a caveat to it. Additive models are scrubbed by
+    :func:`glassine.auditing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList, AdditiveModel or fitted estimator
+        The model, or anything that :func:`glassine.as_model` reads; an explainable boosting machine, too.
+    domain : Domain
+        The public domain; each threshold moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`,
+        a tie to the lower one.
+    counts : {"coarsen", "remove", "keep"}, default="coarsen"
+        Whether counts are rounded to multiples of ``base``, removed (with error rates; labels stay) or kept.
+        Published means of a regression are rounded to three significant digits unless kept. The sizes of an additive
+        model's bins are removed unless kept.
+    base : int, default=10
+        What coarsened counts are multiples of.
+    smallest_leaf : int, default=0
+        Splits of a tree with a leaf of fewer records are undone, the deepest first. A leaf without any stays, unless
+        published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
+    data : data frame, optional
+        The training records. Moved thresholds move records too; with the data, leaves are counted again after it.
+
+    Returns
+    -------
+    ScrubResult
+        The copy, marked approximate unless its counts are exact.
+
+    Raises
+    ------
+    InvalidModelError
+        If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
+        merged in a model that is a rule list or publishes no counts.
+    """
+    from glassine.formats import as_model, is_additive
+
+    if is_additive(model):
+        from glassine.scrubbing.additive import scrub_additive
+
+        done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
+        return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
+    if not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    model = as_model(model, domain)
+    if counts not in ("keep", "coarsen", "remove"):
+        raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
+    for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
+        if not value >= least:
+            raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")
+    if smallest_leaf and not isinstance(model, DecisionTree):
+        raise InvalidModelError("only a tree's leaves can be merged. Learn the rule list again with more support.")
+    moves = {literal: _round(literal, domain) for literal in model.literals}
+    old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
+    n_before = len(model.cells)
+    if isinstance(model, DecisionTree):
+        if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
+            model = merge_leaves(model, _published_sizes(model), smallest_leaf, exact=model.counts_are_exact)
+        tree = moved_tree(model, moves, domain)
+        n_dropped = len(model.cells) - len(tree.cells)
+        if smallest_leaf and data is not None:
+            tree = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
+        moved: DecisionTree | RuleList = tree
+        n_merged = n_before - n_dropped - len(moved.cells)
+    else:
+        moved, n_merged = moved_rules(model, moves, domain), 0
+        n_dropped = n_before - len(moved.cells)
+    if n_merged and not moved.counts_are_exact:
+        # The counts of a merged leaf carry the noise, or the rounding, of several.
+        moved = replace(moved, approximate=True)
+    reads_data = bool(smallest_leaf) and data is not None
+    return ScrubResult(
+        model=_claimed(_clean_counts(moved, counts, base), counts, reads_data),
+        n_rounded=len(old - new),
+        n_dropped=n_dropped,
+        n_merged=n_merged,
+    )
+
+
+def _published_sizes(tree: DecisionTree) -> dict[int, int]:
+    if any(cell.evidence.size is None for cell in tree.cells):
+        raise InvalidModelError(
+            "small leaves cannot be merged in a model that publishes no counts. Give the data, or drop smallest_leaf."
+        )
+    return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
+
+
+def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
+    counted = np.bincount(tree.apply(read_columns(data)), minlength=len(tree.cells))
+    return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
+
+
+def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: str) -> float:
+    """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
+
+    Parameters
+    ----------
+    model : DecisionTree, RuleList or AdditiveModel
+        The model.
+    data : data frame
+        Records with the tested attributes and the target.
+    target : str
+        Column to predict. Class names are compared as text, with 0/1 and False/True alike.
+
+    Raises
+    ------
+    InvalidDataError
+        If the target is not a column, or none of its values is a class of the model.
+    """
+    columns = read_columns(data)
+    if target not in columns:
+        raise InvalidDataError(f"data lack the target column {target!r}. Check its name.")
+    truth = columns[target]
+    predicted = additive_predict(model, columns) if isinstance(model, AdditiveModel) else predict(model, columns)
+    if model.classes is None:
+        if any(value is None for value in predicted):
+            raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")
+        if truth.dtype.kind not in "if" or is_missing(truth).any():
+            raise InvalidDataError(f"the target {target!r} of a regression must be a number without gaps. Clean it.")
+        rest = float(((truth - predicted.astype(float)) ** 2).sum())
+        total = float(((truth - truth.mean()) ** 2).sum())
+        if not total:
+            raise InvalidDataError(f"every record has the same {target!r}, so R^2 is undefined. Give other records.")
+        return 1 - rest / total
+    names = {_class_key(c) for c in model.classes}
+    keys = [_class_key(value) for value in truth.tolist()]
+    if not names & set(keys):
+        raise InvalidDataError(
+            f"no value of {target!r} is a class of the model ({', '.join(map(str, model.classes))}). Check the target."
+        )
+    return float(np.mean([p is not None and _class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
+
+
+def _class_key(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return {"true": "1", "false": "0"}.get(text.lower(), text)
+
+
+def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set[tuple[str, float]]:
+    return {
+        (literal.attribute, bound)
+        for literal in moves
+        if isinstance(literal, Between) and isinstance(domain[literal.attribute], Integer | Real)
+        for bound in (literal.lo, literal.hi)
+        if math.isfinite(bound)
+    }
+
+
+def _round(literal: Condition, domain: Domain) -> Condition | None:
+    """Return a condition with its bounds on the grid; None where no value can satisfy it any more."""
+    attribute = domain[literal.attribute]
+    if not isinstance(attribute, Integer | Real):
+        return literal
+    grid = public_grid(attribute)
+    if isinstance(literal, OneOf):
+        return _widen(literal, attribute, grid)
+
+    def nearest(bound: float) -> float:
+        if bound >= attribute.hi or bound < attribute.lo:
+            return math.copysign(math.inf, bound - attribute.lo)
+        if not grid:
+            return bound
+        at = bisect_left(grid, bound)
+        around = grid[max(0, at - 1) : at + 1]
+        return min(around, key=lambda point: (abs(point - bound), point))
+
+    lo, hi = nearest(literal.lo), nearest(literal.hi)
+    if lo < hi and (math.isfinite(lo) or math.isfinite(hi)):
+        return replace(literal, lo=lo, hi=hi)
+    if literal.negated != (lo < hi):
+        return OneOf(literal.attribute, (), negated=True, missing=literal.missing)
+    return OneOf(literal.attribute, (), missing=True) if literal.missing and attribute.missing else None
+
+
+def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -> Condition:
+    """Return a comparison with values of a number as one with the cell of the grid that holds them all."""
+    values = [float(value) for value in literal.values if not isinstance(value, str)]
+    if not values or all(on_grid(attribute, value + side) for value in values for side in (-0.5, 0.5)):
+        return literal
+    lo = max((point for point in grid if point < min(values)), default=-math.inf)
+    hi = min((point for point in grid if point >= max(values)), default=math.inf)
+    if not math.isfinite(lo) and not math.isfinite(hi):
+        return OneOf(literal.attribute, (), negated=not literal.negated, missing=literal.missing)
+    return Between(literal.attribute, lo, hi, negated=literal.negated, missing=literal.missing)
+
+
+def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:
+    if counts == "keep":
+        return model
+
+    def clean(evidence: Evidence) -> Evidence:
+        value = None if evidence.value is None else float(f"{evidence.value:.3g}")
+        if counts == "remove":
+            return Evidence(label=evidence.prediction, value=value)
+        rounded = None if evidence.counts is None else tuple(_to_multiple(c, base) for c in evidence.counts)
+        total = None if rounded is not None or evidence.total is None else _to_multiple(evidence.total, base)
+        rate = None if evidence.error_rate is None else round(evidence.error_rate * base) / base
+        return Evidence(counts=rounded, total=total, label=evidence.prediction, error_rate=rate, value=value)
+
+    if isinstance(model, DecisionTree):
+        nodes = tuple(replace(node, evidence=clean(node.evidence)) for node in model.nodes)
+        return replace(model, nodes=nodes, approximate=True)
+    rules = tuple(replace(rule, evidence=clean(rule.evidence)) for rule in model.rules)
+    return replace(model, rules=rules, approximate=True)
+
+
+def _claimed(model: DecisionTree | RuleList, counts: Counts, reads_data: bool) -> DecisionTree | RuleList:
+    """Return the copy with what is still true of the guarantee that is claimed."""
+    claim = model.guarantee
+    if claim is None:
+        return model
+    caveats = (*claim.caveats, MERGED) if reads_data else claim.caveats
+    scale = None if counts == "remove" else claim.count_scale
+    return replace(model, guarantee=replace(claim, caveats=caveats, count_scale=scale))
+
+
+def _to_multiple(count: int, base: int) -> int:
+    return (count + base // 2) // base * base

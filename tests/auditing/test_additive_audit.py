@@ -1,0 +1,344 @@
+"""The audit of additive models: verdicts, unknowns, guarantees, and what findings show."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from glassine.auditing.additive import audit_additive
+from glassine.auditing.api import audit
+from glassine.auditing.findings import Findings, schema
+from glassine.auditing.policy import Policy
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
+from glassine.formats.sklearn.interpret import EbmExtras
+from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, RuleList, Term
+from glassine.scrubbing.scrub import scrub
+
+DOMAIN = Domain({"age": Integer(0, 100, thresholds=(29.5, 49.5)), "job": Category(("clerk", "baker", "cook"))})
+NO_BITS = Policy(largest_bits_per_record=None)
+
+
+def term_of(**parts: Any) -> Term:
+    """Return a term of plain lists."""
+    return Term(**parts)
+
+
+def model_of(
+    cuts: tuple[float, ...] = (29.5, 49.5),
+    sizes: Any = (20, 20, 20, 0),
+    jobs: Any = (30, 30, 0),
+    guarantee: Guarantee | None = None,
+) -> AdditiveModel:
+    age = term_of(bins=(NumericBins("age", cuts),), scores=np.linspace(-1, 1, len(cuts) + 2), weights=sizes)
+    groups = CategoryBins("job", (("clerk",), ("baker", "cook")))
+    job = term_of(bins=(groups,), scores=[0.1, -0.1, 0.0], weights=jobs)
+    return AdditiveModel(
+        attributes=("age", "job"),
+        terms=(age, job),
+        intercept=(0.2,),
+        link="logit",
+        classes=("no", "yes"),
+        guarantee=guarantee,
+    )
+
+
+def status(findings: Findings) -> dict[str, str]:
+    return {check.rule: check.status for check in findings.checks}
+
+
+def test_the_audit_is_reached_from_glassine_audit() -> None:
+    findings = audit(model_of(), DOMAIN)
+    assert findings == audit_additive(model_of(), DOMAIN)
+    assert findings.model.kind == "additive model"
+    assert findings.model.n_records == 60
+    assert findings.additive is not None
+    assert findings.additive.n_bins == 7
+
+
+def test_large_public_bins_are_within_a_policy_that_asks_for_no_bits() -> None:
+    findings = audit(model_of(), DOMAIN, policy=NO_BITS)
+    assert (findings.verdict, findings.exit_status) == ("within policy", 0)
+
+
+def bits_check(findings: Findings) -> Any:
+    """Return the check of the bits."""
+    return next(check for check in findings.checks if check.rule == "largest_bits_per_record")
+
+
+def test_large_public_bins_are_within_the_default_policy() -> None:
+    findings = audit(model_of(), DOMAIN)
+    assert (findings.verdict, findings.exit_status) == ("within policy", 0)
+    # Of 60 people 40 are below 50 and 30 are clerks: at least 10 are both.
+    assert math.log2(101 / 50 * 3) < bits_check(findings).measured < 3.5
+
+
+def test_bits_are_judged_like_those_of_other_models() -> None:
+    tight = Policy(largest_bits_per_record=2)
+    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "broken"
+    unsized = model_of(sizes=None, jobs=None)
+    assert bits_check(audit(unsized, DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
+    frame = pl.DataFrame({"age": [60] * 40, "job": ["clerk"] * 40})
+    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "kept"
+    young = frame.with_columns(age=pl.lit(40))
+    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "broken"
+    assert bits_check(audit(model_of())).status == "unknown", "no domain"
+    noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
+    assert bits_check(audit(noisy, DOMAIN)).status == "unknown"
+    bars = EbmExtras(histograms=(("age", (30.0, 30.0)),))
+    assert bits_check(audit_additive(model_of(), DOMAIN, extras=bars)).status == "unknown"
+    narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
+    assert bits_check(audit(model_of(), narrow)).status == "unknown", "the domain contradicts the sizes"
+    inferred = Domain.infer(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
+    assert bits_check(audit(model_of(), inferred)).status == "unknown"
+
+
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_a_scrubbed_machine_of_interpret_passes_and_the_machine_itself_does_not(pairs: int) -> None:
+    glassbox = pytest.importorskip("interpret.glassbox")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(0, 101, 500), "job": rng.choice(["clerk", "baker", "cook"], 500)})
+    X["size"] = rng.normal(170, 9, 500).round(1)
+    y = (X["age"] + rng.normal(0, 20, 500) > 50).astype(int)
+    domain = Domain({"age": Integer(0, 100), "job": DOMAIN["job"], "size": Real(100.0, 250.0, resolution=0.1)})
+    machine = glassbox.ExplainableBoostingClassifier(
+        interactions=pairs, outer_bags=2, max_rounds=20, n_jobs=1, random_state=0
+    ).fit(X, y)
+    assert audit(machine, domain, data=X).verdict == "outside policy"
+    copy = scrub(machine, domain, smallest_leaf=10, data=X).model
+    assert isinstance(copy, AdditiveModel)
+    assert len(copy.terms) > 2
+    assert audit(copy, domain, data=X).verdict == "within policy"
+    assert audit(copy, domain).verdict == "could not tell", "without data the sizes are not known"
+
+
+@pytest.mark.parametrize("sizes", [(9, 31, 20, 0), (20, 20, 19, 1)])
+def test_a_small_bin_breaks_the_policy(sizes: tuple[int, ...]) -> None:
+    findings = audit(model_of(sizes=sizes), DOMAIN, policy=NO_BITS)
+    assert findings.exit_status == 1
+    assert status(findings)["smallest_leaf"] == "broken"
+    assert status(findings)["purest_leaf"] == "unknown"
+    measured = next(check.measured for check in findings.checks if check.rule == "smallest_leaf")
+    assert measured == "<10"
+
+
+def test_without_sizes_and_data_nothing_is_known_of_them() -> None:
+    assert status(audit(model_of(sizes=None), DOMAIN))["smallest_leaf"] == "unknown"
+
+
+def test_data_answer_for_sizes_that_are_not_published() -> None:
+    age = np.repeat([20, 40, 60], [12, 14, 3])
+    frame = pl.DataFrame({"age": age, "job": ["clerk"] * 15 + ["cook"] * 14})
+    findings = audit(model_of(sizes=None, jobs=None), DOMAIN, data=frame)
+    assert status(findings)["smallest_leaf"] == "broken"
+    assert any("counted in the data" in note for note in findings.notes)
+    enough = pl.concat([frame] * 4)
+    assert status(audit(model_of(sizes=None, jobs=None), DOMAIN, data=enough))["smallest_leaf"] == "kept"
+
+
+def test_data_that_are_not_the_training_records_leave_it_open() -> None:
+    frame = pd.DataFrame({"age": [20] * 30 + [60] * 30, "job": ["clerk", "baker"] * 30})
+    findings = audit(model_of(), DOMAIN, data=frame, policy=NO_BITS)
+    assert status(findings)["smallest_leaf"] == status(findings)["midpoints"] == "unknown"
+    assert any("not the training records" in note for note in findings.notes)
+
+
+def test_private_cuts_ranges_and_categories_are_counted() -> None:
+    model = model_of(cuts=(29.5, 44.0))
+    assert status(audit(model, DOMAIN))["thresholds_off_grid"] == "broken"
+    assert status(audit(model))["thresholds_off_grid"] == "unknown"
+    fewer = Domain({"age": DOMAIN["age"], "job": Category(("clerk", "baker"))})
+    assert status(audit(model_of(), fewer))["thresholds_off_grid"] == "broken"
+    bounded = replace(model_of(), terms=(term_of(bins=(NumericBins("age", (), bounds=(3, 97)),), scores=[0, 0]),))
+    assert status(audit(bounded, DOMAIN))["thresholds_off_grid"] == "broken"
+
+
+def test_an_inferred_domain_makes_nothing_public() -> None:
+    frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20})
+    model = replace(model_of(), terms=(term_of(bins=(NumericBins("age"),), scores=[0, 0], weights=[60, 0]),))
+    findings = audit(model, Domain.infer(frame), policy=NO_BITS)
+    assert status(findings)["thresholds_off_grid"] == "unknown"
+
+
+def test_midpoints_need_data_unless_the_values_follow_by_arithmetic() -> None:
+    assert status(audit(model_of(cuts=(31.0, 44.0))))["midpoints"] == "unknown"
+    frame = pl.DataFrame({"age": [30, 32, 56] * 20, "job": ["clerk", "baker", "cook"] * 20})
+    assert status(audit(model_of(cuts=(31.0, 44.0)), data=frame))["midpoints"] == "broken"
+    chained = term_of(bins=(NumericBins("age", (31.0, 44.0, 58.0), "left", (30, 60)),), scores=[0, 0, 0, 0, 0])
+    findings = audit(replace(model_of(), terms=(chained,)))
+    assert status(findings)["midpoints"] == "broken"
+    assert next(check.measured for check in findings.checks if check.rule == "midpoints") == 4
+
+
+def test_what_is_published_beside_the_model_counts() -> None:
+    extras = EbmExtras(
+        histograms=(("age", (1.0, 59.0)),),
+        unique_values=(("age", 40),),
+        n_deviations=2,
+        n_bags=8,
+        target_range=(0.0, 7.0),
+    )
+    findings = audit_additive(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
+    assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "broken"
+    assert findings.additive is not None
+    assert len(findings.additive.beside) == 5
+    assert "1 of 2 bars" in findings.additive.beside[0]
+
+
+@pytest.mark.parametrize(
+    ("accept", "epsilon", "caveats", "verdict"),
+    [
+        (True, 1.0, (), "within policy"),
+        (True, 3.0, (), "outside policy"),
+        (False, 1.0, (), "could not tell"),
+        (True, 1.0, ("seeded: not private",), "outside policy"),
+    ],
+)
+def test_a_guarantee_answers_if_the_policy_accepts_it(
+    accept: bool, epsilon: float, caveats: tuple[str, ...], verdict: str
+) -> None:
+    claim = Guarantee(epsilon=epsilon, count_scale=3.0, caveats=caveats)
+    model = model_of(cuts=(28.0, 47.0), sizes=(1, 2, 57, 0), guarantee=claim)
+    findings = audit(model, DOMAIN, policy=Policy(accept_guarantee=accept))
+    assert findings.verdict == verdict
+    if verdict == "could not tell":
+        assert status(findings)["thresholds_off_grid"] == "unknown"
+    assert findings.additive is not None
+    assert all(term.smallest is None for term in findings.additive.terms)
+
+
+def test_an_accepted_guarantee_keeps_true_sizes_out_of_the_findings() -> None:
+    model = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
+    frame = pl.DataFrame({"age": [20] * 59 + [60], "job": ["clerk"] * 60})
+    findings = audit(model, DOMAIN, data=frame, policy=Policy(accept_guarantee=True), show_small_counts=True)
+    assert findings.additive is not None
+    assert all(term.smallest is None and term.origin is None for term in findings.additive.terms)
+
+
+def test_sizes_without_noise_contradict_a_guarantee() -> None:
+    findings = audit(model_of(guarantee=Guarantee(epsilon=1.0)), DOMAIN, policy=Policy(accept_guarantee=True))
+    assert findings.guarantee is not None
+    assert findings.guarantee.standing == "does not hold"
+
+
+def test_membership_is_not_attacked_and_says_so() -> None:
+    frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20, "t": [0, 1] * 30})
+    policy = Policy(largest_advantage=0.1)
+    findings = audit(model_of(), DOMAIN, data=frame, holdout=frame, target="t", policy=policy)
+    assert status(findings)["largest_advantage"] == "unknown"
+    assert "none is made" in getattr(findings.membership, "reason", "")
+
+
+def test_small_counts_are_hidden_and_their_categories_too() -> None:
+    model = model_of(jobs=(3, 57, 0), sizes=(2, 38, 20, 0))
+    findings = audit(model, DOMAIN)
+    assert findings.additive is not None
+    told = json.dumps(findings.to_dict())
+    assert "hidden 1" in told
+    age = next(term for term in findings.additive.terms if term.name == "age")
+    assert age.smallest == "<10"
+    assert age.shape is not None
+    # The bin of two records joins its neighbour before it is drawn.
+    assert age.shape.axes[0].cuts == (49.5,)
+    shown = audit(model, DOMAIN, show_small_counts=True)
+    assert shown.additive is not None
+    assert {term.smallest for term in shown.additive.terms} == {2, 3}
+
+
+def test_findings_keep_their_schema() -> None:
+    for findings in (audit(model_of(), DOMAIN), audit(model_of(sizes=(1, 1, 58, 0)))):
+        plain = json.loads(json.dumps(findings.to_dict()))
+        jsonschema.validate(plain, schema())
+        assert {term["name"] for term in plain["additive"]["terms"]} == {"age", "job"}
+    rules = RuleList.from_text("if [a] then [true] ([9 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = json.loads(json.dumps(audit(rules).to_dict()))
+    jsonschema.validate(plain, schema())
+    assert plain["additive"] is None
+
+
+def test_a_sensitive_attribute_is_noted_or_refused() -> None:
+    assert any("age: read by age" in note for note in audit(model_of(), DOMAIN, sensitive="age").notes)
+    with pytest.raises(InvalidDataError, match="sensitive"):
+        audit(model_of(), DOMAIN, sensitive="income")
+
+
+def test_many_classes_pairs_and_constant_models_are_audited() -> None:
+    pair = term_of(
+        bins=(NumericBins("age", tuple(range(30))), CategoryBins("job", (("a",), ("b",)))),
+        scores=np.random.default_rng(0).normal(size=(32, 3, 4)),
+    )
+    several = AdditiveModel(
+        attributes=("age", "job"), terms=(pair,), intercept=(0,) * 4, link="softmax", classes=tuple("wxyz")
+    )
+    shape = audit(several).additive
+    assert shape is not None
+    drawn = shape.terms[0].shape
+    assert drawn is not None
+    assert drawn.outputs == ("w", "x", "y")
+    constant = AdditiveModel(attributes=("age",), terms=(), intercept=(0,), link="identity")
+    assert status(audit(constant))["thresholds_off_grid"] == "kept"
+
+
+def test_wrong_input_is_refused() -> None:
+    for wrong, error in (
+        ({"domain": {"age": 1}}, InvalidDomainError),
+        ({"domain": Domain({"age": Integer(0, 9)})}, InvalidModelError),
+        ({"policy": {"smallest_leaf": 3}}, InvalidPolicyError),
+        ({"data": pl.DataFrame({"age": [], "job": []}, schema={"age": pl.Int64, "job": pl.String})}, InvalidDataError),
+        ({"data": pl.DataFrame({"age": [1]})}, InvalidDataError),
+    ):
+        arguments: dict[str, Any] = dict(wrong)
+        with pytest.raises(error):
+            audit(model_of(), **arguments)
+
+
+def test_frames_of_several_kinds_give_one_result() -> None:
+    columns = {"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20}
+    found = [audit(model_of(), DOMAIN, data=kind(columns)) for kind in (pl.DataFrame, pd.DataFrame, pl.LazyFrame)]
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_drawn_names_of_long_lists_stay_few() -> None:
+    many = CategoryBins("job", tuple((f"job {i}",) for i in range(200)))
+    term = term_of(bins=(many,), scores=np.arange(201.0))
+    model = AdditiveModel(attributes=("job",), terms=(term,), intercept=(0,), link="identity")
+    findings = audit(model)
+    assert findings.additive is not None
+    shape = findings.additive.terms[0].shape
+    assert shape is not None
+    assert len(shape.axes[0].groups or ()) == 64
+    assert len(shape.scores[0]) == 65
+
+
+def test_a_private_learner_is_judged_by_its_guarantee() -> None:
+    from glassine.learners.additive.estimators import PrivateEBMClassifier
+
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame({"age": rng.integers(0, 101, 600), "job": rng.choice(["clerk", "baker", "cook"], 600)})
+    y = (X["age"].to_numpy() > 50).astype(int)
+    learner = PrivateEBMClassifier(epsilon=1.0, delta=1e-6, domain=DOMAIN, classes=(0, 1), random_state=0).fit(X, y)
+    policy = Policy(accept_guarantee=True)
+    seeded = audit(learner, DOMAIN, policy=policy)
+    assert seeded.guarantee is not None
+    assert seeded.guarantee.standing == "does not hold"
+    assert seeded.exit_status != 0
+    claim = learner.model_.guarantee
+    assert claim is not None
+    # What the same fit without a seed publishes.
+    honest = replace(learner.model_, guarantee=replace(claim, caveats=()))
+    found = audit(honest, DOMAIN, policy=policy)
+    assert (found.verdict, found.exit_status) == ("within policy", 0)
+    assert {check.basis for check in found.checks if check.rule == "smallest_leaf"} == {"guarantee"}
+    assert found.additive is not None
+    assert all(term.shape is not None and term.shape.low is not None for term in found.additive.terms)

@@ -1,0 +1,216 @@
+"""Copies of additive models that tell less."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassine.attacks.bins import leak_bins
+from glassine.auditing.api import audit
+from glassine.auditing.policy import Policy
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.grid import public_grid
+from glassine.errors import InvalidDomainError, InvalidModelError
+from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
+from glassine.models.scoring import scores
+from glassine.scrubbing.additive import _public_cuts, scrub_additive
+from glassine.scrubbing.scrub import accuracy, scrub
+
+DOMAIN = Domain({"age": Integer(0, 100), "job": Category(("clerk", "baker", "cook"))})
+
+
+def term_of(**parts: Any) -> Term:
+    """Return a term of plain lists."""
+    return Term(**parts)
+
+
+def one(bins: NumericBins | CategoryBins, given_scores: Any, **options: Any) -> AdditiveModel:
+    guarantee = options.pop("guarantee", None)
+    term = term_of(bins=(bins,), scores=given_scores, **options)
+    return AdditiveModel(
+        attributes=(bins.attribute,), terms=(term,), intercept=(0.0,), link="identity", guarantee=guarantee
+    )
+
+
+def test_cuts_move_to_the_nearest_public_point_and_ranges_to_the_domain() -> None:
+    model = one(NumericBins("age", (30.3, 48.0), "left", (17, 92)), [1, 2, 3, 9], weights=[20, 20, 20, 0])
+    done = scrub_additive(model, DOMAIN)
+    bins = done.model.terms[0].bins[0]
+    assert bins == NumericBins("age", (29.5, 47.5), "right", (0, 100))
+    assert done.model.terms[0].weights is None
+    assert done.model.terms[0].scores[:, 0].tolist() == [1, 2, 3, 9]
+    # x < 48 and x <= 47.5 are one cut of whole numbers.
+    assert (done.n_moved, done.n_merged) == (1, 0)
+    assert leak_bins(done.model, DOMAIN).total("n_off_grid") == leak_bins(done.model, DOMAIN).total("n_private_bounds")
+
+
+def test_joined_bins_score_the_mean_of_the_people_in_them() -> None:
+    model = one(NumericBins("age", (29.9, 30.1)), [0, 10, 20, 0], weights=[30, 10, 30, 0])
+    term = scrub_additive(model, DOMAIN).model.terms[0]
+    assert term.bins[0] == NumericBins("age", (29.5,), "right", (0, 100))
+    # The bin between the two cuts has its middle above the one that is left.
+    assert term.scores[:, 0].tolist() == [0, 17.5, 0]
+
+
+def test_small_bins_join_until_every_one_is_large_enough() -> None:
+    model = one(NumericBins("age", (9.5, 19.5, 29.5)), [0, 4, 8, 12, 5], weights=[30, 4, 6, 30, 3])
+    done = scrub_additive(model, DOMAIN, smallest_bin=10, keep_sizes=True)
+    term = done.model.terms[0]
+    assert term.bins[0] == NumericBins("age", (9.5, 29.5), "right", (0, 100))
+    # Their size is hidden, and with it those that would tell it.
+    assert term.weights is None
+    full = one(NumericBins("age", (9.5, 19.5, 29.5)), [0, 4, 8, 12, 5], weights=[30, 4, 6, 30, 0])
+    sizes = scrub_additive(full, DOMAIN, smallest_bin=10, keep_sizes=True).model.terms[0].weights
+    assert sizes is not None
+    assert sizes.tolist() == [30, 10, 30, 0]
+    # Too few had a missing value: their bin scores the mean of all others.
+    assert term.scores[1, 0] == 6.4
+    assert term.scores[3, 0] == pytest.approx((10 * 6.4 + 30 * 12) / 70, rel=1e-2)
+
+
+@given(st.lists(st.floats(-20, 120, allow_nan=False), max_size=15, unique=True))
+def test_every_old_bin_stands_in_one_new_bin(cuts: list[float]) -> None:
+    new, joined = _public_cuts(NumericBins("x", tuple(sorted(cuts))), Domain({"x": Real(0.0, 100.0)}))
+    assert new.n_bins == len(joined)
+    assert all(joined)
+    assert sorted(i for group in joined for i in group) == list(range(len(cuts) + 2))
+
+
+def test_categories_that_the_domain_does_not_declare_fall_away() -> None:
+    bins = CategoryBins("job", (("clerk",), ("spy",), ("baker", "king"), ("cook",)))
+    done = scrub_additive(one(bins, [1, 2, 3, 4, 5], weights=[20, 1, 30, 4, 0]), DOMAIN, smallest_bin=10)
+    groups = done.model.terms[0].bins[0]
+    assert isinstance(groups, CategoryBins)
+    assert set(groups.values) == {"clerk", "baker", "cook"}
+    assert ("clerk", "cook") in groups.groups
+    assert done.n_renamed == 2
+    only = one(CategoryBins("job", (("spy",),)), [1, 2])
+    assert scrub_additive(only, DOMAIN).model.terms == ()
+
+
+def test_pairs_are_joined_until_no_cell_is_small_or_dropped() -> None:
+    rng = np.random.default_rng(0)
+    age, job = rng.integers(0, 100, 400), rng.choice(["clerk", "baker", "cook"], 400)
+    bins = (NumericBins("age", tuple(range(1, 99, 2))), CategoryBins("job", (("clerk",), ("baker",), ("cook",))))
+    pair = term_of(bins=bins, scores=rng.normal(size=(51, 4)))
+    model = AdditiveModel(attributes=("age", "job"), terms=(pair,), intercept=(0,), link="identity")
+    data = pl.DataFrame({"age": age, "job": job})
+    done = scrub_additive(model, DOMAIN, smallest_bin=10, data=data)
+    found = leak_bins(done.model, DOMAIN, data).terms
+    assert found[0].below(10) == 0
+    assert found[0].n_bins > 20
+    few = scrub_additive(model, DOMAIN, smallest_bin=1000, data=data)
+    assert few.model.terms == ()
+
+
+def test_the_log_of_edits_and_deviations_are_dropped() -> None:
+    from glassine.models import Edit
+
+    term = term_of(bins=(NumericBins("age", (29.5,)),), scores=[1, 2.3456, 0], errors=[0.1, 0.2, 0])
+    log = (Edit(number=1, action="set", term="age", cells=(0,), before=(7.0,), after=(1.0,)),)
+    model = AdditiveModel(attributes=("age",), terms=(term,), intercept=(0.12345,), link="identity", edits=log)
+    clean = scrub_additive(model, DOMAIN).model
+    assert clean.edits == ()
+    assert clean.terms[0].errors is None
+    assert clean.terms[0].scores[1, 0] == 2.35
+    assert clean.intercept == (0.123,)
+
+
+def test_a_guarantee_stays_unless_the_data_were_read_again() -> None:
+    claim = Guarantee(epsilon=1.0, count_scale=2.0)
+    model = one(NumericBins("age", (29.5,)), [1, 2, 0], weights=[20.4, 3.2, 0], guarantee=claim)
+    kept = scrub_additive(model, DOMAIN).model
+    assert kept.guarantee == replace(claim, count_scale=None)
+    data = pl.DataFrame({"age": [20, 70] * 20})
+    sized = scrub_additive(model, DOMAIN, keep_sizes=True).model
+    assert sized.guarantee == claim
+    assert sized.terms[0].weights is not None
+    # Joined bins would carry the noise of several.
+    assert scrub_additive(model, DOMAIN, keep_sizes=True, smallest_bin=10).model.terms[0].weights is None
+    again = scrub_additive(model, DOMAIN, smallest_bin=5, keep_sizes=True, data=data).model
+    assert again.guarantee is not None
+    assert any("counts in the training data" in caveat for caveat in again.guarantee.caveats)
+    assert again.terms[0].weights is None
+
+
+def test_sizes_are_kept_only_where_they_are_true() -> None:
+    data = pl.DataFrame({"age": [20] * 20 + [30] * 10 + [70] * 10})
+    model = one(NumericBins("age", (30.5,)), [1, 2, 0], weights=[30, 10, 0])
+    assert scrub_additive(model, DOMAIN, keep_sizes=True).model.terms[0].weights is None
+    counted = scrub_additive(model, DOMAIN, keep_sizes=True, data=data).model.terms[0].weights
+    assert counted is not None
+    assert counted.tolist() == [20, 20, 0]
+
+
+def test_codes_are_cut_half_way_between_those_that_score_apart() -> None:
+    domain = Domain({"flag": Binary(), "grade": Category((1, 2, 5))})
+    flag = one(NumericBins("flag", (0.3, 0.6), "left", (0, 1)), [1, 2, 3, 0])
+    term = scrub_additive(flag, domain).model.terms[0]
+    assert term.bins[0] == NumericBins("flag", (0.5,))
+    assert term.scores[:, 0].tolist() == [1, 3, 0]
+    grade = one(NumericBins("grade", (2.75,)), [4, 7, 0])
+    term = scrub_additive(grade, domain).model.terms[0]
+    assert term.bins[0] == NumericBins("grade", (3.5,))
+    assert term.scores[:, 0].tolist() == [4, 7, 0]
+
+
+def test_scrub_reaches_additive_models_and_measures_the_cost() -> None:
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, 500)
+    frame = pl.DataFrame({"age": age, "y": (age > 50).astype(int)})
+    cuts = tuple((np.unique(age)[:-1] + np.unique(age)[1:]) / 2)
+    term = term_of(
+        bins=(NumericBins("age", cuts, "left", (18, 89)),),
+        scores=np.append(np.where(np.unique(age) > 50, 2.0, -2.0), 0.0),
+        weights=np.append(np.unique(age, return_counts=True)[1], 0),
+    )
+    model = AdditiveModel(attributes=("age",), terms=(term,), intercept=(0,), link="logit", classes=(0, 1))
+    result = scrub(model, DOMAIN, smallest_leaf=10, data=frame)
+    assert accuracy(model, frame, "y") == 1
+    assert 0.95 < accuracy(result.model, frame, "y") <= 1
+    policy = Policy(largest_bits_per_record=None)
+    assert audit(model, DOMAIN, data=frame, policy=policy).exit_status == 1
+    assert audit(result.model, DOMAIN, data=frame, policy=policy).exit_status == 0
+
+
+def test_wrong_options_are_refused() -> None:
+    model = one(NumericBins("age", (29.5,)), [1, 2, 0])
+    with pytest.raises(InvalidModelError, match="publishes no sizes"):
+        scrub_additive(model, DOMAIN, smallest_bin=5)
+    for wrong in (-1, 2.5, True, float("nan")):
+        options: dict[str, Any] = {"smallest_bin": wrong}
+        with pytest.raises(InvalidModelError, match="whole number"):
+            scrub_additive(model, DOMAIN, **options)
+    with pytest.raises(InvalidModelError, match="which the domain lacks"):
+        scrub_additive(model, Domain({"job": Binary()}))
+    nothing: Any = None
+    with pytest.raises(InvalidDomainError):
+        scrub_additive(model, nothing)
+
+
+@given(
+    st.lists(st.floats(-50, 150, allow_nan=False), max_size=12, unique=True),
+    st.sampled_from(["left", "right"]),
+    st.integers(0, 30),
+    st.randoms(use_true_random=False),
+)
+def test_every_copy_is_public_and_stays_between_the_old_scores(
+    cuts: list[float], closed: str, smallest: int, random: Any
+) -> None:
+    n_bins = len(cuts) + 2
+    old = [float(random.randint(-99, 99)) for _ in range(n_bins)]
+    sizes = [random.randint(0, 40) for _ in range(n_bins)]
+    model = one(NumericBins("x", tuple(sorted(cuts)), closed), old, weights=sizes)
+    domain = Domain({"x": Real(0.0, 100.0)})
+    done = scrub_additive(model, domain, smallest_bin=smallest, keep_sizes=True).model
+    bins = done.terms[0].bins[0]
+    assert isinstance(bins, NumericBins)
+    assert set(bins.cuts) <= set(public_grid(domain["x"]))
+    found = scores(done, {"x": np.append(np.linspace(0, 100, 50), np.nan)})
+    assert min(old) - 1e-9 <= found.min() <= found.max() <= max(old) + 1e-9
