@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from glassine import parse_rules
 from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError
@@ -109,13 +110,11 @@ def seeds() -> dict[str, Seed]:
     """Return a good file of every kind, and its reader."""
     from sklearn.tree import export_text
 
-    from glassine.models.rule_list import RuleList
-
     plain = _through_file(lambda path: load_any(path))
     named = _through_file(lambda path: load_any(path, DOMAIN))
     fitted = _tree()
     tree = tree_from_sklearn(fitted)
-    rules = RuleList.from_text(RULES)
+    rules = parse_rules(RULES)
     private = to_dict(tree) | {
         "guarantee": {
             "epsilon": 1.0,

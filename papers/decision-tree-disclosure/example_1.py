@@ -10,7 +10,7 @@ import polars as pl
 from scipy.optimize import brentq
 from study import options, write
 
-from glassine.attacks.disclosure import Adversary, infer_sensitive
+from glassine.attacks.disclosure import Adversary, infer_posterior, infer_sensitive
 from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 
@@ -79,7 +79,7 @@ def rows() -> list[dict[str, object]]:
             out.append(of("leaves alone", alone.probabilities, alone.d_individual(SALARY)))
         found = infer_sensitive(tree.model_, PEOPLE, adversary=Adversary(criterion=criterion))
         out.append(of(f"leaves and internal nodes, {name}", found.probabilities, found.d_individual(SALARY)))
-        posterior = found.posterior(method="enumeration")
+        posterior = infer_posterior(found, method="enumeration")
         out.append(of(f"whole people, {name}", posterior.probabilities, posterior.d_individual(SALARY)))
         end = largest(criterion)
         # The wrong way round: q3 of the truth earns much.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from glassine.auditing.api import audit
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
+    from glassine.data.inference import infer_domain
     from glassine.data.table import CountTable
     from glassine.domain import (
         AtMostOne,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         load_additive,
         load_forest,
         load_model,
+        parse_rules,
         to_python,
         to_sklearn,
         to_sql,
@@ -51,11 +53,11 @@ if TYPE_CHECKING:
     from glassine.learners.sizing import suggested_depth
     from glassine.microaggregation import Microaggregation, SemanticDistance, microaggregate
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
-    from glassine.models.additive import AdditiveModel, Term
+    from glassine.models.additive import AdditiveModel, explain_global
     from glassine.models.bins import CategoryBins, NumericBins
     from glassine.models.editor import Editor
     from glassine.models.edits import Edit
-    from glassine.models.shapes import explain_global
+    from glassine.models.terms import Term
     from glassine.privacy.certificate import Certificate
     from glassine.privacy.ledger import Ledger
     from glassine.report import render_html, render_text
@@ -116,16 +118,18 @@ _HOME = {
     "SemanticDistance": "glassine.microaggregation",
     "SurrogateExplainer": "glassine.surrogates",
     "SurrogateRelease": "glassine.surrogates",
-    "Term": "glassine.models.additive",
+    "Term": "glassine.models.terms",
     "as_model": "glassine.formats",
     "audit": "glassine.auditing.api",
-    "explain_global": "glassine.models.shapes",
+    "explain_global": "glassine.models.additive",
+    "infer_domain": "glassine.data.inference",
     "infer_sensitive": "glassine.attacks.disclosure",
     "load_additive": "glassine.formats",
     "load_black_box": "glassine.surrogates",
     "load_forest": "glassine.formats",
     "load_model": "glassine.formats",
     "microaggregate": "glassine.microaggregation",
+    "parse_rules": "glassine.formats",
     "reconstruct": "glassine.attacks.reconstruction.entropy",
     "reconstruct_jointly": "glassine.attacks.reconstruction.joint",
     "reconstruct_rows_jointly": "glassine.attacks.reconstruction.joint_rows",
@@ -199,12 +203,14 @@ __all__ = [
     "as_model",
     "audit",
     "explain_global",
+    "infer_domain",
     "infer_sensitive",
     "load_additive",
     "load_black_box",
     "load_forest",
     "load_model",
     "microaggregate",
+    "parse_rules",
     "reconstruct",
     "reconstruct_jointly",
     "reconstruct_rows_jointly",

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassine import infer_domain
 from glassine.attacks.bins import leak_bins, rebuild_values
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
@@ -117,7 +118,7 @@ def test_a_cut_of_whole_numbers_is_public_whichever_side_is_closed(closed: str, 
 def test_a_cut_between_adjacent_whole_numbers_is_no_midpoint(closed: str, cut: float) -> None:
     model = model_of(flat(NumericBins("age", (cut,), closed)))
     public = Domain({"age": Integer(0, 1000, thresholds=(500.0,))})
-    for domain in (Domain.infer(pd.DataFrame({"age": list(range(30, 50))})), public):
+    for domain in (infer_domain(pd.DataFrame({"age": list(range(30, 50))})), public):
         found = leak_bins(model, domain, {"age": np.array([38, 39, 40, 41])})
         assert found.attributes[0].n_midpoints == 0
     apart = leak_bins(model, public, {"age": np.array([2 * cut - 60, 60])})
@@ -129,7 +130,7 @@ def test_public_cuts_are_no_midpoints_unless_the_domain_was_inferred() -> None:
     model = model_of(flat(NumericBins("age", (39.5,))))
     public = leak_bins(model, Domain({"age": Integer(0, 100, thresholds=(39.5,))}), data)
     assert public.attributes[0].n_midpoints == 0
-    guessed = leak_bins(model, Domain.infer(pd.DataFrame({"age": list(range(30, 50))})), data)
+    guessed = leak_bins(model, infer_domain(pd.DataFrame({"age": list(range(30, 50))})), data)
     assert guessed.attributes[0].n_midpoints == 1
 
 

@@ -15,7 +15,7 @@ from sklearn.inspection import permutation_importance as theirs
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Measured, NotApplicable, RuleList
+from glassine import Measured, NotApplicable, parse_rules
 from glassine.attacks import importance_preservation, permutation_importance
 from glassine.attacks.importance import Importances, _compare
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -85,7 +85,7 @@ def test_an_attribute_that_is_not_used_has_importance_zero_in_every_kind_of_fram
 
 
 def test_a_model_keeps_its_own_importance_but_for_ties() -> None:
-    rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse if [b] then [true]\nelse [false]")
+    rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse if [b] then [true]\nelse [false]")
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (200, 5))
     y = X[:, 0] | X[:, 1]
@@ -97,7 +97,7 @@ def test_a_model_keeps_its_own_importance_but_for_ties() -> None:
     assert (three.low, three.high, three.in_column_order, three.n_tied) == (2 / 3, 1.0, 1.0, (3, 3))
     assert three.value == pytest.approx((2 + 1 / 3) / 3)
     assert "between 0.667 and 1.000 as ties are broken" in three.verdict
-    other = RuleList.from_text("if [c] then [true]\nelse [false]")
+    other = parse_rules("if [c] then [true]\nelse [false]")
     both = (X[:, 0] + X[:, 1] + 2 * X[:, 2] >= 2).astype(int)
     assert measured(importance_preservation(rules, other, frame, both, k=1, random_state=0)).value == 0.0
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Domain, Integer, Measured, NotApplicable, Real, RuleList, as_model
+from glassine import Domain, Integer, Measured, NotApplicable, Real, as_model, infer_domain, parse_rules
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.data.inference import columns
@@ -17,7 +17,7 @@ from glassine.models import Branch, DecisionTree, Evidence, Node
 
 
 def test_label_disclosure_of_a_small_tree() -> None:
-    rules = RuleList.from_text("if [a] then [true] ([0 ; 6] examples)\nelse [false] ([3 ; 1] examples)")
+    rules = parse_rules("if [a] then [true] ([0 ; 6] examples)\nelse [false] ([3 ; 1] examples)")
     outcome = disclose_labels(rules)
     assert isinstance(outcome, Measured)
     found = outcome.value
@@ -37,7 +37,7 @@ def test_label_disclosure_of_a_small_tree() -> None:
     ],
 )
 def test_labels_that_cannot_be_judged(text: str, reason: str) -> None:
-    outcome = disclose_labels(RuleList.from_text(text))
+    outcome = disclose_labels(parse_rules(text))
     assert isinstance(outcome, NotApplicable)
     assert reason in outcome.reason
 
@@ -99,7 +99,7 @@ def test_a_cut_between_adjacent_values_of_the_domain_is_no_midpoint(n: int, step
 def test_an_inferred_resolution_excuses_no_midpoint() -> None:
     frame = pd.DataFrame({"x": [0.1] * 5 + [0.2] * 5 + [0.4] * 5})
     tree = cart(frame, (frame["x"] > 0.15).to_numpy())
-    assert leak_values(tree, Domain.infer(frame), columns(frame)).n_midpoints == 1
+    assert leak_values(tree, infer_domain(frame), columns(frame)).n_midpoints == 1
     assert leak_values(tree, Domain({"x": Real(0.0, 1.0, 0.1)}), columns(frame)).n_midpoints == 0
 
 
@@ -150,7 +150,7 @@ def test_exact_bounds_lone_categories_and_lone_targets() -> None:
 
 def test_rule_thresholds_are_compared_with_the_records_that_reach_the_rule() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 4.0, 8.0, 16.0]})
-    rules = RuleList.from_text(
+    rules = parse_rules(
         "if [x <= 3] then [true] (2 examples)\nelse if [x <= 12] then [true] (2 examples)\nelse [false] (1 example)",
         Domain({"x": Real(0.0, 20.0)}),
     )

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import glassine
-from glassine import Failed, Measured, NotApplicable, RuleList, as_model
+from glassine import Failed, Measured, NotApplicable, as_model, parse_rules
 from glassine.attacks import black_box_attack, gap_attack, holdout_shift, loss_attack
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -208,7 +208,7 @@ def test_pipelines_and_models_without_probabilities(cancer: Data) -> None:
 
 
 def test_a_list_that_does_not_publish_its_counts_has_no_loss() -> None:
-    rules = RuleList.from_text("if [a] then [true]\nelse [false]")
+    rules = parse_rules("if [a] then [true]\nelse [false]")
     X, y = np.array([[1], [0]] * 10), np.array([1, 0] * 10)
     assert isinstance(loss_attack(rules, X, y, X, y), NotApplicable)
     assert measured(gap_attack(rules, X, y, X, y)).tpr.value == 1.0

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Failed, Measured, NotApplicable, RuleList
+from glassine import Failed, Measured, NotApplicable, parse_rules
 from glassine.attacks import attack_membership
 from glassine.attacks.membership.overlap import overlap
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -73,7 +73,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
 
 def test_a_rule_list_without_a_learner() -> None:
     rng = np.random.default_rng(0)
-    rules = RuleList.from_text("if [a] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)")
+    rules = parse_rules("if [a] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)")
     frame = pl.DataFrame({"a": rng.integers(0, 2, 160), "y": rng.integers(0, 2, 160)})
     found = attack_membership(rules, frame[:80], "y", frame[80:].to_pandas(), "y", random_state=0)
     assert isinstance(found.lira_online, NotApplicable)

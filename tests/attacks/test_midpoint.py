@@ -26,7 +26,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from glassine import DecisionTree, Domain, Integer, Measured, NotApplicable, PrivateTreeClassifier, RuleList, as_model
+from glassine import (
+    DecisionTree,
+    Domain,
+    Integer,
+    Measured,
+    NotApplicable,
+    PrivateTreeClassifier,
+    as_model,
+    parse_rules,
+)
 from glassine.attacks import MidpointResult, midpoint_attack
 from glassine.attacks.membership.matching import pairs_at
 from glassine.domain import Between
@@ -286,7 +295,7 @@ def test_lists_private_trees_and_nothing_are_not_applicable() -> None:
     X = pl.DataFrame({"age": list(range(0, 100, 2))})
     learner = PrivateTreeClassifier(max_depth=1, epsilon=5.0, domain=domain, classes=(0, 1), random_state=0)
     private = learner.fit(X, [0] * 25 + [1] * 25)
-    rules = RuleList.from_text("if [age <= 29.5] then [true]\nelse [false]")
+    rules = parse_rules("if [age <= 29.5] then [true]\nelse [false]")
     models: list[Any] = [private, private.model_, rules, []]
     for model in models:
         assert isinstance(midpoint_attack(model, X), NotApplicable)

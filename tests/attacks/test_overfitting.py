@@ -16,12 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Measured, NotApplicable, OptimalTreeClassifier, RuleList, as_model
+from glassine import Measured, NotApplicable, OptimalTreeClassifier, as_model, parse_rules
 from glassine.attacks import Vulnerability, vulnerability
 from glassine.attacks.overfitting import _Table
 from glassine.errors import InvalidDataError, InvalidParameterError
 
-RULES = RuleList.from_text(
+RULES = parse_rules(
     "if [a] then [true] ([1 ; 3] examples)\n"
     "else if [b] then [false] ([2 ; 0] examples)\n"
     "else [false] ([2 ; 1] examples)"
@@ -51,9 +51,7 @@ def test_a_rule_list_by_hand() -> None:
 
 def test_a_model_of_one_part_or_of_the_same_parts_has_one_half() -> None:
     X, y = np.array([[1, 0], [0, 1], [0, 0]] * 10), np.array([1, 0] * 15)
-    single = RuleList.from_text(
-        "if [a] and [b] and [not a] then [true] ([1 ; 1] examples)\nelse [false] ([1 ; 1] examples)"
-    )
+    single = parse_rules("if [a] and [b] and [not a] then [true] ([1 ; 1] examples)\nelse [false] ([1 ; 1] examples)")
     for model in (RULES, single):
         found = measured(vulnerability(model, X, y, X, y, random_state=0))
         assert found.vulnerability.value == 0.5

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, ExactlyOne, Integer, Real, RuleList, reconstruct
+from glassine import Binary, Category, Domain, ExactlyOne, Integer, Real, RuleList, parse_rules, reconstruct
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
@@ -128,7 +128,7 @@ def test_error_lies_between_truth_and_chance() -> None:
     assert 0 < estimate.error < estimate.baseline
     assert estimate.n_matched == 60
     pinned = Domain({"age": Integer(21, 60), "sex": Category(("f",))})
-    rules = RuleList.from_text("if [age = 21] then [no] (3 examples)\nelse [no] (0 examples)", pinned)
+    rules = parse_rules("if [age = 21] then [no] (3 examples)\nelse [no] (0 examples)", pinned)
     exact = reconstruct(rules, pinned).error_to(pd.DataFrame({"age": [21] * 3, "sex": ["f"] * 3}), random_state=0)
     assert exact.error == 0
 
@@ -167,7 +167,7 @@ def test_shadowed_rules_and_an_empty_default_are_notes() -> None:
         "else if [not a] then [true] ([1 ; 1] examples)\n"
         "else [false] ([0 ; 0] examples)"
     )
-    known = reconstruct(RuleList.from_text(text.replace("{shadow}", " ([0 ; 0] examples)"), domain), domain)
+    known = reconstruct(parse_rules(text.replace("{shadow}", " ([0 ; 0] examples)"), domain), domain)
     assert known.worlds() == (2, 0, 2, 0)
     assert known.entropy() == pytest.approx(5)
     assert known.bits_learned()[1] == math.inf
@@ -175,7 +175,7 @@ def test_shadowed_rules_and_an_empty_default_are_notes() -> None:
         "rule 2 (a and b) can capture nothing: earlier rules cover it",
         "the default rule can capture nothing: earlier rules cover it",
     ]
-    contradicted = reconstruct(RuleList.from_text(text.replace("{shadow}", " ([1 ; 0] examples)"), domain), domain)
+    contradicted = reconstruct(parse_rules(text.replace("{shadow}", " ([1 ; 0] examples)"), domain), domain)
     assert "contradicts the model" in contradicted.notes()[0]
     with pytest.raises(UndefinedMeasureError, match="part 2 of the model holds records where the domain allows none"):
         contradicted.dist_g()
@@ -204,7 +204,7 @@ def test_the_resolution_of_a_continuum_does_not_change_the_bits() -> None:
 def test_groups_make_the_reader_know_more() -> None:
     names = ("red", "green", "blue", "size")
     domain = Domain.binary(names, groups=[ExactlyOne(names[:3])])
-    rules = RuleList.from_text("if [red] then [true] ([0 ; 4] examples)\nelse [false] ([4 ; 0] examples)", domain)
+    rules = parse_rules("if [red] then [true] ([0 ; 4] examples)\nelse [false] ([4 ; 0] examples)", domain)
     known = reconstruct(rules, domain)
     assert known.worlds() == (8, 8)
     assert known.worlds(domain_aware=True) == (2, 4)
@@ -243,7 +243,7 @@ def test_zero_counts_and_one_record_domains_have_no_ratio() -> None:
 
 def test_astronomic_domains() -> None:
     domain = Domain.binary([f"x{i}" for i in range(5000)])
-    rules = RuleList.from_text("if [x0] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)", domain)
+    rules = parse_rules("if [x0] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)", domain)
     known = reconstruct(rules, domain)
     assert known.worlds() == (2**4999, 2**4999)
     assert known.entropy() == 6 * 4999
@@ -292,7 +292,7 @@ def test_overlapping_branches_go_to_the_first_that_holds() -> None:
 
 def test_gaps_in_binary_attributes_are_matched() -> None:
     domain = Domain({"b": Binary(missing=True), "s": Category(("x",), missing=True)})
-    rules = RuleList.from_text("if [s = x] then [true] (2 examples)\nelse [false] (1 example)", domain)
+    rules = parse_rules("if [s = x] then [true] (2 examples)\nelse [false] (1 example)", domain)
     frame = pd.DataFrame({"b": [1.0, np.nan, 0.0], "s": ["x", "x", None]})
     assert 0 <= reconstruct(rules, domain).error_to(frame, random_state=0).error <= 1
 

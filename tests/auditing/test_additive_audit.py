@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from glassine import infer_domain, parse_rules
 from glassine.auditing.additive import audit_additive
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, schema
@@ -21,7 +22,7 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
 from glassine.formats.sklearn.interpret import EbmExtras
-from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, RuleList, Term
+from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.scrubbing.scrub import scrub
 
 DOMAIN = Domain({"age": Integer(0, 100, thresholds=(29.5, 49.5)), "job": Category(("clerk", "baker", "cook"))})
@@ -98,7 +99,7 @@ def test_bits_are_judged_like_those_of_other_models() -> None:
     assert bits_check(audit_additive(model_of(), DOMAIN, extras=bars)).status == "unknown"
     narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
     assert bits_check(audit(model_of(), narrow)).status == "unknown", "the domain contradicts the sizes"
-    inferred = Domain.infer(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
+    inferred = infer_domain(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
     assert bits_check(audit(model_of(), inferred)).status == "unknown"
 
 
@@ -165,7 +166,7 @@ def test_private_cuts_ranges_and_categories_are_counted() -> None:
 def test_an_inferred_domain_makes_nothing_public() -> None:
     frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20})
     model = replace(model_of(), terms=(term_of(bins=(NumericBins("age"),), scores=[0, 0], weights=[60, 0]),))
-    findings = audit(model, Domain.infer(frame), policy=NO_BITS)
+    findings = audit(model, infer_domain(frame), policy=NO_BITS)
     assert status(findings)["thresholds_off_grid"] == "unknown"
 
 
@@ -259,7 +260,7 @@ def test_findings_keep_their_schema() -> None:
         plain = json.loads(json.dumps(findings.to_dict()))
         jsonschema.validate(plain, schema())
         assert {term["name"] for term in plain["additive"]["terms"]} == {"age", "job"}
-    rules = RuleList.from_text("if [a] then [true] ([9 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+    rules = parse_rules("if [a] then [true] ([9 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = json.loads(json.dumps(audit(rules).to_dict()))

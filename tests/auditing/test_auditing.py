@@ -29,6 +29,8 @@ from glassine import (
     RuleList,
     as_model,
     audit,
+    infer_domain,
+    parse_rules,
     scrub,
 )
 from glassine.auditing.findings import Findings, schema
@@ -154,7 +156,7 @@ def test_counting_that_is_too_hard_is_a_failure() -> None:
         "else if [b] and [c] then [true] ([10 ; 20] examples)\n"
         "else [false] ([20 ; 10] examples)"
     )
-    findings = audit(RuleList.from_text(text, domain), domain=domain, max_steps=0)
+    findings = audit(parse_rules(text, domain), domain=domain, max_steps=0)
     assert isinstance(findings.reconstruction, Failed)
     assert findings.verdict == "could not tell"
 
@@ -234,7 +236,7 @@ def test_the_only_cut_between_adjacent_whole_numbers_is_no_midpoint() -> None:
 
     frame = pd.DataFrame({"visits": [1] * 60 + [2] * 60 + [3] * 30})
     fitted = DecisionTreeClassifier(max_depth=1).fit(frame, [0] * 40 + [1] * 20 + [1] * 70 + [0] * 20)
-    for domain in (Domain.infer(frame), Domain({"visits": Integer(0, 200)})):
+    for domain in (infer_domain(frame), Domain({"visits": Integer(0, 200)})):
         findings = audit(fitted, domain, data=frame)
         assert isinstance(findings.values, Measured)
         assert findings.values.value.n_midpoints == 0
@@ -302,7 +304,7 @@ def test_groups_give_both_figures() -> None:
     names = ("red", "green", "blue")
     domain = Domain.binary(names, groups=[ExactlyOne(names)])
     text = "if [red] then [true] ([10 ; 30] examples)\nelse [false] ([30 ; 10] examples)"
-    plain = audit(RuleList.from_text(text, domain), domain=domain).to_dict()["reconstruction"]
+    plain = audit(parse_rules(text, domain), domain=domain).to_dict()["reconstruction"]
     assert plain["dist_g"] == pytest.approx(2 / 3)
     assert plain["dist_g_domain_aware"] == pytest.approx(0.5 / math.log2(3))
 
@@ -331,7 +333,7 @@ def test_an_empty_default_and_a_shadowed_rule_are_notes() -> None:
         "else if [not a] then [false] ([20 ; 10] examples)\n"
         "else [false] ([0 ; 0] examples)"
     )
-    findings = audit(RuleList.from_text(text, domain), domain=domain)
+    findings = audit(parse_rules(text, domain), domain=domain)
     assert findings.verdict == "within policy"
     assert len(findings.notes) == 2
     assert [part.flags for part in findings.parts] == [(), ("empty",), (), ("empty",)]
@@ -364,7 +366,7 @@ def test_rounded_counts_never_pass_the_smallest_leaf() -> None:
         "else if [b] then [false] ([3 ; 1] examples)\n"
         "else [true] ([200 ; 300] examples)"
     )
-    rules = scrub(RuleList.from_text(text, domain), domain).model
+    rules = scrub(parse_rules(text, domain), domain).model
     assert statuses(audit(rules, domain=domain))["smallest_leaf"] == "unknown"
     frame = pd.DataFrame([(1, 1, 0)] * 7 + [(0, 1, 0)] * 4 + [(0, 0, 0)] * 500, columns=["a", "b", "c"])
     assert statuses(audit(rules, domain=domain, data=frame))["smallest_leaf"] == "broken"
@@ -467,7 +469,7 @@ def test_a_rich_representation_escapes_names() -> None:
 
 
 def judged(text: str, domain: Domain, **options: Any) -> dict[str, str]:
-    return statuses(audit(RuleList.from_text(text, domain), domain, **options))
+    return statuses(audit(parse_rules(text, domain), domain, **options))
 
 
 def test_weights_that_make_the_minority_heavy_do_not_hide_purity() -> None:
@@ -497,14 +499,14 @@ def test_an_error_rate_beyond_a_half_is_the_share_of_the_other_class() -> None:
 def test_counts_that_are_all_zero_tell_nothing() -> None:
     text = "if [a] then [true] ([0 ; 0] examples)\nelse [false] ([0 ; 0] examples)"
     assert judged(text, Domain.binary(["a"]))["smallest_leaf"] == "unknown"
-    assert audit(RuleList.from_text(text), Domain.binary(["a"])).verdict == "could not tell"
+    assert audit(parse_rules(text), Domain.binary(["a"])).verdict == "could not tell"
 
 
 def test_comparing_with_one_value_of_a_number_is_two_thresholds() -> None:
     domain = Domain({"age": Integer(0, 120)})
     text = "if [age = 57] then [true] ([20 ; 30] examples)\nelse [false] ([300 ; 200] examples)"
     assert judged(text, domain)["thresholds_off_grid"] == "broken"
-    scrubbed = scrub(RuleList.from_text(text, domain), domain, counts="keep").model
+    scrubbed = scrub(parse_rules(text, domain), domain, counts="keep").model
     assert statuses(audit(scrubbed, domain))["thresholds_off_grid"] == "kept"
 
 
@@ -608,7 +610,7 @@ def test_an_inferred_grid_does_not_decide_about_midpoints() -> None:
 def test_a_target_that_the_domain_declares_is_no_attribute_of_a_record() -> None:
     domain = Domain({"a": Binary(), "b": Binary()})
     wider = Domain({"a": Binary(), "b": Binary(), "ill": Category(("no", "yes"))})
-    rules = RuleList.from_text("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+    rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     alone, told = audit(rules, domain=domain), audit(rules, domain=wider, target="ill")
     assert told.reconstruction == alone.reconstruction
     assert audit(rules, domain=wider).reconstruction != alone.reconstruction

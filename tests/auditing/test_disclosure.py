@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-import glassine.auditing.api.disclosure as room
+import glassine.auditing.disclosure as room
+from glassine import infer_domain, parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.auditing.additive import audit_additive
@@ -27,7 +28,7 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
-from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, RuleList
+from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.report import render_html, render_text
 from tests.models.additive_models import income_model
 
@@ -128,7 +129,7 @@ def test_findings_fit_their_schema() -> None:
         assert plain["disclosure"]["status"] == ("not applicable" if sensitive is None else "measured")
 
 
-RULES = RuleList.from_text("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+RULES = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
 
 
 def test_what_cannot_be_measured_says_why() -> None:
@@ -209,7 +210,7 @@ def test_a_fitted_estimator_tells_its_criterion() -> None:
     rng = np.random.default_rng(1)
     frame = pl.DataFrame({"x": rng.integers(0, 9, 200), "z": rng.integers(0, 9, 200)})
     ill = (frame["x"].to_numpy() + frame["z"].to_numpy() > 8 + rng.integers(-2, 3, 200)).astype(int)
-    domain = Domain.infer(frame)
+    domain = infer_domain(frame)
     whole = frame.with_columns(pl.Series("ill", ill))
     options: dict[str, Any] = {"data": whole, "sensitive": "ill", "policy": Policy(most_certain=200)}
     for given, knowledge in (({"criterion": "entropy"}, "(entropy)"), ({"criterion": "log_loss"}, "(entropy)")):

@@ -18,8 +18,8 @@ from glassine import (
     Measured,
     NotApplicable,
     Policy,
-    RuleList,
     audit,
+    parse_rules,
     render_html,
     render_text,
     scrub,
@@ -153,7 +153,7 @@ def test_counts_that_claim_to_be_exact_contradict_a_guarantee() -> None:
     assert any("exact counts" in text for text in findings.guarantee.caveats)
     assert findings.verdict == "outside policy"  # 4 records, all of one class
     rules = replace(
-        RuleList.from_text("if [sex] then [true] (20 examples)\nelse [false] (30 examples)", DOMAIN),
+        parse_rules("if [sex] then [true] (20 examples)\nelse [false] (30 examples)", DOMAIN),
         guarantee=Guarantee(epsilon=0.1),
     )
     total = audit(rules, DOMAIN, policy=ACCEPTING).guarantee
@@ -227,7 +227,7 @@ def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
 
 def test_a_part_that_no_record_can_reach_is_still_marked() -> None:
     rules = replace(
-        RuleList.from_text(
+        parse_rules(
             "if [sex] then [true] ([10 ; 20] examples)\nelse if [sex] then [true] ([0 ; 2] examples)\n"
             "else [false] ([3 ; 1] examples)",
             DOMAIN,

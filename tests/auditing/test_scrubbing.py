@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as_model, audit, scrub
+from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as_model, audit, parse_rules, scrub
 from glassine.domain import Between, OneOf
 from glassine.domain.grid import on_grid
 from glassine.errors import InvalidDataError, InvalidModelError
@@ -151,7 +151,7 @@ def test_a_deep_chain_needs_no_recursion() -> None:
 
 
 def test_accuracy_compares_classes_as_text_and_r2() -> None:
-    rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
+    rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
     frame = pd.DataFrame({"a": [1, 1, 0, 0], "y": [1, 0, 0, 0], "z": ["?"] * 4})
     assert accuracy(rules, frame, "y") == 0.75
     assert accuracy(rules, frame.assign(y=[True, True, False, False]), "y") == 1
@@ -182,7 +182,7 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 
 
 def test_merging_needs_a_tree_with_counts() -> None:
-    rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
+    rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
     with pytest.raises(InvalidModelError, match="only a tree's leaves"):
         scrub(rules, Domain.binary(["a"]), smallest_leaf=5)
     tree, _ = fitted(max_depth=2)

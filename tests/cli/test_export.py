@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from glassine import RuleList, load_model, write_model
+from glassine import RuleList, load_model, parse_rules, write_model
 from tests.cli.running import Run, listing, people
 
 RULES = """
@@ -23,7 +23,7 @@ else [no] ([60 ; 5] examples)
 
 @pytest.fixture
 def model(folder: Path) -> Path:
-    write_model(RuleList.from_text("classes: [no] [yes]" + RULES), folder / "rules.json")
+    write_model(parse_rules("classes: [no] [yes]" + RULES), folder / "rules.json")
     return folder
 
 
@@ -61,7 +61,7 @@ def test_text_reads_back(model: Path, run: Run) -> None:
     assert done.status == 0, done.err
     read = load_model(model / "rules.txt")
     assert isinstance(read, RuleList)
-    assert read.rules == RuleList.from_text("classes: [no] [yes]" + RULES).rules
+    assert read.rules == parse_rules("classes: [no] [yes]" + RULES).rules
 
 
 def test_onnx_and_pmml_read_back(model: Path, run: Run) -> None:

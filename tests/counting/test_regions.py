@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from glassine import parse_rules
 from glassine.counting import Region, RegionCounter, Space
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real
 from glassine.errors import CountingLimitError, InvalidModelError, UndefinedMeasureError
@@ -81,7 +82,7 @@ def test_the_share_of_a_region_does_not_multiply_attributes_that_the_model_does_
     products, shares = [], []
     for n_others in (10, 3000):
         domain = Domain({"a": Integer(0, 9), "b": Binary(), **{f"c{i}": Integer(0, 6) for i in range(n_others)}})
-        rules = RuleList.from_text("if [a <= 3] and [b] then [1]\nelse if [a > 6] then [1]\nelse [0]", domain)
+        rules = parse_rules("if [a <= 3] and [b] then [1]\nelse if [a > 6] then [1]\nelse [0]", domain)
         space = Space(domain, rules.literals, domain_aware=True)
         space.totals = [_Counted(total) for total in space.totals]
         counter = RegionCounter(space)

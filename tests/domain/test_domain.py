@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, ExactlyOne, Implies, Integer, Intervals, Real
+from glassine import Binary, Category, Domain, ExactlyOne, Implies, Integer, Intervals, Real, infer_domain
 from glassine.data.inference import columns, violations
 from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.grid import on_grid, public_grid
@@ -73,7 +73,7 @@ def frames() -> list[Any]:
 
 @pytest.mark.parametrize("frame", frames(), ids=["pandas", "polars", "polars lazy", "arrow"])
 def test_inference_is_the_same_from_every_library(frame: Any) -> None:
-    domain = Domain.infer(frame)
+    domain = infer_domain(frame)
     assert domain == Domain(
         {
             "n": Integer(1, 3, inferred=True),
@@ -90,7 +90,7 @@ def test_inference_is_the_same_from_every_library(frame: Any) -> None:
 
 def test_inference_leaves_a_resolution_out_where_none_is_seen() -> None:
     values = np.random.default_rng(0).normal(size=20)
-    attribute = Domain.infer(pd.DataFrame({"x": values}))["x"]
+    attribute = infer_domain(pd.DataFrame({"x": values}))["x"]
     assert isinstance(attribute, Real)
     assert attribute.resolution is None
 
@@ -107,7 +107,7 @@ def test_inference_leaves_a_resolution_out_where_none_is_seen() -> None:
 )
 def test_data_without_a_domain_are_refused(frame: Any, message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
-        Domain.infer(frame)
+        infer_domain(frame)
 
 
 def test_violations_are_counted_by_attribute_and_block() -> None:
@@ -226,7 +226,7 @@ def test_restriction_projects_ties() -> None:
 )
 def test_columns_of_every_kind_hold_their_own_data(column: Any, expected: Any) -> None:
     frame = pd.DataFrame({"x": column})
-    domain = Domain.infer(frame)
+    domain = infer_domain(frame)
     assert domain["x"] == expected
     assert violations(domain, frame) == {}
 
@@ -243,7 +243,7 @@ def test_columns_of_every_kind_hold_their_own_data(column: Any, expected: Any) -
 )
 def test_frames_that_cannot_be_read_are_refused(frame: Any) -> None:
     with pytest.raises(InvalidDataError):
-        Domain.infer(frame)
+        infer_domain(frame)
 
 
 @pytest.mark.parametrize(

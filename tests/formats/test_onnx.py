@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from glassine import parse_rules
 from glassine.domain import Between, Binary, Category, Domain, OneOf, Real
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, to_onnx, tree_from_onnx
-from glassine.models import Branch, DecisionTree, Evidence, Node, RuleList, predict
+from glassine.models import Branch, DecisionTree, Evidence, Node, predict
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_scikit import NAMES, make_data
 from tests.models.test_scikit_writer import answered
@@ -220,7 +221,7 @@ def test_a_label_that_ties_or_goes_without_shares_survives() -> None:
 
 def test_lists_of_texts_and_gaps() -> None:
     domain = Domain({"colour": Category(("red", "sky blue", "green"), missing=True), "smoker": Binary()})
-    rules = RuleList.from_text(
+    rules = parse_rules(
         "if [colour in {red, sky blue} or missing] and [smoker] then [ill] (3 examples)\n"
         "else if [colour not in {green}] then [well] (2 examples)\nelse [ill] (1 examples)",
         domain,

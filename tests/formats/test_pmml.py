@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from glassine import parse_rules
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import load_model, to_pmml, tree_from_pmml
-from glassine.models import DecisionTree, Evidence, Node, RuleList, predict
+from glassine.models import DecisionTree, Evidence, Node, predict
 from tests.models.fuzzing import damaged, read_or_refused
 from tests.models.test_scikit_writer import answered
 from tests.models.writing import HOSTILE, cases, chain, stump
@@ -142,7 +143,7 @@ def test_values_of_a_binary_attribute() -> None:
 
 def test_what_cannot_be_written() -> None:
     with pytest.raises(UnsupportedModelError, match="rule list"):
-        to_pmml(RuleList.from_text("if [a] then [x]\nelse [y]"))
+        to_pmml(parse_rules("if [a] then [x]\nelse [y]"))
     with pytest.raises(UnsupportedModelError, match="XML has not"):
         to_pmml(stump("a\0", "b", ("no", "yes")))
     with pytest.raises(UnsupportedModelError, match="several types"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Binary, Domain, Integer, RuleList, as_model, reconstruct
+from glassine import Binary, Domain, Integer, RuleList, as_model, parse_rules, reconstruct
 from glassine.data.inference import violations
 from glassine.domain import Between, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
@@ -52,7 +52,7 @@ def test_figure_1_is_what_scikit_learn_learns() -> None:
 
 def test_rule_list_1() -> None:
     domain = Domain.binary(["a1", "a2", "a3"])
-    rules = RuleList.from_text(
+    rules = parse_rules(
         "if [a1] and [a2] then [true] ([0 ; 2] examples)\n"
         "else if [a3] then [false] ([2 ; 0] example)\n"
         "else [true] ([0 ; 1] example)",

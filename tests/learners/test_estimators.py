@@ -38,6 +38,7 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
     audit,
+    infer_domain,
 )
 from glassine.domain import Literal
 from glassine.errors import BudgetExceededError, ClassTooLargeError, InvalidDataError, InvalidParameterError
@@ -192,7 +193,7 @@ def test_caveats_void_the_guarantee(kind: Any) -> None:
 @pytest.mark.parametrize("kind", PRIVATE)
 def test_a_domain_inferred_beforehand_voids_the_guarantee_too(kind: Any) -> None:
     frame, y = people()
-    inferred = Domain.infer(frame.with_columns(ill=pl.Series(y)))
+    inferred = infer_domain(frame.with_columns(ill=pl.Series(y)))
     with pytest.warns(PrivacyLeakWarning) as caught:
         learner = private(kind, domain=inferred, classes=None, random_state=None).fit(frame, pd.Series(y, name="ill"))
     assert len(caught) == 2

@@ -46,7 +46,7 @@ def test_the_papers_rule_list() -> None:
     assert rules.classes == (False, True)
     assert [rule.evidence.counts for rule in rules.rules] == [(0, 2), (2, 0), (0, 1)]
     assert [rule.evidence.label for rule in rules.rules] == [1, 0, 1]
-    assert rules == RuleList.from_text(PAPER)
+    assert rules == parse_rules(PAPER)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from sklearn.tree import DecisionTreeClassifier, export_text
 
+from glassine import parse_rules
 from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, to_sklearn
@@ -142,7 +143,7 @@ def test_a_tree_of_scikit_learn_comes_back_as_it_was() -> None:
 def test_it_unpickles_without_glassine(tmp_path: Path) -> None:
     model = as_model(DecisionTreeClassifier(max_depth=3, random_state=0).fit(*make_data(n=100)))
     text = "if [colour in {red, blue} or missing] and [not smoker] then [yes] (3 examples)\nelse [no] (4 examples)"
-    for i, made in enumerate((model, RuleList.from_text(text))):
+    for i, made in enumerate((model, parse_rules(text))):
         (tmp_path / f"{i}.pickle").write_bytes(pickle.dumps(to_sklearn(made)))
     code = (
         "import sys; sys.modules['glassine'] = None\n"
@@ -199,7 +200,7 @@ def test_what_scikit_learn_cannot_hold_is_refused() -> None:
     with pytest.raises(UnsupportedModelError, match="needs an attribute"):
         to_sklearn(DecisionTree((Node(evidence=Evidence(label=0)),), (), (0, 1)))
     with pytest.raises(UnsupportedModelError, match="part 2 predicts nothing"):
-        to_sklearn(RuleList.from_text("if [a] then [true]\nelse [?]"))
+        to_sklearn(parse_rules("if [a] then [true]\nelse [?]"))
     mixed = Rule(antecedent=(OneOf("x", ("a", 1)),), evidence=Evidence(label=0))
     with pytest.raises(UnsupportedModelError, match="both texts and numbers"):
         to_sklearn(RuleList((mixed, Rule(evidence=Evidence(label=1))), ("x",), (0, 1)))
@@ -214,7 +215,7 @@ def test_what_scikit_learn_cannot_hold_is_refused() -> None:
 
 
 def test_binary_attributes_pass_through_as_numbers() -> None:
-    rules = RuleList.from_text("if [smoker] then [ill] (3 examples)\nelse [well] (5 examples)")
+    rules = parse_rules("if [smoker] then [ill] (3 examples)\nelse [well] (5 examples)")
     for domain in (None, Domain({"smoker": Binary()})):
         encoder = to_sklearn(rules, domain)["encode"]
         assert [name for name, _, _ in encoder.transformers_] == ["numbers"]

@@ -12,10 +12,10 @@ from hypothesis import given
 
 from glassine.errors import InvalidParameterError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
-from glassine.models.drawing import draw_shape, local_html, model_html, ticks
+from glassine.models.additive import explain_global, model_html
 from glassine.models.editing import set_score
-from glassine.models.scoring import explain
-from glassine.models.shapes import bands, explain_global, term_importance
+from glassine.models.scoring import explain, local_html
+from glassine.models.shapes import bands, draw_shape, term_importance, ticks
 from tests.models.additive_models import additive_models, income_model, simple_model
 from tests.models.writing import HOSTILE
 

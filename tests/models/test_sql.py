@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from glassine import parse_rules
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import to_sql
@@ -106,7 +107,7 @@ def test_sql_gives_the_published_shares(engine: str, case: Any) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_bare_expression_is_the_same(engine: str) -> None:
     text = "if [18 < age <= 40.5] then [ill] (3 examples)\nelse if [sex = f] then [?]\nelse [well] (5 examples)"
-    rules = RuleList.from_text(text)
+    rules = parse_rules(text)
     frame = pl.DataFrame({"age": [20.0, None, 50.0], "sex": ["f", "f", None]})
     rows = ENGINES[engine](f"SELECT {to_sql(rules)} AS p FROM records", frame)  # noqa: S608, what is tested
     assert [row["p"] for row in rows] == ["ill", None, "well"]
@@ -125,7 +126,7 @@ def test_hostile_names_stay_names(engine: str, text: str) -> None:
 
 def test_a_column_that_is_not_there_is_an_error_not_a_text() -> None:
     """SQLite reads an unknown name in double quotes as a text unless the table qualifies it."""
-    rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    rules = parse_rules("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         in_sqlite(to_sql(rules, "records"), pl.DataFrame({"weight": [1.0]}))
 

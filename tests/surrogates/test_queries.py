@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from glassine import infer_domain
 from glassine.domain import Binary, Domain, ExactlyOne, Integer, Real
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError
 from glassine.surrogates import BlackBox, SurrogateExplainer, SurrogateRelease
@@ -98,7 +99,7 @@ def test_what_a_third_party_cannot_do_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_an_inferred_domain_is_not_public() -> None:
     with pytest.raises(InvalidDomainError, match="inferred"):
-        SurrogateExplainer.from_queries(ring, Domain.infer(pd.DataFrame({"a": [0.5, 1.5], "b": [0.5, 2.5]})), 10)
+        SurrogateExplainer.from_queries(ring, infer_domain(pd.DataFrame({"a": [0.5, 1.5], "b": [0.5, 2.5]})), 10)
 
 
 def test_a_budget_of_queries_is_kept() -> None:

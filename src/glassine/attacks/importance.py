@@ -123,8 +123,8 @@ def permutation_importance(
 
     Examples
     --------
-    >>> from glassine.models import RuleList
-    >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([2 ; 0] examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([2 ; 0] examples)")
     >>> import polars as pl
     >>> frame = pl.DataFrame({"a": [0, 1] * 50, "b": [0, 0, 1, 1] * 25, "y": [0, 1] * 50})
     >>> found = permutation_importance(rules, frame, "y", random_state=0).value

@@ -202,7 +202,8 @@ def vulnerability(
 
     Examples
     --------
-    >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([2 ; 0] examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([2 ; 0] examples)")
     >>> found = vulnerability(rules, [[1], [1], [0], [0]], [1, 1, 0, 0], [[1], [0], [0], [0]], [1, 1, 0, 0])
     >>> [label.tau for label in found.value.labels], found.value.vulnerability.value
     ([0.0, 0.5], 0.625)

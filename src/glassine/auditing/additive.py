@@ -43,8 +43,8 @@ from glassine.errors import InvalidDataError, InvalidDomainError, InvalidPolicyE
 from glassine.formats.loading import as_any
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
-from glassine.models.drawing import score_meaning
-from glassine.models.shapes import COVERAGE, explain_global
+from glassine.models.additive import explain_global, score_meaning
+from glassine.models.shapes import COVERAGE
 
 __all__ = ["audit_additive"]
 

@@ -95,8 +95,8 @@ def audit(
 
     Examples
     --------
-    >>> from glassine.models import RuleList
-    >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     >>> findings = audit(rules, domain=Domain.binary(["a", "b"]))
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "broken"]
     ('outside policy', ['purest_leaf'])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.auditing.suppression import Suppression
-from glassine.data.inference import eager, violations
+from glassine.data.inference import eager, infer_domain, violations
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
@@ -37,7 +37,7 @@ def inferred_domain(
     text = "No domain was given: it was inferred from the data, which understates what a reader learns."
     notes.append(text)
     warnings.warn(text, PrivacyLeakWarning, stacklevel=4)
-    return Domain.infer(pl.DataFrame(frame, strict=False))
+    return infer_domain(pl.DataFrame(frame, strict=False))
 
 
 def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.NDArray[Any]] | None) -> None:

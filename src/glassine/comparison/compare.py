@@ -19,7 +19,7 @@ from glassine.comparison.measuring import Sides, measure
 from glassine.comparison.store import Store
 from glassine.comparison.values import Comparison, Result, Row
 from glassine.data.conform import conform
-from glassine.data.inference import eager, infer
+from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
@@ -362,7 +362,7 @@ def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
         )
     if not names:
         raise InvalidDomainError("there is no attribute but the target. Give records of attributes.")
-    return infer(data.select(names)) if domain is None else domain.restrict(names)
+    return infer_domain(data.select(names)) if domain is None else domain.restrict(names)
 
 
 def _identity(records: _Records, target: str, task: Task) -> dict[str, Any]:

@@ -224,8 +224,6 @@ def _is_number_type(kind: type) -> bool:
 # Columns that are arrays of plain numbers already, made to conform without the expressions of a data frame.
 
 
-__all__: list[str] = []
-
 PLAIN = (
     nw.Int8,
     nw.Int16,

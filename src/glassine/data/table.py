@@ -78,8 +78,8 @@ class CountTable:
             attribute, or an array. A row with weight 0 is left out.
         cuts : mapping of str to sequence of float, optional
             Numbers that are to be told apart by these public points alone: a number becomes the smallest point that is
-            at least as large, or the attribute's upper bound. :func:`~glassine.counting.cuts_of` returns the points of
-            some literals, which then hold for the same records as before. Other numbers are told apart as they are.
+            at least as large, or the attribute's upper bound. :func:`~glassine.data.cells.cuts_of` returns the points
+            of some literals, which then hold for the same records as before. Other numbers are told apart as they are.
 
         Raises
         ------

@@ -111,27 +111,6 @@ class Domain:
         return cls({name: Binary() for name in listed}, groups=groups)
 
     @classmethod
-    def infer(cls, frame: Any) -> Domain:
-        """Return a domain read off a data frame, every attribute marked ``inferred``.
-
-        Bounds, categories and resolutions are those of the data: they are not public knowledge, and a measure taken in
-        an inferred domain understates what a reader learns. See :mod:`glassine.data.inference`.
-
-        Parameters
-        ----------
-        frame : data frame
-            Any eager frame that narwhals reads, shape (n, d), n at least 1.
-
-        Raises
-        ------
-        InvalidDataError
-            If the frame is empty or a column holds neither numbers, Booleans nor strings.
-        """
-        from glassine.data.inference import infer
-
-        return infer(frame)
-
-    @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Domain:
         """Read a domain from a JSON file; see :meth:`to_json`.
 

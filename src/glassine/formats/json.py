@@ -12,12 +12,13 @@ from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import LARGEST, is_scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.files import write_json, write_text
-from glassine.models.additive import AdditiveModel, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.edits import LARGEST_SCORE, Edit
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
+from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = [

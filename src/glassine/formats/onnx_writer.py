@@ -66,7 +66,8 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     Examples
     --------
     >>> from glassine.formats import tree_from_onnx
-    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
     >>> print(tree_from_onnx(to_onnx(rules)).cells[0])
     age <= 40.5
     """

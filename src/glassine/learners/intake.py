@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, conform, expressions
 from glassine.data.frames import truths
-from glassine.data.inference import infer
+from glassine.data.inference import infer_domain
 from glassine.data.labels import (
     check_lengths,
     class_codes,
@@ -229,7 +229,7 @@ def take_in(
     if not rows.any():
         raise InvalidDataError(f"no record has one of the declared classes {list(known)}. Check the target.")
     records, labels = take_rows(records, rows), labels[rows]
-    whole = infer(as_frame(names, records)) if domain is None else without_target(domain, names, target)
+    whole = infer_domain(as_frame(names, records)) if domain is None else without_target(domain, names, target)
     if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if private:

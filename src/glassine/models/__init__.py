@@ -1,12 +1,13 @@
 """Published models as plain values: what a reader of the model sees."""
 
-from glassine.models.additive import AdditiveModel, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.edits import Edit
 from glassine.models.evidence import Cell, Evidence, Model, predict
 from glassine.models.guarantee import Guarantee
 from glassine.models.probabilities import cell_probabilities, predict_proba
 from glassine.models.rule_list import Rule, RuleList
+from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = [

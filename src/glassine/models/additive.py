@@ -3,137 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError
-from glassine.models.bins import Bins, CategoryBins, NumericBins, checked_range
-from glassine.models.edits import LARGEST_SCORE, Edit
+from glassine.models.bins import checked_range
+from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, plain, short, term_importance
+from glassine.models.terms import Term, finite_array
 
-__all__ = ["LINKS", "AdditiveModel", "Term", "released_terms"]
+__all__ = ["LINKS", "AdditiveModel", "explain_global", "model_html", "released_terms", "score_meaning"]
 
 LINKS = ("identity", "logit", "softmax")
 """How a score becomes a prediction: as it is, as the log-odds of the second class, one score for each class."""
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Term:
-    """A shape function: the score that each bin of one attribute, or each cell of two, adds.
-
-    Parameters
-    ----------
-    bins : tuple of one or two NumericBins or CategoryBins
-        The bins of the one attribute, or of the two.
-    scores : array-like, shape (bins, outputs) or (bins, bins of the second, outputs)
-        What is added; the last axis may be left out where there is one output. Finite.
-    errors : array-like of the same shape, optional
-        Standard deviation of the noise that the released score carries. Bands are drawn from it. An edit leaves it
-        alone: it belongs to the score as released.
-    weights : array-like, shape (bins,) or (bins, bins of the second), optional
-        Number of training records in each bin, as published. With noise it may be negative.
-    name : str, optional
-        By default the attribute, or both joined by an ampersand.
-
-    Attributes
-    ----------
-    n_outputs : int
-        Scores per bin.
-
-    Raises
-    ------
-    InvalidModelError
-        If the shapes do not fit the bins, or a number is not finite.
-
-    Examples
-    --------
-    >>> term = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0], weights=[60, 40, 0])
-    >>> term, term.scores.shape
-    (<term age of 3 bins>, (3, 1))
-    """
-
-    bins: tuple[Bins, ...]
-    scores: Array
-    errors: Array | None = None
-    weights: Array | None = None
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        given: object = self.bins
-        bins = tuple(given) if isinstance(given, Iterable) else ()
-        if len(bins) not in (1, 2) or not all(isinstance(entry, NumericBins | CategoryBins) for entry in bins):
-            raise InvalidModelError(f"a term needs the bins of one attribute or of two, got {given!r}.")
-        object.__setattr__(self, "bins", bins)
-        if len({entry.attribute for entry in bins}) < len(bins):
-            raise InvalidModelError(f"a term needs two different attributes, got {bins[0].attribute!r} twice.")
-        if not isinstance(self.name, str):
-            raise InvalidModelError(f"a term's name must be a text, got {self.name!r}.")
-        object.__setattr__(self, "name", self.name or " & ".join(entry.attribute for entry in bins))
-        shape = self.shape
-        scores = _array(self.scores, f"the scores of term {self.name!r}")
-        scores = scores[..., None] if scores.ndim == len(shape) else scores
-        if scores.shape[:-1] != shape or not scores.shape[-1]:
-            raise InvalidModelError(
-                f"the scores of term {self.name!r} must have shape {shape} for one output, or {(*shape, 'outputs')}, "
-                f"got {np.shape(self.scores)}; the last bin is for missing values."
-            )
-        object.__setattr__(self, "scores", _frozen(scores))
-        if self.errors is not None:
-            errors = _array(self.errors, f"the errors of term {self.name!r}")
-            errors = errors[..., None] if errors.ndim == len(shape) else errors
-            if errors.shape != scores.shape or not (errors >= 0).all():
-                raise InvalidModelError(
-                    f"the errors of term {self.name!r} must be at least 0 and have the shape of its scores, "
-                    f"{scores.shape}, got {errors.shape}."
-                )
-            object.__setattr__(self, "errors", _frozen(errors))
-        if self.weights is not None:
-            weights = _array(self.weights, f"the weights of term {self.name!r}")
-            if weights.shape != shape:
-                raise InvalidModelError(
-                    f"the weights of term {self.name!r} must have shape {shape}, got {weights.shape}."
-                )
-            object.__setattr__(self, "weights", _frozen(weights))
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The one attribute, or the two."""
-        return tuple(entry.attribute for entry in self.bins)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of bins of each attribute."""
-        return tuple(entry.n_bins for entry in self.bins)
-
-    @property
-    def n_outputs(self) -> int:
-        """Scores per bin."""
-        return int(self.scores.shape[-1])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Term):
-            return NotImplemented
-        return (self.bins, self.name) == (other.bins, other.name) and all(
-            _same(getattr(self, name), getattr(other, name)) for name in ("scores", "errors", "weights")
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.bins, self.name, self.scores.tobytes()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor, so that a copy is checked and its arrays are read-only again.
-        return _rebuilt, (Term, {field.name: getattr(self, field.name) for field in fields(self)})
-
-    def __repr__(self) -> str:
-        size = " x ".join(str(count) for count in self.shape)
-        return f"<term {self.name} of {size} {'bins' if len(self.bins) == 1 else 'cells'}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -213,7 +102,7 @@ class AdditiveModel:
             raise InvalidModelError("the classes of an additive model must be strings, finite numbers or Booleans.")
         if self.link == "logit" and len(self.classes or ()) != 2:
             raise InvalidModelError(f"the link 'logit' needs two classes, got {len(self.classes or ())}. Use softmax.")
-        intercept = _array(self.intercept, "the intercept")
+        intercept = finite_array(self.intercept, "the intercept")
         outputs = len(self.classes or ()) if self.link == "softmax" else 1
         if intercept.shape != (outputs,):
             raise InvalidModelError(f"the intercept must have {outputs} values, one per output, got {intercept.shape}.")
@@ -288,8 +177,6 @@ class AdditiveModel:
         return f"<{self}>"
 
     def _repr_html_(self) -> str:
-        from glassine.models.drawing import model_html
-
         return model_html(self)
 
 
@@ -323,28 +210,71 @@ def _check_edits(model: AdditiveModel) -> None:
         scores[edit.term][cells] = edit.before
 
 
-def _rebuilt(kind: type[Term], parts: dict[str, Any]) -> Term:
-    return kind(**parts)
+def explain_global(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[ShapeFunction, ...]:
+    """Return the shape functions of a model, the most important first.
+
+    Nothing is spent: it follows from the published model.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        The model.
+    coverage : float, default=0.9
+        Coverage of each noise band, in (0, 1).
+
+    Raises
+    ------
+    InvalidParameterError
+        If the coverage is out of range.
+    """
+    out = []
+    for term, released in zip(model.terms, released_terms(model), strict=True):
+        low, high = bands(released, coverage) or (None, None)
+        out.append(
+            ShapeFunction(
+                term=term,
+                released=released.scores,
+                low=low,
+                high=high,
+                coverage=coverage,
+                importance=term_importance(term),
+            )
+        )
+    return tuple(sorted(out, key=lambda shape: -shape.importance))
 
 
-def _same(left: Array | None, right: Array | None) -> bool:
-    return left is right if left is None or right is None else np.array_equal(left, right)
+def score_meaning(model: AdditiveModel) -> str:
+    """Return in words what the scores of a model are."""
+    of = model.target or "the target"
+    if model.classes is None:
+        return f"a score is the predicted {model.target or 'value'}"
+    if model.link == "logit":
+        return f"a score is the log-odds that {of} is {model.classes[1]}"
+    return f"each class has a score, its log-probability as {of} up to a constant"
 
 
-def _array(given: Any, what: str) -> Array:
-    """Return numbers as a new array of doubles without -0.0, or raise InvalidModelError."""
-    try:
-        array = np.array(given)
-        if array.dtype.kind not in "fiu":
-            raise TypeError
-        array = array.astype(np.float64) + 0.0
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidModelError(f"{what} must be numbers in lists of one length.") from None
-    if not (np.abs(array) <= LARGEST_SCORE).all():
-        raise InvalidModelError(f"{what} must be finite numbers of at most 1e300 in size. NaN and infinity are none.")
-    return array
+SHOWN_TERMS = 12
 
 
-def _frozen(array: Array) -> Array:
-    """Return an array that cannot be made writable again: it holds its own bytes."""
-    return np.frombuffer(np.ascontiguousarray(array).tobytes(), dtype=np.float64).reshape(array.shape)
+def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
+    """Return a model as a piece of HTML for a notebook: its shape functions, the most important first."""
+    shapes = explain_global(model, coverage)
+    figures = []
+    for shape in shapes[:SHOWN_TERMS]:
+        for output in range(min(shape.term.n_outputs, 3)):
+            of = f", {model.classes[output]}" if model.classes is not None and model.n_outputs > 1 else ""
+            figures.append(
+                f'<figure style="margin:0"><figcaption><b>{plain(short(shape.name, 60))}</b>{plain(short(of, 40))} '
+                f"<small>importance {shape.importance:.3g}</small></figcaption>{draw_shape(shape, output=output)}"
+                "</figure>"
+            )
+    rest = len(shapes) - SHOWN_TERMS
+    more = f"<p>{rest} less important term{'s' * (rest > 1)} not drawn.</p>" if rest > 0 else ""
+    banded = any(shape.low is not None for shape in shapes)
+    band = f" Shaded: the noise of the released scores, {coverage:.0%} each." if banded else ""
+    intercept = ", ".join(f"{value:.4g}" for value in model.intercept[:8])
+    return (
+        f'<div class="glassine-model"><p><b>Glassine: {plain(model)}</b> &mdash; {plain(score_meaning(model))}. '
+        f"Intercept {intercept}.{band} Bins are drawn equally wide.</p>"
+        f'<div style="display:flex;flex-wrap:wrap;gap:14px 22px">{"".join(figures)}</div>{more}</div>'
+    )

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError
-from glassine.models.additive import AdditiveModel, Term, released_terms
+from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.edits import Edit, Parameter, isotonic, smoothed, weighted_mean
+from glassine.models.terms import Term
 
 __all__ = [
     "edit",

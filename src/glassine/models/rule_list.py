@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Domain, Literal
+from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
 from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
@@ -90,41 +90,6 @@ class RuleList:
                     raise InvalidModelError(f"rule {i} tests {literal.attribute!r}, not an attribute of the list.")
         check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
         check_guarantee(self.guarantee)
-
-    @classmethod
-    def from_text(cls, text: str, domain: Domain | None = None) -> RuleList:
-        r"""Read a rule list from its plain-text notation.
-
-        One rule a line, as the papers print them::
-
-            if [a] and [not b] then [true] ([0 ; 2] examples)
-            else if [age <= 40] then [false] ([3 ; 1] examples)
-            else [false] ([3 ; 1] examples)
-
-        Parameters
-        ----------
-        text : str
-            The rule list. The notation is described in full in :mod:`glassine.formats.printed.rules`.
-        domain : Domain, optional
-            The public domain, whose attributes the conditions must name. Without it, every condition that is a bare
-            name is taken as a binary attribute.
-
-        Raises
-        ------
-        UnsupportedModelError
-            If a line cannot be read; the message gives its number.
-        InvalidModelError
-            If a condition names an attribute or a value that the domain lacks.
-
-        Examples
-        --------
-        >>> rules = RuleList.from_text("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([3 ; 1] examples)")
-        >>> rules.n_records
-        6
-        """
-        from glassine.formats.printed.rules import parse_rules
-
-        return parse_rules(text, domain)
 
     @property
     def counts_are_exact(self) -> bool:

@@ -15,14 +15,15 @@ from glassine.data.conform import Columns, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidModelError
-from glassine.models.additive import AdditiveModel, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.shapes import COLD, LINE, plain, short
 
 __all__ = [
     "LocalExplanation",
     "bin_indices",
-    "cell_labels",
     "explain",
+    "local_html",
     "predict",
     "predict_proba",
     "probabilities_of",
@@ -259,16 +260,7 @@ class LocalExplanation:
         return f"<explanation of {len(self)} records by {len(self.terms)} terms>"
 
     def _repr_html_(self) -> str:
-        from glassine.models.drawing import local_html
-
         return local_html(self)
-
-
-def cell_labels(term: Term) -> tuple[str, ...]:
-    """Return a text for each bin of a term, or each cell of a pair in row-major order."""
-    if len(term.bins) == 1:
-        return term.bins[0].labels
-    return tuple(f"{left} & {right}" for left in term.bins[0].labels for right in term.bins[1].labels)
 
 
 def explain(model: AdditiveModel, data: Any) -> LocalExplanation:
@@ -303,5 +295,34 @@ def explain(model: AdditiveModel, data: Any) -> LocalExplanation:
         contributions=added,
         scores=total,
         bins=bins,
-        labels=tuple(cell_labels(term) for term in model.terms),
+        labels=tuple(term.labels for term in model.terms),
+    )
+
+
+def local_html(local: LocalExplanation, rows: int = 3, output: int = 0) -> str:
+    """Return the first records of a local explanation as tables of HTML for a notebook."""
+    out = []
+    for row in range(min(rows, len(local))):
+        parts = local.record(row, output)
+        most = max((abs(value) for _, _, value in parts), default=0.0) or 1.0
+        lines = "".join(
+            f"<tr><td>{plain(short(name, 40))}</td><td>{plain(short(label, 40))}</td>"
+            f'<td style="text-align:right">{value:+.4f}</td><td>{_bar(value / most)}</td></tr>'
+            for name, label, value in parts
+        )
+        total = local.scores[row, output]
+        out.append(
+            f"<table><caption>Record {row}: intercept {local.intercept[output]:+.4f}, score {total:+.4f}</caption>"
+            f"<thead><tr><th>term</th><th>bin</th><th>adds</th><th></th></tr></thead><tbody>{lines}</tbody></table>"
+        )
+    left = len(local) - rows
+    return "".join(out) + (f"<p>{left} more records.</p>" if left > 0 else "")
+
+
+def _bar(share: float) -> str:
+    start = 50 if share > 0 else 50 + 50 * share
+    return (
+        f'<svg width="120" height="12" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect x="{start:.1f}" width="{abs(share) * 50:.1f}" height="10" fill="{LINE if share > 0 else COLD}"/>'
+        f'<line x1="50" x2="50" y1="0" y2="10" stroke="currentColor" stroke-opacity=".5"/></svg>'
     )

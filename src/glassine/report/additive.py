@@ -11,8 +11,7 @@ from markupsafe import Markup
 from glassine.auditing.findings import AdditiveFinding, BinsFinding, Findings, ShapeFinding, TermFinding
 from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.bins import MISSING, Bins
-from glassine.models.drawing import draw_shape
-from glassine.models.shapes import ShapeFunction
+from glassine.models.shapes import ShapeFunction, draw_shape
 from glassine.report import wording
 from glassine.report.statements import Fact
 

@@ -11,11 +11,11 @@ from markupsafe import Markup
 
 from glassine import __version__
 from glassine.formats.json import layout, to_dict
-from glassine.models.additive import AdditiveModel, Term, released_terms
+from glassine.models.additive import AdditiveModel, released_terms, score_meaning
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.drawing import score_meaning
 from glassine.models.edits import FLOOR
 from glassine.models.shapes import COVERAGE, bands
+from glassine.models.terms import Term
 from glassine.report.html import environment
 
 __all__ = ["render_editor"]
@@ -28,8 +28,8 @@ def render_editor(model: AdditiveModel, *, title: str | None = None, coverage: f
 
     The page draws the shape functions with their noise bands, lets scores be dragged, smoothed, flattened, put in order
     and taken back, shows what becomes of an example record, and gives out the model as JSON, its log of edits included.
-    It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not change leaves it as
-    it came, byte for byte.
+    It computes what :mod:`glassine.models.editing` computes, to the last digit. All that the page does not
+    change leaves it as it came, byte for byte.
 
     **Guarantee**: none by itself; the page holds the published model and nothing else.
 

@@ -65,7 +65,7 @@ def scrub(
     No privacy guarantee: the copy tells less, and :func:`glassine.audit` measures how much less. A guarantee that the
     model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
     the data again, and adds a caveat to it. Additive models are scrubbed by
-    :func:`glassine.auditing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
+    :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
 
     Parameters
     ----------

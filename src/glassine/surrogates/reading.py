@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns, are_rows, conform, rows_as_objects
-from glassine.data.inference import infer
+from glassine.data.inference import infer_domain
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
 from glassine.errors import InvalidDataError
@@ -144,7 +144,7 @@ def coarse_domain(data: Any) -> Domain:
     apart, and tell the outermost values no finer than that: those of whole numbers with a range of up to 20 they tell.
     Names of categories are those of the data.
     """
-    found = infer(_frame(data) if isinstance(data, dict) else data)
+    found = infer_domain(_frame(data) if isinstance(data, dict) else data)
     return Domain({name: _coarse(found[name]) for name in found})
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm, rankdata
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, chain, infer_sensitive
+from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, chain, infer_posterior, infer_sensitive
 from glassine.attacks.disclosure.board import Board, lay_out, set_up
 from glassine.attacks.disclosure.chain import batch_means, first_world, split_r_hat
 from glassine.attacks.disclosure.posterior import Posterior
@@ -41,7 +41,7 @@ def scores(disclosure: Disclosure, sampled: Posterior) -> tuple[list[float], boo
     One cell of a quasi-identifier is taken, the others being tied to it. The estimated standard error is only as
     good as the number of batches that are independent, so that instances of few effective draws are left to the bounds.
     """
-    exact = disclosure.posterior(method="enumeration")
+    exact = infer_posterior(disclosure, method="enumeration")
     apart = sampled.quasi_probabilities - exact.quasi_probabilities
     assert sampled.diagnostics is not None
     assert np.abs(apart).max() < 0.2
@@ -58,7 +58,7 @@ def agreement(disclosures: list[Disclosure], draws: int) -> tuple[float, float, 
     """Return the largest mean square of the scores, the largest score, and the number of instances that mix well."""
     mean_squares, largest, n = [], 0.0, 0
     for i, disclosure in enumerate(disclosures):
-        found, mixes = scores(disclosure, disclosure.posterior(method="chain", draws=draws, random_state=i))
+        found, mixes = scores(disclosure, infer_posterior(disclosure, method="chain", draws=draws, random_state=i))
         if found and mixes:
             n += 1
             mean_squares.append(float(np.mean(np.square(found))))
@@ -150,21 +150,21 @@ def test_a_chain_that_ignores_the_constraints_is_noticed(monkeypatch: pytest.Mon
     apart = 0.0
     for seed in range(6):
         disclosure = multiway(seed)
-        exact, sampled = disclosure.posterior(), disclosure.posterior(method="chain", draws=200)
+        exact, sampled = infer_posterior(disclosure), infer_posterior(disclosure, method="chain", draws=200)
         apart = max(apart, float(np.abs(exact.probabilities - sampled.probabilities).max()))
     assert apart > 0.2
 
 
 def test_the_same_seed_gives_the_same_posterior_and_another_does_not() -> None:
     disclosure = multiway(5)
-    one, same, other = (disclosure.posterior(method="chain", draws=100, random_state=s) for s in (1, 1, 2))
+    one, same, other = (infer_posterior(disclosure, method="chain", draws=100, random_state=s) for s in (1, 1, 2))
     assert np.array_equal(one.probabilities, same.probabilities)
     assert not np.array_equal(one.probabilities, other.probabilities)
 
 
 def test_diagnostics_say_what_was_run() -> None:
     disclosure = multiway(5)
-    found = disclosure.posterior(method="chain", draws=100, burn_in=7, thin=3, n_chains=3)
+    found = infer_posterior(disclosure, method="chain", draws=100, burn_in=7, thin=3, n_chains=3)
     diagnostics = found.diagnostics
     assert diagnostics is not None
     assert (diagnostics.n_chains, diagnostics.draws, diagnostics.burn_in, diagnostics.thin) == (3, 100, 7, 3)
@@ -178,7 +178,7 @@ def test_diagnostics_say_what_was_run() -> None:
 def test_d_overall_of_chains_is_finite() -> None:
     frame, y, tree = parity(2, n=60, values=3)
     disclosure = infer_sensitive(tree, frame, adversary=Adversary(min_samples_leaf=1))
-    found = disclosure.posterior(method="chain", draws=100)
+    found = infer_posterior(disclosure, method="chain", draws=100)
     assert math.isfinite(found.d_overall(y))
     assert found.d_individual(y).shape == (60,)
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from glassine import Category, Domain, Integer, as_model
-from glassine.attacks.disclosure import Adversary, ContradictionError, infer_sensitive
+from glassine.attacks.disclosure import Adversary, ContradictionError, infer_posterior, infer_sensitive
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
 from glassine.attacks.disclosure.hints import completed, read_hints
 from glassine.attacks.disclosure.people import People, read_people, true_table
@@ -358,9 +358,9 @@ def test_the_worlds_of_a_pipeline_are_those_of_its_own_candidates() -> None:
         }
         worlds = [table for table in tables if found.constraints.satisfied(np.frombuffer(table, int).reshape(-1, 2))]
         assert true_table(found.people, found.classes, y).tobytes() in worlds
-        listed = found.posterior(method="enumeration")
+        listed = infer_posterior(found, method="enumeration")
         assert listed.n_worlds == len(worlds)
-        chained = found.posterior(method="chain", draws=2000, random_state=0)
+        chained = infer_posterior(found, method="chain", draws=2000, random_state=0)
         assert np.abs(chained.probabilities - listed.probabilities).max() < 0.08
         assert ONE_VALUE in found.constraints.families.kinds
         every = replace(found.constraints.families, known=np.ones_like(found.constraints.families.known))

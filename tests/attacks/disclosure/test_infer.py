@@ -16,7 +16,6 @@ from glassine import (
     Between,
     Branch,
     DecisionTree,
-    Domain,
     Evidence,
     Failed,
     GlassineError,
@@ -25,7 +24,8 @@ from glassine import (
     Node,
     NotApplicable,
     OneOf,
-    RuleList,
+    infer_domain,
+    parse_rules,
 )
 from glassine.attacks.disclosure import Adversary, ContradictionError, Disclosure, infer_sensitive, measure_disclosure
 from glassine.errors import (
@@ -197,7 +197,7 @@ def test_outcomes() -> None:
     assert isinstance(measure_disclosure(tree, frame), Measured)
     regression = DecisionTreeRegressor(max_depth=1).fit(pd.DataFrame({"x": [1.0, 2.0, 3.0]}), [1.0, 2.0, 3.5])
     assert isinstance(measure_disclosure(regression, pl.DataFrame({"x": [1.0, 2.0, 3.0]})), NotApplicable)
-    rules = RuleList.from_text("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
+    rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     assert isinstance(measure_disclosure(rules, pl.DataFrame({"a": [1]})), NotApplicable)
 
 
@@ -396,4 +396,4 @@ def test_a_tree_of_one_leaf_and_one_class() -> None:
     assert one.entropy == 0
     assert one.d_overall(["no"] * 3) == 0
     assert infer_sensitive(sure, AGES[:3], adversary=Adversary("labels_only")).entropy == 0
-    assert Domain.infer(AGES).names == ("age",)
+    assert infer_domain(AGES).names == ("age",)

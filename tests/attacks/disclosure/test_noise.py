@@ -14,7 +14,14 @@ import pytest
 from scipy.optimize import minimize
 
 from glassine import DecisionTree, Evidence, Guarantee, Node
-from glassine.attacks.disclosure import Adversary, CountNoise, infer_sensitive, measure_disclosure, measure_posterior
+from glassine.attacks.disclosure import (
+    Adversary,
+    CountNoise,
+    infer_posterior,
+    infer_sensitive,
+    measure_disclosure,
+    measure_posterior,
+)
 from glassine.attacks.disclosure.noise import expected_counts
 from glassine.attacks.disclosure.slacks import even_counts
 from glassine.attacks.outcome import NotApplicable
@@ -160,7 +167,7 @@ def test_worlds_of_rounded_counts_hold_the_truth() -> None:
     frame, salary = pl.DataFrame({"a": ["x"] * 3 + ["y"] * 4}), [0, 0, 1, 1, 1, 1, 1]
     tree = MultiwayTreeClassifier().fit(frame, salary).model_
     found = infer_sensitive(rounded(tree, 2), frame, adversary=Adversary(noise=CountNoise("rounded", 2)))
-    posterior = found.posterior()
+    posterior = infer_posterior(found)
     # 2 or 1 of the first three, the other way round for the rest; of the last four 4 or 3 have the second class.
     assert posterior.n_worlds is not None
     truth = np.array([[float(s == c) for c in (0, 1)] for s in salary])

@@ -78,14 +78,14 @@ def test_example_1_with_two_extra_people_from_the_leaves() -> None:
 def test_example_1_with_two_extra_people_world_by_world() -> None:
     """The tree tells that the phd of the middle leaf, if counted, earns much: 48 of 72 worlds are left."""
     found = example(TWO_MORE, min_samples_leaf=1)
-    posterior = found.posterior()
+    posterior = infer_posterior(found)
     assert posterior.log_assignments == pytest.approx(math.log(48))
     assert posterior.membership == pytest.approx([1, 1, 3 / 4, 1 / 2, 2 / 3, 2 / 3, 3 / 4, 2 / 3])
     assert posterior.sample is not None
     given = posterior.sample.given_member[found.people.person]
     assert given[3].tolist() == [0.0, 1.0]
     assert given[2] == pytest.approx([2 / 3, 1 / 3])
-    alone = example(TWO_MORE, internal_nodes=False).posterior()
+    alone = infer_posterior(example(TWO_MORE, internal_nodes=False))
     assert alone.log_assignments == pytest.approx(math.log(72))
     assert alone.membership == pytest.approx(example(TWO_MORE, internal_nodes=False).membership)
 
@@ -106,7 +106,7 @@ def test_a_superset_that_is_the_training_set_gives_the_known_results(criterion: 
         assert other.gap < 1e-6
         shaped += bool(one.counts.active)
         if seed < 3:
-            listed = [found.posterior(method="enumeration", most_worlds=10**6) for found in (one, other)]
+            listed = [infer_posterior(found, method="enumeration", most_worlds=10**6) for found in (one, other)]
             assert listed[1].probabilities == pytest.approx(listed[0].probabilities, abs=1e-12)
             assert listed[1].n_worlds == listed[0].n_worlds
     assert shaped
@@ -128,7 +128,7 @@ def listed(seed: int, criterion: Criterion) -> None:
         keeps(tree, everybody, criterion, smallest=smallest),
         [5],
     )
-    posterior = found.posterior(method="enumeration")
+    posterior = infer_posterior(found, method="enumeration")
     assert posterior.membership == pytest.approx(member, abs=1e-9)
     assert posterior.probabilities == pytest.approx(by_class, abs=1e-9)
     assert posterior.log_assignments == pytest.approx(math.log(n), abs=1e-9)
@@ -161,7 +161,7 @@ def test_labels_alone_are_enumerated_by_their_definition(fraction: float | None)
         keeps(tree, quasi[TWO_MORE[:6]], "gini"),
         [5] if fraction else list(range(7)),
     )
-    posterior = found.posterior()
+    posterior = infer_posterior(found)
     assert posterior.membership == pytest.approx(member, abs=1e-9)
     assert posterior.probabilities == pytest.approx(by_class, abs=1e-9)
     assert posterior.log_assignments == pytest.approx(math.log(n))
@@ -285,10 +285,10 @@ def test_a_planted_fault_in_the_weight_of_those_outside_is_noticed(monkeypatch: 
     frame, salary, quasi = disguised()
     tree = MultiwayTreeClassifier(min_samples_split=3).fit(frame, salary).model_
     adversary = Adversary("labels_only", training="sample", min_samples_leaf=1)
-    found = infer_sensitive(tree, quasi[TWO_MORE[:6]], adversary=adversary).posterior()
+    found = infer_posterior(infer_sensitive(tree, quasi[TWO_MORE[:6]], adversary=adversary))
     assert honest == pytest.approx(0.5)
     monkeypatch.undo()
-    right = infer_sensitive(tree, quasi[TWO_MORE[:6]], adversary=adversary).posterior()
+    right = infer_posterior(infer_sensitive(tree, quasi[TWO_MORE[:6]], adversary=adversary))
     assert np.abs(found.membership - right.membership).max() > 0.05
 
 

@@ -47,7 +47,7 @@ def keeps(tree: DecisionTree, frame: pl.DataFrame, criterion: Criterion) -> Call
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio"])
 def test_example_1_is_disclosed_wholly(criterion: Criterion, method: str) -> None:
     disclosure, salary = example(criterion)
-    posterior = disclosure.posterior(method=method)
+    posterior = infer_posterior(disclosure, method=method)
     truth = np.array([[s == c for c in disclosure.classes] for s in salary], dtype=float)
     assert posterior.probabilities.tolist() == truth.tolist()
     assert posterior.total_variation()[2:4] == pytest.approx([0.5, 0.5])
@@ -59,7 +59,7 @@ def test_a_posterior_that_ignores_the_constraint_of_example_1_knows_no_more_than
     """A planted fault: without internal constraints both salaries are as likely for either person."""
     frame, salary, _ = disguised()
     tree = MultiwayTreeClassifier(min_samples_split=3).fit(frame, salary).model_
-    ignorant = infer_sensitive(tree, frame, adversary=Adversary(internal_nodes=False)).posterior()
+    ignorant = infer_posterior(infer_sensitive(tree, frame, adversary=Adversary(internal_nodes=False)))
     assert ignorant.n_worlds == 2
     assert ignorant.probabilities[2:4].tolist() == [[0.5, 0.5], [0.5, 0.5]]
     assert "agree" in ignorant.comparison()
@@ -71,7 +71,7 @@ def test_enumeration_is_the_definition(criterion: Criterion) -> None:
     for seed in range(12):
         disclosure, frame, y, tree = small(seed, criterion)
         expected, n = by_definition(disclosure, keeps(tree, frame, criterion))
-        found = disclosure.posterior(method="enumeration")
+        found = infer_posterior(disclosure, method="enumeration")
         assert found.probabilities == pytest.approx(expected, abs=1e-9)
         assert found.log_assignments == pytest.approx(math.log(n), abs=1e-9)
         truth = [disclosure.classes.index(label) for label in y]
@@ -88,7 +88,7 @@ def test_a_weight_without_the_multinomial_factor_is_noticed(monkeypatch: pytest.
     for seed in range(12):
         disclosure, frame, _, tree = small(seed, "gini")
         expected, _ = by_definition(disclosure, keeps(tree, frame, "gini"))
-        apart = max(apart, float(np.abs(disclosure.posterior().probabilities - expected).max()))
+        apart = max(apart, float(np.abs(infer_posterior(disclosure).probabilities - expected).max()))
     assert apart > 0.05
 
 
@@ -96,7 +96,7 @@ def test_people_with_the_same_quasi_identifiers_weigh_what_they_should() -> None
     assert np.exp(log_weights(np.array([[2, 1], [0, 4]]), np.array([3, 4]))) == pytest.approx(3)
     frame = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "u"]})
     leaf = DecisionTree((Node(evidence=Evidence(counts=(1, 2))),), ("a",), ("no", "yes"))
-    found = infer_sensitive(leaf, frame).posterior()
+    found = infer_posterior(infer_sensitive(leaf, frame))
     assert found.n_worlds == 2
     assert found.log_assignments == pytest.approx(math.log(3))
     assert found.probabilities == pytest.approx(np.tile([1 / 3, 2 / 3], (3, 1)))
@@ -120,7 +120,7 @@ def test_the_mean_of_the_worlds_is_one_of_the_tables_that_the_relaxation_allows(
     """The constraints are convex where counts are known: the posterior keeps them, and leaves no more entropy."""
     for seed in range(12):
         disclosure, _, _, _ = small(seed, "entropy", n=16)
-        found = disclosure.posterior()
+        found = infer_posterior(disclosure)
         assert disclosure.constraints.satisfied(found.quasi_probabilities * disclosure.people.sizes[:, None])
         assert found.entropy <= disclosure.bound + 1e-9
 
@@ -158,9 +158,9 @@ def test_too_many_worlds_are_refused_or_sampled() -> None:
     frame, _, tree = categories(1, n=60)
     disclosure = infer_sensitive(tree, frame, adversary=Adversary())
     with pytest.raises(CountingLimitError, match=r"more than most_worlds=10\. Raise the limit"):
-        disclosure.posterior(method="enumeration", most_worlds=10)
+        infer_posterior(disclosure, method="enumeration", most_worlds=10)
     assert isinstance(measure_posterior(disclosure, method="enumeration", most_worlds=10), Failed)
-    assert disclosure.posterior(most_worlds=10, draws=100).method == "chain"
+    assert infer_posterior(disclosure, most_worlds=10, draws=100).method == "chain"
 
 
 @pytest.mark.parametrize(
@@ -211,15 +211,15 @@ def with_totals(seed: int, leaves: Any) -> tuple[Disclosure, np.ndarray[Any, Any
 def test_class_totals_without_counts_are_enumerated_by_their_definition(leaves: Any) -> None:
     for seed in range(2):
         disclosure, expected, n = with_totals(seed, leaves)
-        found = disclosure.posterior(method="enumeration")
+        found = infer_posterior(disclosure, method="enumeration")
         assert found.probabilities == pytest.approx(expected, abs=1e-12)
         assert found.log_assignments == pytest.approx(math.log(n))
-        sampled = disclosure.posterior(method="chain", draws=500)
+        sampled = infer_posterior(disclosure, method="chain", draws=500)
         assert np.abs(sampled.probabilities - expected).max() < 0.06 + 4 * sampled.standard_errors.max()
     known = Adversary("labels_only", marginals=[0, 8, 0], min_samples_leaf=1)
     frame, _, tree = parity(1, n=8, values=2, n_classes=3, split=4)
     with pytest.raises(GlassineError):
-        infer_sensitive(tree, frame, adversary=known).posterior()
+        infer_posterior(infer_sensitive(tree, frame, adversary=known))
 
 
 def test_totals_that_no_whole_people_have_are_found_out() -> None:
@@ -228,11 +228,11 @@ def test_totals_that_no_whole_people_have_are_found_out() -> None:
     shifted = replace(disclosure, class_totals=np.array([8.0, 0.0, 0.0]))
     for method in ("enumeration", "chain"):
         with pytest.raises(NoWorldError, match="class totals"):
-            shifted.posterior(method=method)
+            infer_posterior(shifted, method=method)
 
 
 def test_the_value_names_itself() -> None:
-    posterior = example()[0].posterior()
+    posterior = infer_posterior(example()[0])
     assert isinstance(posterior, Posterior)
     assert repr(posterior) == "<Posterior of 6 people by enumeration: 1 worlds>"
     assert posterior.standard_errors.tolist() == np.zeros((6, 2)).tolist()

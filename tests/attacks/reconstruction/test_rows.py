@@ -20,7 +20,18 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassine import Binary, Category, Domain, ExactlyOne, Failed, Integer, Measured, NotApplicable, Real, RuleList
+from glassine import (
+    Binary,
+    Category,
+    Domain,
+    ExactlyOne,
+    Failed,
+    Integer,
+    Measured,
+    NotApplicable,
+    Real,
+    parse_rules,
+)
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.reconstruction import rows as checking
 from glassine.attacks.reconstruction.row_boxes import draw_rows
@@ -453,7 +464,7 @@ def test_one_tree_or_rule_list_is_drawn_from() -> None:
         "classes: [no] [yes]\nif [a] then [yes] ([0 ; 2] examples)\n"
         "else if [b] then [yes] ([0 ; 1] examples)\nelse [no] ([4 ; 0] examples)"
     )
-    rules = RuleList.from_text(text, BITS)
+    rules = parse_rules(text, BITS)
     listed = measured(reconstruct_rows(rules, BITS, random_state=0))
     assert rules.apply(listed.rows).tolist() == [0, 0, 1, 2, 2, 2, 2]
     assert listed.known[:, :2].tolist() == [[True, False]] * 2 + [[True, True]] * 5

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidParameterError
+from glassine.formats.sklearn.encodings import Column
 from glassine.learners.greedy.impurity import Criterion, check_criterion
 
-if TYPE_CHECKING:
-    from glassine.attacks.disclosure.hints import Hints
-
-__all__ = ["Adversary", "Leaves"]
+__all__ = ["Adversary", "Hints", "Leaves"]
 
 Leaves: TypeAlias = Literal["leaf_counts", "error_rates", "labels_only"]
 Training: TypeAlias = Literal["known", "sample"]
@@ -25,6 +23,32 @@ LEAVES: tuple[Leaves, ...] = ("leaf_counts", "error_rates", "labels_only")
 SPLITS = ("auto", "multiway", "binary")
 CANDIDATES = ("all_attributes", "same_attribute")
 TRAINING = ("known", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """How splits were selected, as far as an estimator states it.
+
+    Attributes
+    ----------
+    reason : str
+        Why splits are not known to be the best among known candidates; empty if they are.
+    criterion : str or None
+        The measure, ``log_loss`` as ``entropy``; None where none is stated.
+    splits : {"auto", "multiway", "binary"}
+        How categories were split.
+    columns : tuple of Column, or None
+        What thresholds were compared on: the columns that the tree was given, as functions of the attributes.
+    min_samples_leaf : int or None
+        Fewest records of a branch.
+    """
+
+    reason: str
+    _: KW_ONLY
+    criterion: Criterion | None = None
+    splits: Literal["auto", "multiway", "binary"] = "auto"
+    columns: tuple[Column, ...] | None = None
+    min_samples_leaf: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from glassine.attacks.disclosure.posterior import Posterior
     from glassine.attacks.disclosure.sample import SampleEstimate
 
 __all__ = ["ConstraintCounts", "Disclosure", "ReaderComparison", "SubgroupDisclosure"]
@@ -349,18 +348,6 @@ class Disclosure:
                 )
             )
         return out
-
-    def posterior(self, **options: Any) -> Posterior:
-        """Return the posterior over whole-number worlds, which the estimate relaxes.
-
-        Parameters
-        ----------
-        **options
-            Those of :func:`~glassine.attacks.disclosure.posterior.infer_posterior`.
-        """
-        from glassine.attacks.disclosure.posterior import infer_posterior
-
-        return infer_posterior(self, **options)
 
     def _mean_entropy(self, estimate: Floats) -> float:
         return float(self.people.sizes @ _entropies(estimate)) / self.people.n_people

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.adversary import Adversary, Hints
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError
 from glassine.formats.sklearn.encodings import Coded, Column, Number
@@ -20,32 +20,6 @@ from glassine.learners.multiway_tree import MultiwayTreeClassifier
 __all__ = ["NOT_STATED", "Hints", "completed", "read_hints"]
 
 NOT_STATED = "the model does not state how its splits were selected."
-
-
-@dataclass(frozen=True, slots=True)
-class Hints:
-    """How splits were selected, as far as an estimator states it.
-
-    Attributes
-    ----------
-    reason : str
-        Why splits are not known to be the best among known candidates; empty if they are.
-    criterion : str or None
-        The measure, ``log_loss`` as ``entropy``; None where none is stated.
-    splits : {"auto", "multiway", "binary"}
-        How categories were split.
-    columns : tuple of Column, or None
-        What thresholds were compared on: the columns that the tree was given, as functions of the attributes.
-    min_samples_leaf : int or None
-        Fewest records of a branch.
-    """
-
-    reason: str
-    _: KW_ONLY
-    criterion: Criterion | None = None
-    splits: Literal["auto", "multiway", "binary"] = "auto"
-    columns: tuple[Column, ...] | None = None
-    min_samples_leaf: int | None = None
 
 
 def read_hints(model: Any, domain: Domain | None = None) -> Hints:

@@ -632,7 +632,8 @@ def reconstruct(
     Rule list 1 of the paper:
 
     >>> domain = Domain.binary(["a1", "a2", "a3"])
-    >>> rules = RuleList.from_text(
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules(
     ...     "if [a1] and [a2] then [true] ([0 ; 2] examples)\n"
     ...     "else if [a3] then [false] ([2 ; 0] examples)\n"
     ...     "else [true] ([0 ; 1] example)",
@@ -645,7 +646,7 @@ def reconstruct(
     With counts that were rounded to multiples of 2, halves upwards:
 
     >>> from glassine import CountNoise
-    >>> rounded = RuleList.from_text(
+    >>> rounded = parse_rules(
     ...     "counts: rounded\nif [a1] and [a2] then [true] ([0 ; 10] examples)\nelse [false] ([30 ; 0] examples)",
     ...     domain,
     ... )

@@ -14,10 +14,11 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.paths import check_model, outcomes
 from glassine.formats.sklearn.encodings import other_side
-from glassine.models.additive import AdditiveModel, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
+from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree
 
 __all__ = ["additive_python", "source", "to_python", "tuple_source"]
@@ -234,7 +235,8 @@ def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
 
     Examples
     --------
-    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
     >>> space: dict = {}
     >>> exec(to_python(rules), space)
     >>> space["predict"]({"age": 30}), space["predict"]({"age": None})

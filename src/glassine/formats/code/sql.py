@@ -219,7 +219,8 @@ def to_sql(
 
     Examples
     --------
-    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
     >>> print(to_sql(rules))
     CASE
       WHEN "age" <= 40.5 THEN 'ill'

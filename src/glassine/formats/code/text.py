@@ -10,10 +10,10 @@ from glassine.domain import Domain
 from glassine.domain.literals import number
 from glassine.formats.paths import check_model
 from glassine.formats.printed.rules import format_rules
-from glassine.models.additive import AdditiveModel, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
-from glassine.models.scoring import cell_labels
+from glassine.models.terms import Term
 from glassine.models.tree import DecisionTree
 
 __all__ = ["additive_text", "one_line", "to_text"]
@@ -42,7 +42,7 @@ def additive_text(model: AdditiveModel) -> str:
 
 
 def _rows(term: Term) -> list[str]:
-    labels = [one_line(label) for label in cell_labels(term)]
+    labels = [one_line(label) for label in term.labels]
     width = max(map(len, labels))
     rows = term.scores.reshape(-1, term.n_outputs).tolist()
     return [f"  {label:<{width}}  {_numbers(row)}" for label, row in zip(labels, rows, strict=True)]

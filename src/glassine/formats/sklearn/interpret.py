@@ -19,9 +19,10 @@ from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.json import listed, text
-from glassine.models.additive import AdditiveModel, Term
+from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
+from glassine.models.terms import Term
 
 __all__ = ["EbmExtras", "additive_from_interpret", "extras_of_interpret", "is_interpret_ebm", "is_interpret_json"]
 

@@ -209,7 +209,8 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
     Examples
     --------
     >>> import polars as pl
-    >>> rules = RuleList.from_text("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
+    >>> from glassine import parse_rules
+    >>> rules = parse_rules("if [age <= 40.5] then [ill] (3 examples)\nelse [well] (5 examples)")
     >>> to_sklearn(rules).predict(pl.DataFrame({"age": [30, 50]})).tolist()
     ['ill', 'well']
     """

@@ -61,8 +61,8 @@ class Descent:
     """Scores that follow noisy sums of residuals, round by round.
 
     Each round's sums, and what the scores already explain of them, enter a running mean; the scores are what a
-    :class:`~glassine.learners.additive.smoothing.Smoother` makes of it. The scores that are published are the mean of those
-    of the second half of the rounds. Where steps turn back, because attributes say the same, the rate is lowered.
+    :class:`~glassine.learners.additive.smoothing.Smoother` makes of it. The scores that are published are the mean of
+    those of the second half of the rounds. Where steps turn back, because attributes say the same, the rate is lowered.
 
     Guarantee
     ---------

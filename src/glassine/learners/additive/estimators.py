@@ -28,10 +28,11 @@ from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
 from glassine.learners.private_learner import PrivateLearner
 from glassine.models import AdditiveModel
+from glassine.models.additive import explain_global
 from glassine.models.editing import revert, verify
 from glassine.models.editor import Editor
 from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
-from glassine.models.shapes import ShapeFunction, explain_global
+from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Price

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.conform import Columns, conform
-from glassine.data.inference import infer
+from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
@@ -214,7 +214,11 @@ def take_in_numbers(
     if found is None:
         found = _checked_bounds((float(numbers.min()), float(numbers.max())), widen=True)
         caveats.append(RANGE_FROM_DATA)
-    domain = infer(reading.as_frame(names, records)) if domain is None else reading.without_target(domain, names, name)
+    domain = (
+        infer_domain(reading.as_frame(names, records))
+        if domain is None
+        else reading.without_target(domain, names, name)
+    )
     if domain.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     warn_of(caveats, domain)

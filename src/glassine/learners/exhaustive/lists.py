@@ -31,9 +31,6 @@ __all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums"]
 # of m rules is kept as ``weight * exp(-epsilon * errors)``, as in :mod:`glassine.learners.exhaustive.tree_sums`.
 
 
-__all__: list[str] = []
-
-
 @compiled
 def admissible(
     chosen: Any, m: int, blocks: Any, starts: Any, masks: Any, full: Any, covers: Any, mask: Any, out: Any
