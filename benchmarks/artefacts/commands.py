@@ -196,8 +196,8 @@ COMPARED = {
     "inferred": "compare people.csv --target ill --infer-domain --infer-classes --epsilon 1 --splits 2 --models "
     "additive,deep-cart,constant --measure log-loss",
     "no classes": "compare people.csv --target ill --domain domain.json --models cart",
-    "few": "compare people.csv --target ill --domain domain.json --classes no,yes --epsilon 2 --splits 2 --models additive,cart "
-    "--measure auroc --seed 5",
+    "few": "compare people.csv --target ill --domain domain.json --classes no,yes --epsilon 2 --splits 2 "
+    "--models additive,cart --measure auroc --seed 5",
 }
 
 EDITED = {
