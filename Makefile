@@ -20,7 +20,7 @@ LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help demo test test-slow test-spark test-lowest coverage check format-check lint types docs format lock clean
+.PHONY: help demo test test-slow test-spark test-lowest coverage window check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -45,6 +45,10 @@ test-lowest: ## Run the fast rooms on the lowest dependencies that pyproject all
 
 coverage: $(DEV) ## Run the tests and measure their coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+# WINDOW=DIR names a frozen window, BASE=COMMIT a commit to draw; ARGS="--only audit --workers 2" is handed on.
+window: $(DEV) ## Compare what the package shows with an earlier commit
+	@$(BIN)/python benchmarks/window.py $(if $(WINDOW),compare $(WINDOW),base $(BASE)) $(ARGS)
 
 check: $(DEV) ## Run every gate: format, lint, types, docs, tests
 	@failed=; \
