@@ -22,8 +22,8 @@ def test_a_category_that_one_person_has_is_in_the_model_of_interpret() -> None:
     assert bound.violated, str(bound)
     assert bound.epsilon > 3
     # Through delta: the event has no probability without the person, and 0.33 to 0.38 with them (517 of 1,452 runs, at
-    # confidence 0.95). If it is 0.33, 364 counted runs bring 93 or more in all but one of a thousand cases: delta is then
-    # at least 0.15.
+    # confidence 0.95). If it is 0.33, 364 counted runs bring 93 or more in all but one of a thousand cases, and delta
+    # is then at least 0.15.
     assert bound.false_positives == 0
     assert bound.claimed_epsilon == 1.0
     assert bound.delta == 1e-6
