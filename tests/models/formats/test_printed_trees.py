@@ -333,9 +333,9 @@ def test_a_gap_that_meets_no_branch_is_told_without_its_value() -> None:
     tree = load_model(FILES / "rpart.txt")
     assert isinstance(tree, DecisionTree)
     columns = {"Age": np.array([10.0, 10.0]), "Start": np.array([5.0, np.nan])}
-    with pytest.raises(InvalidDataError, match="Leave records with gaps out of the data, or read the model") as caught:
+    with pytest.raises(InvalidDataError, match="Leave them out of the data, or read the model") as caught:
         tree.apply(columns)
-    assert "row 1 satisfies no branch on 'Start': it has a missing value there" in str(caught.value)
+    assert "1 record satisfies no branch on 'Start': a value is missing there" in str(caught.value)
     assert "nan" not in str(caught.value)
 
 
