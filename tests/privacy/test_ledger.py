@@ -589,3 +589,11 @@ ledger.charge("d" + sys.argv[1], 1)
     ledger = Ledger(path)
     assert ledger.datasets() == ("d0", "d1", "d2")
     assert [ledger.spent(name) for name in ledger.datasets()] == [1.0] * 3
+
+
+def test_a_budget_in_another_unit_is_refused_without_the_advice_to_forget_what_was_spent(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "b.sqlite")
+    ledger.budget("visits", 1)
+    with pytest.raises(InvalidBudgetError, match=r"Leave the unit out and give epsilon in 'record'") as caught:
+        ledger.budget("visits", 2, unit=PER_PERSON)
+    assert "use another ledger" not in str(caught.value)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from glassine.domain import Category, Domain, Integer
+from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
-from glassine.models import DecisionTree
+from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.formats import load_model, tree_from_c45, tree_from_rpart
 from glassine.models.formats.randomforest_text import tree_from_randomforest
 from tests.models.fuzzing import damaged, read_or_refused
@@ -337,6 +337,20 @@ def test_a_gap_that_meets_no_branch_is_told_without_its_value() -> None:
         tree.apply(columns)
     assert "1 record satisfies no branch on 'Start': a value is missing there" in str(caught.value)
     assert "nan" not in str(caught.value)
+    lone = {"Age": np.array([1.5, 1.5]), "Colour": np.array(["mauve", "mauve"], dtype=object)}
+    odd = DecisionTree(
+        (
+            Node(branches=(Branch(OneOf("Colour", ("red",)), 1), Branch(OneOf("Colour", ("blue",)), 2))),
+            *(Node(evidence=Evidence(label=i)) for i in (0, 1)),
+        ),
+        ("Age", "Colour"),
+        (0, 1),
+    )
+    with pytest.raises(
+        InvalidDataError, match="2 records satisfy no branch on 'Colour': the model does not know"
+    ) as caught:
+        odd.apply(lone)
+    assert "mauve" not in str(caught.value)
 
 
 def test_a_column_of_get_dummies_is_recognized() -> None:
