@@ -68,7 +68,7 @@ def test_cells_keep_their_conditions_apart() -> None:
     assert all_of(map(str, both)) == "(x <= 5 or missing) and x <= 3"
 
 
-@pytest.mark.parametrize("odd", [["old"], ["old", b"1"], [10**400]])
+@pytest.mark.parametrize("odd", [["old"], ["old", "older"], [10**400]])
 def test_a_column_with_texts_is_refused_without_the_blame_on_a_number_or_the_name_of_a_value(odd: list[Any]) -> None:
     column = np.array(["87", 30, None, *odd], dtype=object)
     with pytest.raises(InvalidDataError) as caught:
