@@ -172,8 +172,8 @@ def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.b
             described &= domain[name].missing | ~np.isnan(numbers)
     for name, codes in columns.codes.items():
         described &= codes >= (-1 if domain[name].missing else 0)
-    codes = {name: np.maximum(codes, -1) for name, codes in columns.codes.items()}
-    return layout, Columns(attributes=columns.attributes, numbers=columns.numbers, codes=codes), described
+    merged = {name: np.maximum(codes, -1) for name, codes in columns.codes.items()}
+    return layout, Columns(attributes=columns.attributes, numbers=columns.numbers, codes=merged), described
 
 
 def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
