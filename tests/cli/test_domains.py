@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
+from glassine.domain import Attribute
 from tests.cli.running import Run
 
 N = 60
@@ -135,7 +136,7 @@ def test_one_of_a_thing_is_singular(tmp_path: Path, run: Run) -> None:
 
 
 def test_records_that_break_a_domain_are_told_by_row_and_reason(tmp_path: Path, run: Run) -> None:
-    attributes = {
+    attributes: dict[str, Attribute] = {
         "age": Integer(18, 99),
         "size": Real(0.0, 2.0, 0.5),
         "job": Category(("baker", "clerk")),
