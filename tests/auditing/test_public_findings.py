@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -117,3 +118,23 @@ def test_additive_models_are_no_exception() -> None:
     assert holder.holder_only
     assert "The smallest bin that holds any record of the data holds 40." in holder.notes
     assert any("outside the domain" in note for note in holder.notes)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [FEW.drop(columns="age"), FEW.assign(age=["old", *[20] * 72]), FEW.assign(age=[np.nan, *[20.0] * 72])],
+    ids=["a column is absent", "a text among numbers", "a gap"],
+)
+def test_that_records_cannot_be_measured_is_told_to_their_holder_alone(data: pd.DataFrame) -> None:
+    alone = audit(tree(), DOMAIN, policy=ACCEPTING)
+    found = audit(tree(), DOMAIN, data=data, policy=ACCEPTING)
+    assert shown(replace(found, holder=None)) == shown(alone)
+    assert found.holder is not None
+    assert found.holder.holder_only
+    (note,) = (note for note in found.holder.notes if note.startswith("The records could not be measured: "))
+    for page in shown(found)[:3]:
+        assert note not in page
+    assert "old" not in note
+    # Where the policy does not accept the claim, it is an error as for any other model.
+    with pytest.raises(InvalidDataError):
+        audit(tree(), DOMAIN, data=data)

@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassine import Binary, Domain, Integer
+from glassine import Binary, Category, Domain, Integer, Real
+from glassine.domain import Attribute
 from tests.cli.running import Run
 
 N = 60
@@ -126,9 +127,43 @@ def test_one_of_a_thing_is_singular(tmp_path: Path, run: Run) -> None:
     (tmp_path / "people.csv").write_text("smoker\n1\n2\n")
     done = run("domain", "check", "one.json", "--data", "people.csv", cwd=tmp_path)
     assert done.status == 1
-    assert done.out == "1 attribute, 0 groups, 2 possible records.\nsmoker: 1 record breaks the domain.\n"
+    assert done.out == (
+        "1 attribute, 0 groups, 2 possible records.\nsmoker: 1 record breaks the domain.\n"
+        "  neither 0 nor 1: 1 (row 1)\n"
+    )
     Domain({"age": Integer(3, 3)}).to_json(tmp_path / "lone.json")
     assert "1 possible record." in run("domain", "check", "lone.json", cwd=tmp_path).out
+
+
+def test_records_that_break_a_domain_are_told_by_row_and_reason(tmp_path: Path, run: Run) -> None:
+    attributes: dict[str, Attribute] = {
+        "age": Integer(18, 99),
+        "size": Real(0.0, 2.0, 0.5),
+        "job": Category(("baker", "clerk")),
+    }
+    Domain(attributes).to_json(tmp_path / "d.json")
+    rows = ["17,0.5,baker", "100,0.7,pope", "20.5,-1,clerk", ",x,clerk", *["120,2,baker"] * 12]
+    (tmp_path / "people.csv").write_text("\n".join(["age,size,job", *rows]) + "\n")
+    done = run("domain", "check", "d.json", "--data", "people.csv", cwd=tmp_path)
+    assert done.status == 1
+    assert done.out.splitlines()[1:] == [
+        "age: 16 records break the domain.",
+        "  missing: 1 (row 3)",
+        "  below 18: 1 (row 0)",
+        "  above 99: 13 (rows 1, 4, 5, 6, 7, 8, 9, 10, 11, 12 and others)",
+        "  no whole number: 1 (row 2)",
+        "size: 3 records break the domain.",
+        "  no number: 1 (row 3)",
+        "  below 0.0: 1 (row 2)",
+        "  no multiple of 0.5 above 0.0: 1 (row 1)",
+        "job: 1 record breaks the domain.",
+        "  no declared value: 1 (row 1)",
+    ]
+    for value in ("17", "100", "20.5", "0.7", "pope"):
+        assert value not in done.out
+    plain = json.loads(run("domain", "check", "d.json", "--data", "people.csv", "--json", cwd=tmp_path).out)
+    assert plain["violations"] == {"age": 16, "size": 3, "job": 1}
+    assert plain["rows"]["size"]["no number"] == [3]
 
 
 @pytest.mark.slow

@@ -209,7 +209,10 @@ def test_options_of_additive_models_do_not_apply_to_trees(folder: Path, run: Run
 def test_a_budget_without_delta_is_raised_by_the_command_that_the_refusal_names(folder: Path, run: Run) -> None:
     fit = (*FIT, "--epsilon", "1", "--ledger", "new.sqlite", "--dataset", "my claims")
     missing = run(*fit, cwd=folder)
-    assert missing.err.endswith("Make it: glassine ledger budget new.sqlite NAME EPSILON\n")
+    made_by = (
+        "Make it: glassine ledger budget new.sqlite NAME EPSILON, and --records-per-person M if it counts persons\n"
+    )
+    assert missing.err.endswith(made_by)
     Ledger(folder / "new.sqlite").budget("my claims", 1)
     done = run(*fit, cwd=folder)
     assert done.status == 2

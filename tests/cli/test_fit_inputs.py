@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import polars as pl
 import pytest
 
-from glassine import Ledger
+from glassine import Category, Domain, Integer, Ledger
 from glassine.privacy.certificate import Certificate
 from tests.cli.running import Run, listing, people
 
@@ -299,3 +299,22 @@ def test_the_honest_twin_is_learnt(folder: Path, run: Run) -> None:
     done = run(*command(Bad(says="")), cwd=folder)
     assert done.status == 0, done.err
     assert spent(folder) == 0.5
+
+
+@pytest.mark.parametrize("row", ['20,"Alice Smith', '20,"Alice" Smith'], ids=["no end", "text after the quote"])
+def test_what_is_said_of_a_malformed_file_of_a_private_fit_is_the_same_whatever_it_holds(
+    row: str, tmp_path: Path, run: Run
+) -> None:
+    domain = Domain({"age": Integer(18, 99), "job": Category(("clerk",)), "ill": Category(("no", "yes"))})
+    domain.to_json(tmp_path / "domain.json")
+    fit = ("fit", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "1", "-o", "m.json")
+    said = set()
+    for name, others in (("Alice", 1), ("Robert-James", 30)):
+        lines = ["ill,age,job", f"no,{row.replace('Alice', name)}", *["yes,30,clerk"] * others]
+        (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+        done = run(*fit, cwd=tmp_path)
+        assert done.status == 2
+        said.add(done.err)
+    message = "people.csv is not a CSV or Parquet file that can be read: its rows or quotes are malformed."
+    assert said == {f"glassine: {message}\n"}
+    assert not (tmp_path / "m.json").exists()

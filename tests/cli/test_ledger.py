@@ -133,7 +133,7 @@ def test_a_budget_for_persons_is_set_charged_and_shown(tmp_path: Path, run: Run)
     refused = run(*charge, cwd=tmp_path)
     assert refused.status == 2
     assert "must be in the unit of its budget, 'person, at most 3 records each', got 'record'" in refused.err
-    assert "Charge epsilon 0.3 in 'person, at most 3 records each'" in refused.err
+    assert "charge it without the fit, with epsilon 0.3 in 'person, at most 3 records each'" in refused.err
     assert run(*charge, *person, cwd=tmp_path).status == 0
     # A budget that is raised keeps its unit.
     raised = run("ledger", "budget", "b.sqlite", "visits", "2", "--json", cwd=tmp_path)
@@ -216,7 +216,10 @@ def test_what_cannot_be_verified_is_status_two(paid: Path, run: Run) -> None:
     (paid / "folder").mkdir()
     done = run(*VERIFY, "--certificates", "unpaid.json", cwd=paid)
     assert done.status == 2
-    assert done.out.splitlines()[-1] == "UNKNOWN  unpaid.json: The certificate has no receipt of a charge."
+    assert done.out.splitlines()[-1] == (
+        "UNKNOWN  unpaid.json: The certificate has no receipt of a charge: its release was made without a ledger, or "
+        "charged by hand. See that a charge covers it."
+    )
     for words, message in (
         (("ledger", "verify", "none.sqlite"), "there is no ledger"),
         ((*VERIFY, "unpaid.json"), "Put --certificates before it"),
@@ -273,4 +276,7 @@ def test_a_charge_that_does_not_fit_names_the_command_that_makes_it_fit(tmp_path
 def test_a_missing_ledger_names_the_command_that_makes_it(words: tuple[str, ...], tmp_path: Path, run: Run) -> None:
     done = run("ledger", words[0], "none.sqlite", *words[1:], cwd=tmp_path)
     assert done.status == 2
-    assert done.err.endswith("Make it: glassine ledger budget none.sqlite NAME EPSILON\n")
+    made_by = (
+        "Make it: glassine ledger budget none.sqlite NAME EPSILON, and --records-per-person M if it counts persons\n"
+    )
+    assert done.err.endswith(made_by)

@@ -151,10 +151,13 @@ def test_an_audit_is_the_same_whatever_the_data_are(model: str, policy: str, hou
 
 @pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 def test_an_audit_without_a_domain_or_with_a_sensitive_column_is_the_same(house: Path, run: Run) -> None:
-    same(house, run, RECORDS, "audit", "tree.json", "--policy", "policy.toml", "--json")
+    status, out, _ = same(house, run, RECORDS, "audit", "tree.json", "--policy", "policy.toml", "--json")
+    # With --json that is the whole report, and no common refusal.
+    assert (status, json.loads(out)["verdict"]) == (0, "within policy")
     ways = [["--data", name] for name in NAMES]
     fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml", "--json"]
-    same(house, run, ways, *fixed, "--sensitive", "ill", "--quasi", "age", "--quasi", "smoker")
+    status, out, _ = same(house, run, ways, *fixed, "--sensitive", "ill", "--quasi", "age", "--quasi", "smoker")
+    assert (status, json.loads(out)["verdict"]) == (0, "within policy")
 
 
 def test_the_audit_of_a_private_release_is_the_same(house: Path, run: Run) -> None:

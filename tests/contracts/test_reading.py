@@ -28,6 +28,7 @@ from glassine import (
     PrivateEBMRegressor,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
+    SurrogateExplainer,
 )
 from glassine.cli.reading import read_frame
 from glassine.data.conform import conform
@@ -275,6 +276,89 @@ def test_a_text_among_whole_numbers_is_one_undeclared_record(learner: str) -> No
     assert to_dict(with_text.model_) == to_dict(PRIVATE[learner]().fit([*X, [9]], [*y, 0]).model_)
     alone = with_text.predict([[1], [2]])
     assert alone.tolist() == with_text.predict([[1], [2], ["x"]])[:2].tolist()
+
+
+def decide(records: Any) -> Any:
+    """Decide for each record by itself, and only where the domain of ONE describes it."""
+    values = [value for (value,) in (records if isinstance(records, np.ndarray) else records.to_numpy()).tolist()]
+    if not all(value in (1, 2, 3) for value in values):
+        raise ValueError("asked on a record that the domain does not describe")
+    return [int(value > 1) for value in values]
+
+
+def explainer(**more: Any) -> SurrogateExplainer:
+    usual: dict[str, Any] = {"domain": ONE, "classes": (0, 1), "epsilon": 1.0, "partition": "public", "n_cells": 3}
+    return SurrogateExplainer(
+        decide, fixed_black_box=True, distance="gower", max_depth=1, random_state=0, **(usual | more)
+    )
+
+
+@pytest.mark.parametrize("container", ["list", "tuple", "list of mappings", "object array", "structured array"])
+@pytest.mark.parametrize("odd", ["x", None, 0.5, math.nan, math.inf, b"1", 2**64, datetime.date(2020, 1, 1), [1]])
+def test_an_odd_record_changes_no_surrogate_tree_of_others(container: str, odd: Any) -> None:
+    def rows(values: list[Any]) -> Any:
+        if container == "list of mappings":
+            return [{"a": value} for value in values]
+        if container == "object array":
+            return as_objects([(value,) for value in values])
+        if container == "structured array":
+            return np.array([(value,) for value in values], dtype=[("a", object)])
+        return [[v] for v in values] if container == "list" else tuple((v,) for v in values)
+
+    X = [1, 2, 3] * 20
+    plain = explainer().fit(rows(X)).release()
+    # The black box is not asked on it, and without an answer it is in no tree.
+    assert explainer().fit(rows([*X, odd])).release().trees == plain.trees
+    y = [0, 1, 1] * 20
+    labelled = explainer(labels="true").fit(rows(X), y).release()
+    assert explainer(labels="true").fit(rows([*X, 1]), [*y, odd]).release() == labelled
+    # With a label it counts as one of the values that are not declared.
+    other = explainer(labels="true").fit(rows([*X, 9]), [*y, 0]).release()
+    assert explainer(labels="true").fit(rows([*X, odd]), [*y, 0]).release() == other
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_black_box_gets_columns_whose_types_follow_from_the_domain(make: Any) -> None:
+    domain = Domain(
+        {
+            "n": Integer(0, 9),
+            "w": Category(("u", "v"), missing=True),
+            "b": Binary(),
+            "m": Category(("u", 1), missing=True),
+        }
+    )
+    seen: list[list[str]] = []
+
+    def note(frame: Any) -> list[int]:
+        types = frame.schema.types if isinstance(frame, pa.Table) else list(frame.dtypes)
+        seen.append([str(kind) for kind in types])
+        return [0] * len(frame)
+
+    whole = make({"n": [1, 2], "w": ["u", "v"], "b": [0, 1], "m": ["u", "1"]})
+    odd = make({"n": ["1", "x"], "w": [None, "u"], "b": ["1", "0.5"], "m": [None, "v"]})
+    for records in (whole, odd):
+        SurrogateExplainer(
+            note, domain=domain, classes=(0, 1), epsilon=1.0, partition="public", distance="gower", n_cells=2,
+            random_state=0,
+        ).fit(records)  # fmt: skip
+    assert len(seen) == 2
+    assert seen[0] == seen[1]
+
+
+def test_labels_alone_that_are_private_may_be_odd() -> None:
+    X, y = [[float(i % 10)] for i in range(60)], [i % 2 for i in range(60)]
+    domain = Domain({"a": Real(0.0, 9.0)})
+
+    def fitted(labels: list[Any]) -> Any:
+        made = SurrogateExplainer(
+            lambda X: (X[:, 0] > 4).astype(int), 20, domain=domain, classes=(0, 1), epsilon=1.0, labels="true",
+            max_depth=1, random_state=0,
+        )  # fmt: skip
+        return made.fit(X, labels).release()
+
+    first = fitted([None, *y[1:]])
+    for odd in ("x", math.nan, 0.5, 7, b"1"):
+        assert fitted([odd, *y[1:]]) == first
 
 
 def test_texts_and_numbers_in_one_row_lose_nothing() -> None:

@@ -16,14 +16,20 @@ import pytest
 import glassine
 from glassine.errors import InvalidDataError
 from glassine.learners.budget import REFUSALS
-from tests.contracts.test_private_fits import PEOPLE, SIMPLEST, target
+from glassine.surrogates import SurrogateExplainer
+from glassine.surrogates.private_trees import ANSWERED
+from tests.contracts.test_private_fits import DOMAIN, PEOPLE, SIMPLEST, target
 
 SOURCE = Path(glassine.__file__).parent
-ROOMS = ("domain/conforming*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "learners/*.py")
+ROOMS = (
+    *("data/conform*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "data/labels.py", "learners/**/*.py"),
+    *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
+)
 
 COVERED = {
     "Found array with 0 sample(s)": "no record to one",
     "no record has one of the declared classes": "at least one has a declared target",
+    "records must be at least one, got none": "no record to one",
     "no record has a number as its target": "at least one has a declared target",
     "no record has an identifier and": "at least one has a declared target",
     "X and y must have one length": "records, targets and identifiers are as many",
@@ -65,6 +71,7 @@ NAMES_AND_SHAPES = (
     "persons must be a list, an array, a series",
     "is a number in the domain",
     "is not a number in the domain",
+    'labels="true" needs y',
 )
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
@@ -84,6 +91,32 @@ NOT_PRIVATE = (
     "Complex data not supported",
     "Input y contains NaN, infinity or a missing value. Drop or fill in",
     "the target must hold numbers. Convert it, or use a classifier",
+    # open_records, read, label_array and index_of: explainers without epsilon, or without public classes.
+    "records must be at least one, in columns named by strings",
+    "records must have one column per attribute",
+    "records must form a rectangle",
+    "records must have shape (n, d)",
+    "records must be numbers, Booleans or text",
+    "records mix kinds of values in a column",
+    "that the domain does not declare. Declare it or recode it",
+    "records lie outside the domain in",
+    "y must hold one label a record",
+    "y holds a missing value, or one that is no label",
+    "are not declared as classes, in the same words",
+    "y uses other words than the black box",
+    # With microaggregation the guarantee, if there is one, is of labels, and all attributes are public.
+    "and such records are not microaggregated",
+    # A query of a release is nobody's record that is protected.
+    "which is not an attribute. Leave it out or rename it",
+    "the query lacks the attribute",
+    "a query is one record, got",
+    "a query must be a mapping or a sequence",
+    "a query needs",
+    "which cannot be missing. Give one",
+    "must be one of",
+    "must be a finite number, got",
+    "must lie in [",
+    "must be a whole number, got",
 )
 """Refusals that no private fit with a guarantee reaches."""
 
@@ -171,6 +204,42 @@ def test_one_odd_record_among_others_is_no_reason_to_refuse(learner: str) -> Non
         fitted = estimator.fit([*rows_of(PEOPLE), [odd] * 3], [*labels, odd])
         assert fitted.certificate_.holds
         assert np.shape(fitted.predict([[odd] * 3])) == (1,)
+
+
+def explainer(**more: Any) -> SurrogateExplainer:
+    """Return an explainer of public cells whose black box knows no value beyond the domain."""
+
+    def older(records: Any) -> list[str]:
+        assert set(records["job"].drop_nulls().to_list()) <= {"clerk", "baker"}
+        return ["yes" if age > 50 else "no" for age in records["age"].to_list()]
+
+    return SurrogateExplainer(
+        older, domain=DOMAIN, classes=("no", "yes"), epsilon=1.0, partition="public", distance="gower", n_cells=4,
+        fixed_black_box=True, max_depth=1, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ["no record", "no declared target", "a column of dates", "a column of lists"])
+def test_an_explainer_refuses_before_the_charge_what_its_certificate_names(case: str, tmp_path: Path) -> None:
+    book = glassine.Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10.0, 0.1)
+    X, y = REACHED[case].change(PEOPLE, target(SIMPLEST["tree"]()).tolist())
+    with pytest.raises(InvalidDataError) as caught:
+        explainer(labels="true", ledger=book, dataset="people").fit(X, y)
+    assert any(part in str(caught.value) for part in COVERED)
+    assert not book.entries("people")
+
+
+def test_one_odd_record_among_others_is_no_reason_for_an_explainer_to_refuse() -> None:
+    labels = target(SIMPLEST["tree"]()).tolist()
+    for place, odd in enumerate(ODD):
+        values = {name: pl.Series(name, [*PEOPLE[name].to_list(), odd], dtype=pl.Object) for name in PEOPLE.columns}
+        for kind in ("black-box", "true"):
+            made = explainer(labels=kind, dataset=f"with odd value {place}, {kind}")
+            certificate = made.fit(pl.DataFrame(values), [*labels, odd]).certificate_
+            assert certificate.holds
+            assert REFUSALS in certificate.assumptions
+            assert ANSWERED in certificate.assumptions
 
 
 ODD = (None, float("nan"), float("inf"), "x", b"x", datetime.date(2020, 1, 1), [1], 10**400)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.literals import all_of, conjunction_text, number, without_closed
+from glassine.errors import InvalidDataError
 
 GAP = OneOf("x", (), missing=True)
 
@@ -62,3 +66,14 @@ def test_cells_keep_their_conditions_apart() -> None:
     both: list[Literal] = [Between("x", hi=5, missing=True), Between("x", hi=3)]
     assert without_closed(both) == both
     assert all_of(map(str, both)) == "(x <= 5 or missing) and x <= 3"
+
+
+@pytest.mark.parametrize("odd", [["old"], ["old", "older"], [10**400]])
+def test_a_column_with_texts_is_refused_without_the_blame_on_a_number_or_the_name_of_a_value(odd: list[Any]) -> None:
+    column = np.array(["87", 30, None, *odd], dtype=object)
+    with pytest.raises(InvalidDataError) as caught:
+        Between("age", hi=40).holds(column)
+    number = "1 of 4 records has" if len(odd) == 1 else "2 of 5 records have"
+    assert f"'age' is compared with a number, but {number} something else there" in str(caught.value)
+    assert "87" not in str(caught.value)
+    assert "old" not in str(caught.value)

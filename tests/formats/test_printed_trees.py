@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from glassine.domain import Category, Domain, Integer
+from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, tree_from_c45, tree_from_rpart
 from glassine.formats.printed.randomforest import tree_from_randomforest
-from glassine.models import DecisionTree
+from glassine.models import Branch, DecisionTree, Evidence, Node
 from tests.models.fuzzing import damaged, read_or_refused
 
 FILES = Path(__file__).parent / "files"
@@ -333,10 +333,24 @@ def test_a_gap_that_meets_no_branch_is_told_without_its_value() -> None:
     tree = load_model(FILES / "rpart.txt")
     assert isinstance(tree, DecisionTree)
     columns = {"Age": np.array([10.0, 10.0]), "Start": np.array([5.0, np.nan])}
-    with pytest.raises(InvalidDataError, match="Leave records with gaps out of the data, or read the model") as caught:
+    with pytest.raises(InvalidDataError, match="Leave them out of the data, or read the model") as caught:
         tree.apply(columns)
-    assert "row 1 satisfies no branch on 'Start': it has a missing value there" in str(caught.value)
+    assert "1 record satisfies no branch on 'Start': a value is missing there" in str(caught.value)
     assert "nan" not in str(caught.value)
+    lone = {"Age": np.array([1.5, 1.5]), "Colour": np.array(["mauve", "mauve"], dtype=object)}
+    odd = DecisionTree(
+        (
+            Node(branches=(Branch(OneOf("Colour", ("red",)), 1), Branch(OneOf("Colour", ("blue",)), 2))),
+            *(Node(evidence=Evidence(label=i)) for i in (0, 1)),
+        ),
+        ("Age", "Colour"),
+        (0, 1),
+    )
+    with pytest.raises(
+        InvalidDataError, match="2 records satisfy no branch on 'Colour': the model does not know"
+    ) as caught:
+        odd.apply(lone)
+    assert "mauve" not in str(caught.value)
 
 
 def test_a_column_of_get_dummies_is_recognized() -> None:

@@ -23,9 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, export_text
 
+from glassine import PrivateTreeClassifier
 from glassine.domain import Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.formats import as_model, load_model, parse_rules, to_onnx, write_model
+from glassine.formats import as_model, load_model, parse_rules, to_onnx, to_pmml, write_model
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_corels import FEATURES, RULES, TEXT
 from tests.models.test_rule_text import PAPER
@@ -300,3 +301,14 @@ def test_truncations_and_mutations_raise_only_our_errors(make: Callable[[Path], 
         for domain in (None, DOMAIN):
             path = stored(tmp_path, case)
             read_or_refused(lambda path=path, domain=domain: load_model(path, domain))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("write", [write_model, to_pmml])
+def test_what_is_no_model_is_refused_with_what_to_write_instead(write: Any, tmp_path: Path) -> None:
+    more = (tmp_path / "m.json",) if write is write_model else ()
+    private = PrivateTreeClassifier(1, epsilon=1.0, domain=Domain.binary(["a"]), classes=(0, 1), random_state=0)
+    with pytest.raises(UnsupportedModelError, match=r"not a model\. Write its model_\."):
+        write(private.fit([[0], [1]], [0, 1]), *more)
+    with pytest.raises(UnsupportedModelError, match=r"write its model_, or write as_model\(\.\.\.\) of it"):
+        write(make_tree(), *more)
+    assert not (tmp_path / "m.json").exists()

@@ -160,10 +160,25 @@ def test_the_file_is_its_owners(ledger: Ledger) -> None:
 
 PER_PERSON = PrivacyUnit.person(3)
 CONVERSIONS: dict[str, tuple[PrivacyUnit, PrivacyUnit, float, str]] = {
-    "records to persons": (PER_PERSON, RECORD, 0.0, r"Charge epsilon 0.3 in 'person, at most 3 records each': for a "),
-    "persons to records": (RECORD, PER_PERSON, 0.0, r"Charge epsilon 0.2 in 'record': a guarantee for persons bounds"),
-    "other persons": (PER_PERSON, PrivacyUnit.person(5), 1e-6, r"Charge epsilon 0.1 in 'person, .*: both bound all"),
-    "with a delta": (PER_PERSON, RECORD, 1e-6, r"With a delta, prove the guarantee of the release in 'person, at mos"),
+    "records to persons": (
+        PER_PERSON,
+        RECORD,
+        0.0,
+        r"Make the release in .*epsilon 0.3 in 'person, at most 3 records each': for a ",
+    ),
+    "persons to records": (
+        RECORD,
+        PER_PERSON,
+        0.0,
+        r"Make the release in .*epsilon 0.2 in 'record': a guarantee for persons bounds",
+    ),
+    "other persons": (
+        PER_PERSON,
+        PrivacyUnit.person(5),
+        1e-6,
+        r"Make the release in .*epsilon 0.1 in 'person, .*: both bound all",
+    ),
+    "with a delta": (PER_PERSON, RECORD, 1e-6, r"with a delta, the guarantee in 'person, at mos"),
 }
 
 
@@ -574,3 +589,11 @@ ledger.charge("d" + sys.argv[1], 1)
     ledger = Ledger(path)
     assert ledger.datasets() == ("d0", "d1", "d2")
     assert [ledger.spent(name) for name in ledger.datasets()] == [1.0] * 3
+
+
+def test_a_budget_in_another_unit_is_refused_without_the_advice_to_forget_what_was_spent(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "b.sqlite")
+    ledger.budget("visits", 1)
+    with pytest.raises(InvalidBudgetError, match=r"Leave the unit out and give epsilon in 'record'") as caught:
+        ledger.budget("visits", 2, unit=PER_PERSON)
+    assert "use another ledger" not in str(caught.value)

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Policy
 from glassine.attacks import Measured, NotApplicable, reconstruct
 from glassine.auditing.findings import SurrogateFindings
-from glassine.domain import Domain, Integer
+from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease, audit_release, compare_forms
@@ -333,11 +333,22 @@ def test_forms_are_compared_on_the_same_groups(safe: SurrogateExplainer, paper: 
     assert isinstance(left.accused, int)
     assert left.accused > 25
     assert (left.accused_wrongly, right.accused, right.share_accused) == (0, 0, 0.0)
-    assert left.off_grid == left.n_thresholds > right.n_thresholds > right.off_grid == 0
+    # Bounds that are inferred follow from the records, and so do the cut points between them: none is public.
+    assert left.off_grid == left.n_thresholds > right.n_thresholds == right.off_grid > 0
     assert found.compared_on == "the holdout"
     assert found.release.form == "safe"
     with pytest.raises(InvalidDataError, match="not the records on which"):
         compare_forms(safe, Z)
+
+
+@pytest.mark.slow
+def test_the_safe_form_has_public_cut_points_alone_where_its_domain_is_declared() -> None:
+    declared = Domain({name: Real(-10.0, 10.0) for name in "abcd"})
+    found = compare_forms(SurrogateExplainer(ring, 50, domain=declared, random_state=0).fit(X, Y), X, Y, random_state=0)
+    left, right = found.comparison
+    assert (left.form, right.form) == ("paper", "safe")
+    assert left.off_grid == left.n_thresholds > right.n_thresholds > right.off_grid == 0
+    assert found.thresholds.n_midpoints == 0
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
+from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.surrogates import BlackBox, SurrogateExplainer, load_black_box
+from glassine.surrogates.reading import open_records
 from tests.surrogates.scenes import numbers, ring
 
 
@@ -115,3 +117,16 @@ def test_labels_become_plain_values() -> None:
         found = BlackBox(lambda X, given=given: given)(np.zeros((2, 1)), 2).tolist()
         assert found == plain
         assert [type(v) for v in found] == [type(v) for v in plain]
+
+
+def test_a_black_box_gets_rows_of_numbers_as_doubles_whatever_stands_among_them() -> None:
+    domain = Domain({"a": Integer(0, 9), "b": Real(0.0, 1.0, missing=True)})
+    rows: list[list[Any]] = [[1, 0.5], [2, 1]]
+    for odd in (None, "0.5", "nan", True):
+        _, given, _ = open_records([*rows, [3, odd]], domain)
+        assert given.dtype == np.float64
+        assert given[:2].tolist() == [[1.0, 0.5], [2.0, 1.0]]
+    # Where the domain declares a text, values stay what they are.
+    words = Domain({"a": Integer(0, 9), "b": Category(("u", "1", 1))})
+    _, given, _ = open_records([[1, "u"], [2, 1], [3, "1"]], words)
+    assert given.tolist() == [[1, "u"], [2, 1], [3, "1"]]

@@ -172,6 +172,19 @@ def test_a_file_read_by_a_guessed_type_is_found_and_as_the_command_line_reads_it
     assert not search(tree, pairs, read=read_csv, **options).bound.violated
 
 
+@pytest.mark.slow
+def test_a_file_read_by_a_guessed_type_is_found_among_all_pairs_within_3000_runs() -> None:
+    tree = PrivateTreeClassifier(1, epsilon=1.0, domain=LARGE, classes=(0, 1))
+    pairs = pairs_in(LARGE, (0, 1))
+    planted = search(tree, pairs, read=guessed_csv, epsilon=1.0)
+    assert planted.bound.violated, str(planted.bound)
+    assert isinstance(planted.pair, Pair)
+    assert planted.pair.container == "CSV"
+    assert planted.runs <= LIMIT
+    honest = search(tree, pairs, read=read_csv, epsilon=1.0)
+    assert not honest.bound.violated, str(honest.bound)
+
+
 def test_a_learner_that_refuses_one_record_is_found() -> None:
     class Strict(OldReader):
         def fit(self, X: Any, y: Any) -> Any:

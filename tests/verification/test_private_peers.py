@@ -21,12 +21,14 @@ def test_a_category_that_one_person_has_is_in_the_model_of_interpret() -> None:
     _, bound = subject.verify(1000)
     assert bound.violated, str(bound)
     assert bound.epsilon > 3
-    # Through delta: the event has no probability without the person, and 0.35 to 0.46 with them.
+    # Through delta: the event has no probability without the person, and 0.33 to 0.38 with them (517 of 1,452 runs, at
+    # confidence 0.95). If it is 0.33, 364 counted runs bring 93 or more in all but one of a thousand cases, and delta
+    # is then at least 0.15.
     assert bound.false_positives == 0
     assert bound.claimed_epsilon == 1.0
     assert bound.delta == 1e-6
-    assert bound.delta_at_claim > 0.3
-    assert 0.3 < bound.advantage < 0.5
+    assert bound.delta_at_claim > 0.15
+    assert 0.25 < bound.advantage < 0.45
 
 
 @pytest.mark.slow

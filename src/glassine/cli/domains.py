@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command", "infer_command"]
 
+
+Broken: TypeAlias = dict[str, dict[str, list[int]]]
+"""Rows by reason, by attribute."""
+
+SHOWN = 10
+"""Most rows that a line names."""
 
 PERSONAL = ("identifier?", "dates", "free text")
 """What a remark says of columns whose values can name people."""
@@ -106,17 +112,17 @@ def check_command(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a domain, and records against it.
+    """Check a domain, and records against it. Rows are counted from 0, without the header.
 
     Exit status: 0 fine, 1 records break the domain, 2 bad input.
     """
-    from glassine.data.inference import violations
+    from glassine.data.inference import broken_rules
     from glassine.domain import Domain
 
     known = Domain.from_json(domain)
     with stages() as progress:
         progress("reading the records")
-        broken = {} if data is None else violations(known, read_frame(data, known))
+        broken = {} if data is None else broken_rules(known, read_frame(data, known))
     size = known.size()
     inferred = [name for name in known if known[name].inferred]
     if as_json:
@@ -125,7 +131,8 @@ def check_command(
             "groups": len(known.groups),
             "possible_records": None if size is None else str(size),
             "inferred": inferred,
-            "violations": broken,
+            "violations": {name: _number(reasons) for name, reasons in broken.items()},
+            "rows": broken,
         }
         print_value(summary, True)
     else:
@@ -133,9 +140,12 @@ def check_command(
     raise typer.Exit(1 if broken else 0)
 
 
-def _lines(
-    domain: Domain, size: int | None, inferred: list[str], broken: dict[str, int], *, checked: bool
-) -> list[str]:
+def _number(reasons: dict[str, list[int]]) -> int:
+    """Return how many records break a rule for one of some reasons; each has one."""
+    return sum(map(len, reasons.values()))
+
+
+def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken, *, checked: bool) -> list[str]:
     from glassine.report.wording import plural
 
     worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"
@@ -143,8 +153,12 @@ def _lines(
     lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'group')}, {worlds} {possible}."]
     if inferred:
         lines.append(f"Inferred from data: {', '.join(inferred)}.")
-    for name, count in broken.items():
+    for name, reasons in broken.items():
+        count = _number(reasons)
         lines.append(f"{name}: {plural(count, 'record')} {'breaks' if count == 1 else 'break'} the domain.")
+        for why, rows in reasons.items():
+            some = ", ".join(f"{row:,}" for row in rows[:SHOWN]) + (" and others" if len(rows) > SHOWN else "")
+            lines.append(f"  {why}: {len(rows):,} ({'row' if len(rows) == 1 else 'rows'} {some})")
     if checked and not broken:
         lines.append("Every record keeps the domain.")
     return lines

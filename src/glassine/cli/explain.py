@@ -286,9 +286,10 @@ def _from_records(
 
     names = settings["classes"]
     words = names is not None and all(isinstance(name, str) for name in names)
-    # Classes that are words are read as they are written, so that 01 stays 01.
-    meant = {target: Category(names)} if target is not None and words else {}
-    records = read_frame(data, domain, attributes=meant)
+    private = settings["epsilon"] is not None and domain is not None and names is not None
+    # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
+    meant = {target: Category(names)} if target is not None and (words or private) else {}
+    records = read_frame(data, domain, attributes=meant, lenient=private)
     truth = None
     if target is not None:
         if target not in records.columns:

@@ -34,12 +34,13 @@ __all__ = [
 ]
 
 ENDING = ".certificate.json"
+PERSONS = "--records-per-person"
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set.")]
 PersonOption = Annotated[
     int | None,
     typer.Option(
-        "--records-per-person",
+        PERSONS,
         metavar="M",
         help="The unit is one person, of whom a release uses at most M records.",
         show_default="unit: one record",
@@ -212,7 +213,7 @@ def _verification_lines(result: dict[str, Any]) -> list[str]:
 def _unit(records_per_person: int | None) -> PrivacyUnit | None:
     from glassine.privacy.unit import PrivacyUnit
 
-    with in_options({"records_per_person": "--records-per-person"}):
+    with in_options({"records_per_person": PERSONS}):
         return None if records_per_person is None else PrivacyUnit.person(records_per_person)
 
 
@@ -233,7 +234,8 @@ def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
         message = str(error)
         if NO_LEDGER in message:
             command = f"glassine ledger budget {shlex.quote(_shown(book))} NAME EPSILON"
-            error.args = (message.replace(NO_LEDGER, f"Make it: {command}"), *error.args[1:])
+            persons = f", and {PERSONS} M if it counts persons"
+            error.args = (message.replace(NO_LEDGER, f"Make it: {command}{persons}"), *error.args[1:])
         elif dataset is not None:
             with contextlib.suppress(LedgerError):
                 names = book.datasets()

@@ -97,6 +97,9 @@ def _privacy(outcome: Outcome) -> list[str]:
         )
         scale = _records(model.guarantee.count_scale)
         said.append(f"The counts carry noise of scale {scale}; those below 0 read 0. {classes}")
+    if certificate.unit.is_person and outcome.order.model != ADDITIVE:
+        weights = certificate.public["records of each person"]
+        said.append(f"The counts are not of persons, nor of rows of the file, but of the records of each: {weights}.")
     quantiles = [event for event in certificate.events if event.name.startswith("quantiles")]
     if quantiles:
         said.append("Part of epsilon paid for private thresholds of the numbers for which the domain declares none.")

@@ -21,6 +21,7 @@ from glassine.errors import InvalidDataError
 
 __all__ = [
     "Repeats",
+    "broken_rules",
     "columns",
     "draft",
     "identifying",
@@ -230,33 +231,35 @@ def _read(value: Any) -> Any:
     return value if number is None else number
 
 
-def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return where a column breaks its attribute, by reason, shape (n,) each; a record has one reason at most."""
     if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
         # A text counts as the number that it writes, as in a fit.
         column = np.array([_read(value) for value in column] + [None], dtype=object)[:-1]
     gaps = is_missing(column)
-    bad = gaps & (not attribute.missing)
+    out = {"missing": gaps & (not attribute.missing)}
     if isinstance(attribute, Category):
         listed = set(attribute.values)
         unlisted = np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column))
-        return np.asarray(bad | (~gaps & unlisted))
+        return {**out, "no declared value": ~gaps & unlisted}
     if column.dtype.kind == "O":
         numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
-        bad = bad | (~gaps & ~numeric)
+        out["no number"] = ~gaps & ~numeric
         column = np.where(numeric & ~gaps, column, np.nan).astype(float)
     usable = ~np.isnan(column.astype(float))
     numbers = np.where(usable, column, 0).astype(float)
     if isinstance(attribute, Binary):
-        return np.asarray(bad | (usable & ~np.isin(numbers, (0, 1))))
-    bad = bad | (usable & ~((numbers >= attribute.lo) & (numbers <= attribute.hi)))
+        return {**out, "neither 0 nor 1": usable & ~np.isin(numbers, (0, 1))}
+    out[f"below {attribute.lo}"] = usable & (numbers < attribute.lo)
+    out[f"above {attribute.hi}"] = usable & (numbers > attribute.hi)
     step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
     if step is not None:
-        inside = usable & ~bad
         steps = (numbers - attribute.lo) / step
-        bad = bad | (
-            inside & ~np.isclose(steps, np.round(steps), rtol=0, atol=1e-6 * max(1.0, math.log10(len(column))))
-        )
-    return np.asarray(bad)
+        near = np.isclose(steps, np.round(steps), rtol=0, atol=1e-6 * max(1.0, math.log10(len(column))))
+        inside = usable & (numbers >= attribute.lo) & (numbers <= attribute.hi)
+        why = "no whole number" if isinstance(attribute, Integer) else f"no multiple of {step} above {attribute.lo}"
+        out[why] = inside & ~near
+    return out
 
 
 def violations(domain: Domain, frame: Any) -> dict[str, int]:
@@ -274,16 +277,28 @@ def violations(domain: Domain, frame: Any) -> dict[str, int]:
     InvalidDataError
         If an attribute is not a column of the frame.
     """
+    return {name: len(set().union(*reasons.values())) for name, reasons in broken_rules(domain, frame).items()}
+
+
+def broken_rules(domain: Domain, frame: Any) -> dict[str, dict[str, list[int]]]:
+    """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
+
+    It is for the holder of the records: rows tell which they are. Parameters and errors as for :func:`violations`.
+    """
     data = columns(frame)
     absent = [name for name in domain if name not in data]
     if absent:
         raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
-    found = {name: int(_outside(domain[name], data[name]).sum()) for name in domain}
+    found = {
+        name: {why: np.flatnonzero(rows).tolist() for why, rows in _outside(domain[name], data[name]).items()}
+        for name in domain
+    }
     for block, possible in domain.blocks:
-        rows = zip(*(data[name].tolist() for name in block), strict=True)
         allowed = set(possible)
-        found[" + ".join(block)] = sum(row not in allowed for row in rows)
-    return {name: count for name, count in found.items() if count}
+        rows = enumerate(zip(*(data[name].tolist() for name in block), strict=True))
+        found[" + ".join(block)] = {"no combination of the group": [i for i, row in rows if row not in allowed]}
+    kept = {name: {why: rows for why, rows in reasons.items() if rows} for name, reasons in found.items()}
+    return {name: reasons for name, reasons in kept.items() if reasons}
 
 
 # Attributes that may identify people: told by name and type from what is public, and by repeats from records.

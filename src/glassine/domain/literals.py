@@ -46,6 +46,15 @@ def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.fromiter((v is None or (isinstance(v, float) and v != v) for v in column), dtype=bool, count=len(column))
 
 
+def _is_number(value: Any) -> bool:
+    """Return whether a value, a text of a number among others, can be a double."""
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Between:
     """The condition ``lo < value <= hi`` on a number, or its negation.
@@ -97,9 +106,11 @@ class Between:
         try:
             numbers = np.where(gaps, np.nan, values).astype(float)
         except (TypeError, ValueError, OverflowError):
-            odd = next((v for v in values[~gaps].tolist() if not isinstance(v, int | float)), "a number beyond 1e308")
+            odd = sum(not _is_number(value) for value in values[~gaps].tolist())
+            records = f"{odd:,} of {values.size:,} records have" if odd != 1 else f"1 of {values.size:,} records has"
             raise InvalidDataError(
-                f"{self.attribute!r} is compared with a number, but its column holds {odd!r}. Convert or recode it."
+                f"{self.attribute!r} is compared with a number, but {records} something else there. Recode or drop "
+                f"{'them' if odd != 1 else 'it'}."
             ) from None
         inside = (numbers > self.lo) & (numbers <= self.hi)
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)

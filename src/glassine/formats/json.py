@@ -10,8 +10,9 @@ from typing import Any
 
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import LARGEST, is_scalar
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError
 from glassine.files import write_json, write_text
+from glassine.formats.paths import not_a_model
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.edits import LARGEST_SCORE, Edit
@@ -468,11 +469,12 @@ def write_model(model: DecisionTree | RuleList | AdditiveModel, path: str | os.P
     Raises
     ------
     UnsupportedModelError
-        If it is not a model; fitted estimators become one by :func:`glassine.as_model`.
+        If it is not a model: of a learner of this package it is ``model_``, and other fitted estimators become one by
+        :func:`glassine.as_model`.
     """
     given: object = model
     if not isinstance(given, DecisionTree | RuleList | AdditiveModel):
-        raise UnsupportedModelError(f"got {type(given).__name__}, not a model. Write as_model(...) of it.")
+        raise not_a_model(given)
     if isinstance(model, AdditiveModel):
         write_text(layout(to_dict(model)) + "\n", path)
     else:

@@ -12,13 +12,21 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["check_model", "compared_values", "merged", "outcomes", "readable"]
+__all__ = ["check_model", "compared_values", "merged", "not_a_model", "outcomes", "readable"]
 
 
 def check_model(model: object) -> None:
     """Raise UnsupportedModelError if an object is not a model."""
     if not isinstance(model, DecisionTree | RuleList):
-        raise UnsupportedModelError(f"got {type(model).__name__}, not a model. Write as_model(...) of it.")
+        raise not_a_model(model)
+
+
+def not_a_model(found: object) -> UnsupportedModelError:
+    """Return the error for an object that is written as if it were a model."""
+    # What a private learner releases is this attribute, and as_model refuses the learner itself.
+    has_one = hasattr(found, "model_")
+    remedy = "Write its model_." if has_one else "Fit a learner and write its model_, or write as_model(...) of it."
+    return UnsupportedModelError(f"got {type(found).__name__}, not a model. {remedy}")
 
 
 def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:

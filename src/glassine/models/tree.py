@@ -227,7 +227,7 @@ class DecisionTree:
                 rows = rows[~taken]
             if len(rows):
                 name = node.branches[0].literal.attribute
-                raise _astray(int(rows[0]), name, columns[name][rows[:1]])
+                raise _astray(len(rows), name, columns[name][rows[:1]])
         return out
 
     def __str__(self) -> str:
@@ -238,14 +238,15 @@ class DecisionTree:
         return f"<{self}>"
 
 
-def _astray(row: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError:
-    """Return the error for a record that satisfies no branch on an attribute, given its value there."""
+def _astray(number: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError:
+    """Return the error for records that satisfy no branch on an attribute, given the value of the first there."""
+    records = f"{number:,} records satisfy" if number != 1 else "1 record satisfies"
     if bool(is_missing(value)[0]):
         return InvalidDataError(
-            f"row {row} satisfies no branch on {name!r}: it has a missing value there. Leave records with gaps out of "
-            "the data, or read the model from a file that says where missing values go, with a domain in which "
-            f"{name!r} can be missing."
+            f"{records} no branch on {name!r}: a value is missing there, and the model does not say where such records "
+            "go. Leave them out of the data, or read the model from a file that says where missing values go."
         )
     return InvalidDataError(
-        f"row {row} satisfies no branch on {name!r} (value {value.tolist()[0]!r:.60}). Clip it to the domain."
+        f"{records} no branch on {name!r}: the model does not know the value there. Clip or recode it, to what the "
+        "domain declares."
     )

@@ -27,6 +27,10 @@ __all__ = ["NO_LEDGER", "RAISE_IT", "Account", "BudgetChange", "Entry", "Ledger"
 
 RAISE_IT = "or raise the budget."
 """What to do, as errors say it in Python."""
+NO_RECEIPT = (
+    "The certificate has no receipt of a charge: its release was made without a ledger, or charged by hand. See that a "
+    "charge covers it."
+)
 LONGEST_NAME = 1_000
 LONGEST_NOTE = 1_000_000
 
@@ -214,7 +218,8 @@ class Ledger:
             elif unit not in (None, account.unit):
                 raise InvalidBudgetError(
                     f"the budget of {dataset!r} counts in the unit '{account.unit}', and a budget keeps its unit; got "
-                    f"'{unit}'. Leave the unit out, or use another ledger."
+                    f"'{unit}'. Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
+                    "records would not know what this one spent."
                 )
             elif (account.epsilon, account.delta) == (total, total_delta):
                 return
@@ -410,7 +415,7 @@ def _payment(certificate: Certificate, ledger: str, entries: tuple[Entry, ...]) 
     """Return what the charges of a ledger say of one certificate."""
     receipt = certificate.receipt
     if receipt is None:
-        return Payment(status="unknown", reason="The certificate has no receipt of a charge.")
+        return Payment(status="unknown", reason=NO_RECEIPT)
     number = receipt.charge
     if receipt.ledger != ledger:
         return Payment(status="fault", reason=f"It was paid for by charge {number} of another ledger.")
@@ -452,8 +457,14 @@ def _conversion(epsilon: Fraction, delta: Fraction, unit: PrivacyUnit, budget: P
     else:
         factor, why = most, f"for a person with at most {most} records in the data it is {most} x epsilon"
     if delta and factor > 1:
-        return f"Where delta is 0, {why}. With a delta, prove the guarantee of the release in '{budget}'."
-    return f"Charge epsilon {_above(factor * epsilon)} in '{budget}': {why}."
+        return (
+            f"Make the release in '{budget}'. Where delta is 0, {why}; with a delta, the guarantee in '{budget}' needs "
+            "a proof of its own."
+        )
+    return (
+        f"Make the release in '{budget}', or charge it without the fit, with epsilon {_above(factor * epsilon)} in "
+        f"'{budget}': {why}."
+    )
 
 
 def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:

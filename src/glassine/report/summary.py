@@ -258,6 +258,8 @@ def _described(findings: Findings) -> str:
         said.append(wording.plural(len(model.classes), "class"))
     remarks = ["counts are not exact"] if model.approximate else []
     remarks += ["sizes counted in the data, not published"] if sizes_are_counted(findings) else []
+    if findings.guarantee is not None and findings.guarantee.subject == "person" and model.n_records is not None:
+        remarks.append("records are counted as the fit weighs each person's, which may repeat them")
     text = "; ".join([", ".join(said), *remarks])
     return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
 

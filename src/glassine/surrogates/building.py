@@ -126,7 +126,7 @@ class Material:
     Attributes
     ----------
     native : object
-        The records as a microaggregation reads them.
+        The records as a microaggregation reads them; None where there is none.
     columns : Columns
         The records, n of them.
     domain : Domain
@@ -134,7 +134,7 @@ class Material:
     classes : tuple of scalars
         The labels.
     answers, targets : ndarray of int, shape (n,)
-        What the black box says, and what trees are trained on.
+        What the black box says, and what trees are trained on; -1 for no class of the release.
     domain_declared, classes_declared : bool
         Whether they are public.
     """
@@ -219,9 +219,12 @@ def _public(plan: Plan, material: Material) -> Built:
     records = public_points(domain, plan.n_cells)
     points = tuple(tuple(record[name] for name in domain) for record in records)
     embedded = np.concatenate([metric.embed_one(domain, record) for record in records])
-    # Each record is clipped by itself, so that its cell follows from it alone.
-    columns = material.columns
-    groups = metric.closest(metric.embed(columns), embedded, 1, domain)[:, 0].astype(np.int64)
+    # Each record is read by itself, so that its cell follows from it alone.
+    coordinates = metric.embed(material.columns)
+    if metric.distance == "euclidean":
+        # Only a value of a Binary that is neither 0 nor 1 has none here.
+        coordinates = np.nan_to_num(coordinates, nan=0.0)
+    groups = metric.closest(coordinates, embedded, 1, domain)[:, 0].astype(np.int64)
     trees, event, paid = _trees(plan, material, groups, len(points))
     trees, material = _in_used_classes(trees, material)
     certificate = _certificate(plan, material, event, paid)

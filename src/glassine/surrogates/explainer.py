@@ -21,8 +21,26 @@ from glassine.surrogates import settings
 from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build, draw_queries
 from glassine.surrogates.evidence import MeasuredExplainer
-from glassine.surrogates.fitting import Training, check_words, classes_of, index_of, label_array
-from glassine.surrogates.reading import Layout, Query, Record, coarse_domain, open_records, query_of, read, row
+from glassine.surrogates.fitting import (
+    Training,
+    check_words,
+    classes_of,
+    declared_places,
+    index_of,
+    label_array,
+    places_of,
+)
+from glassine.surrogates.reading import (
+    Layout,
+    Query,
+    Record,
+    coarse_domain,
+    open_each,
+    open_records,
+    query_of,
+    read,
+    row,
+)
 from glassine.surrogates.release import SurrogateRelease, confirmed
 from glassine.surrogates.values import Explanation
 
@@ -279,9 +297,12 @@ class SurrogateExplainer(MeasuredExplainer):
         Parameters
         ----------
         X : data frame or array-like of shape (n, d)
-            The training records. Numbers outside a declared domain are clipped.
+            The training records. Numbers outside a declared domain are clipped. With epsilon, ``partition="public"``
+            and declared classes, each record is read by itself and no value refuses a fit. The black box is asked on
+            records as the domain describes them; one that it does not describe is not asked on.
         y : array-like of shape (n,), optional
-            True labels; needed if trees are trained on them.
+            True labels; needed if trees are trained on them. With epsilon and declared classes, trees leave out a
+            record whose label is missing or not declared; how many is not told.
 
         Raises
         ------
@@ -301,29 +322,43 @@ class SurrogateExplainer(MeasuredExplainer):
     def _fit(self, X: Any, y: Any, *, records: str) -> None:
         plan = settings.plan_of(self, records)
         declared = self.domain
-        layout, native, data = open_records(X, declared)
-        n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
-        if plan.private_partition is False and not plan.k <= n:
-            raise InvalidParameterError(f"k must be at most the number of records, {n}, got {plan.k}. Use a smaller k.")
-        domain = coarse_domain(data) if declared is None else declared
-        columns = read(data, domain, refuse_outside=False)
-        truth = None if y is None else label_array(y, n)
-        if plan.labels == "true" and truth is None:
+        each = plan.epsilon is not None and self.classes is not None
+        if each and plan.private_partition and declared is not None:
+            domain, data = declared, None
+            layout, columns, asked = open_each(X, domain)
+            n, native = columns.n_records, layout.of_columns(columns.take(np.flatnonzero(asked)))
+        else:
+            layout, native, data = open_records(X, declared)
+            n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
+            if plan.private_partition is False and not plan.k <= n:
+                raise InvalidParameterError(
+                    f"k must be at most the number of records, {n}, got {plan.k}. Use a smaller k."
+                )
+            domain = coarse_domain(data) if declared is None else declared
+            columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
+        if plan.labels == "true" and y is None:
             raise InvalidDataError('labels="true" needs y, the true labels, got None. Pass y, or labels="black-box".')
+        truth = None if y is None or each else label_array(y, n)
         if self.classes is None and is_regression(self.predict):
             raise BlackBoxError(
                 "the black box is a regression: it answers with scores, and each would be published as a class. Pass a "
                 "function that returns a class for each record, or declare classes=."
             )
         box = BlackBox(self.predict)
-        answered = box(native, n)
+        answered = np.full(n, None, dtype=object)
+        if asked.any():
+            answered[asked] = box(native, int(asked.sum()))
         learned = None if plan.labels == "black-box" else truth
         # Of queries that were drawn, no name is anybody's.
         classes = classes_of(self.classes, answered, learned, least=1 if records == "queries" else LEAST_SHARING)
-        if truth is not None:
-            check_words(truth, answered.tolist())
-        answers = index_of(answered, classes, "the black box")
-        targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, classes, "y")
+        if each:
+            answers = places_of(answered, classes)
+            targets = answers if plan.labels == "black-box" else declared_places(y, n, classes)
+        else:
+            if truth is not None:
+                check_words(truth, answered.tolist())
+            answers = index_of(answered, classes, "the black box")
+            targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, classes, "y")
         if plan.epsilon is not None and (domain.inferred or self.classes is None):
             warnings.warn(
                 "the domain or the classes are taken from the data, which the guarantee does not cover; pass domain= "

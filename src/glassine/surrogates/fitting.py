@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns
+from glassine.data.labels import check_lengths, class_codes
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
@@ -25,6 +26,7 @@ __all__ = [
     "Training",
     "check_words",
     "classes_of",
+    "declared_places",
     "group_records",
     "index_of",
     "label_array",
@@ -309,6 +311,21 @@ def places_of(labels: npt.NDArray[Any], classes: Sequence[Scalar]) -> npt.NDArra
     """Return the index of each label among the classes, -1 for another one."""
     where = {value: i for i, value in enumerate(classes)}
     return np.fromiter((where.get(value, -1) for value in labels.tolist()), dtype=np.int64, count=len(labels))
+
+
+def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+    """Return the index of each true label among declared classes, each read by itself; -1 for any other, shape (n,).
+
+    Raises
+    ------
+    InvalidDataError
+        If there is not one label a record, or none is a class.
+    """
+    places = np.maximum(class_codes(y, classes), -1)
+    check_lengths(n_records, len(places))
+    if (places < 0).all():
+        raise InvalidDataError("no record has one of the declared classes as its label. Check the labels.")
+    return places
 
 
 def check_words(truth: npt.NDArray[Any], known: Iterable[Scalar]) -> None:

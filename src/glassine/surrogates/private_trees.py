@@ -17,7 +17,7 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.grid import public_grid
 from glassine.learners.antecedents import declared
-from glassine.learners.budget import ONE_FIT, RECORDS, TIMING, Budget, selection_event
+from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
 from glassine.learners.exhaustive.trees import TreeClass
@@ -37,17 +37,10 @@ PROOF = "surrogates/private_trees.md"
 
 LABELS_ONLY = "change the true label of one record; all other attributes are public"
 
-FIXED = (
-    "the black box answers each record by itself, whatever type the column of a value has, and is the same function "
-    "whatever the records are"
-)
+FIXED = "the black box answers each record by itself, and is the same function whatever the records are"
 
-REFUSALS = (
-    "no release is refused because of the records: there is at least one, every value and every label can be read and "
-    "is declared, none is missing that may not be, the black box answers every record, and memory suffices; a refusal "
-    "reveals that one of these fails, so the step from no record to one is not covered"
-)
-"""What explainers assume: they refuse more than learners, which read what is odd and go on."""
+ANSWERED = "the black box answers every record of the domain with one label"
+"""It is asked on no other record; a fit in which it fails is refused."""
 
 
 def tree_class_of(domain: Domain, classes: Sequence[Scalar], depth: int) -> TreeClass:
@@ -113,7 +106,7 @@ def draw_trees(
     columns : Columns
         The records, n of them, conforming to the public domain.
     targets, groups : ndarray of int, shape (n,)
-        Class and group of each record.
+        Class and group of each record; one of class -1 is left out.
     n_groups : int
         Number of groups; public.
     epsilon : float
@@ -133,7 +126,7 @@ def draw_trees(
     truths = [columns.holds(literal) for literal in trees.logic.literals]
     drawn, spent = [], Fraction(0)
     for group in range(n_groups):
-        rows = np.flatnonzero(groups == group)
+        rows = np.flatnonzero((groups == group) & (targets >= 0))
         weighting = Weighting.private(exact, 1.0, len(rows))
         spent = weighting.exact_epsilon
         bitsets = BitSets.pack((truth[rows] for truth in truths), targets[rows], len(classes))
@@ -160,7 +153,7 @@ def certify_partition(
     epsilon: float, event: Parallel, caveats: Sequence[str], public: dict[str, Any], *, black_box_labels: bool
 ) -> Certificate:
     """Return the certificate of trees on a partition into public cells."""
-    assumptions = (RECORDS, REFUSALS, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
+    assumptions = (RECORDS, REFUSALS, ANSWERED, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
     return Certificate(
         epsilon=float(epsilon), events=(event,), assumptions=assumptions, caveats=tuple(caveats), public=public
     )

@@ -18,7 +18,7 @@ from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
 from glassine.errors import InvalidDataError
 
-__all__ = ["Layout", "Query", "Record", "coarse_domain", "open_records", "query_of", "read", "row"]
+__all__ = ["Layout", "Query", "Record", "coarse_domain", "open_each", "open_records", "query_of", "read", "row"]
 
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any
@@ -56,6 +56,30 @@ class Layout:
             out[:, i] = [math.nan if value is None and not words else value for value in columns[name]]
         return out
 
+    def of_columns(self, columns: Columns) -> Any:
+        """Return records in this form, in types that follow from their domain alone; numbers are doubles."""
+        arrays = {name: columns.values(name) for name in self.names}
+        if self.backend is not None:
+            typed = [_typed_column(name, columns.attributes[name], arrays[name], self.backend) for name in self.names]
+            return typed[0].to_frame().with_columns(*typed[1:]).to_native()
+        words = any(isinstance(v, str) for name in self.names for v in _listed(columns.attributes[name]))
+        return np.column_stack(list(arrays.values())).astype(object if words else float)
+
+
+def _typed_column(name: str, attribute: Attribute, values: npt.NDArray[Any], library: Any) -> nw.Series[Any]:
+    """Return a column of the type that its attribute has, whatever the values are.
+
+    Where the attribute declares texts and numbers, it is one of objects in pandas, and of texts elsewhere.
+    """
+    declared = _listed(attribute)
+    if not any(isinstance(value, str) for value in declared):
+        return nw.new_series(name, values.astype(float), nw.Float64(), backend=library)
+    listed = values.tolist()
+    if library != "pandas":
+        listed = [None if value is None else str(value) for value in listed]
+    objects = library == "pandas" and not all(isinstance(value, str) for value in declared)
+    return nw.new_series(name, listed, nw.Object() if objects else nw.String(), backend=library)
+
 
 def _column(name: str, attribute: Attribute, values: list[Scalar | None], library: Any) -> Any:
     """Return a column; one of a single missing value would have no type otherwise."""
@@ -82,13 +106,7 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
     InvalidDataError
         If they are neither a data frame nor an array of shape (n, d), or hold no record.
     """
-    frame = None
-    if not isinstance(X, np.ndarray | list | tuple):
-        try:
-            opened = nw.from_native(X)
-            frame = opened.collect() if isinstance(opened, nw.LazyFrame) else opened
-        except (TypeError, nw.exceptions.NarwhalsError):
-            frame = None
+    frame = _opened(X)
     if frame is not None and any(isinstance(name, str) for name in frame.columns):
         if any(not isinstance(name, str) for name in frame.columns) or not len(frame):
             raise InvalidDataError("records must be at least one, in columns named by strings. Check the data.")
@@ -109,6 +127,53 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
         )
     names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
     return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
+
+
+def _opened(X: Any) -> nw.DataFrame[Any] | None:
+    """Return records as a data frame in memory; None if they are no data frame."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    try:
+        opened = nw.from_native(X)
+    except (TypeError, nw.exceptions.NarwhalsError):
+        return None
+    return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
+
+
+def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.bool_]]:
+    """Return the form of records, the records read one by one, and which of them the domain describes.
+
+    A value that is not declared, no number, or missing where none may be, refuses nothing: it is read as
+    :func:`glassine.data.conform.conform` does. The domain does not describe its record, so that a black box need
+    not know what to answer.
+
+    Guarantee
+    ---------
+    What a record is read as follows from that record and the domain alone.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is no record, a column is absent, or the type of a column cannot hold the values of its attribute.
+    """
+    frame = _opened(X)
+    named = frame is not None and any(isinstance(name, str) for name in frame.columns)
+    layout = Layout(
+        names=domain.names, backend=frame.implementation.name.lower() if frame is not None and named else None
+    )
+    records: Any = X if frame is None else frame.to_native()
+    columns = conform(records, domain, apart=True, strict=False)
+    if not columns.n_records:
+        raise InvalidDataError("records must be at least one, got none. Check the data.")
+    free = Domain({n: Real(-LARGEST, LARGEST, missing=True) if n in columns.numbers else domain[n] for n in domain})
+    described = np.ones(columns.n_records, dtype=bool)
+    if columns.numbers:
+        for name, numbers in conform(records, free, columns.numbers, strict=False).numbers.items():
+            described &= domain[name].missing | ~np.isnan(numbers)
+    for name, codes in columns.codes.items():
+        described &= codes >= (-1 if domain[name].missing else 0)
+    merged = {name: np.maximum(codes, -1) for name, codes in columns.codes.items()}
+    return layout, Columns(attributes=columns.attributes, numbers=columns.numbers, codes=merged), described
 
 
 def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:

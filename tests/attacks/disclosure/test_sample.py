@@ -112,8 +112,8 @@ def test_a_superset_that_is_the_training_set_gives_the_known_results(criterion: 
     assert shaped
 
 
-def listed(seed: int, criterion: Criterion) -> None:
-    """Check enumeration on a small instance against its definition."""
+def enumerated(seed: int, criterion: Criterion) -> tuple[Any, Any, Any, int]:
+    """Return the posterior by enumeration of a small instance, and what its definition gives."""
     frame, _, tree = parity(seed, n=5, values=2, n_classes=2, criterion=criterion, split=3)
     rng = np.random.default_rng(seed)
     everybody = pl.concat([frame, frame[rng.integers(0, 5, 1 + seed % 2)]])
@@ -128,23 +128,26 @@ def listed(seed: int, criterion: Criterion) -> None:
         keeps(tree, everybody, criterion, smallest=smallest),
         [5],
     )
-    posterior = infer_posterior(found, method="enumeration")
-    assert posterior.membership == pytest.approx(member, abs=1e-9)
-    assert posterior.probabilities == pytest.approx(by_class, abs=1e-9)
-    assert posterior.log_assignments == pytest.approx(math.log(n), abs=1e-9)
+    return infer_posterior(found, method="enumeration"), member, by_class, n
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_enumeration_is_the_definition(criterion: Criterion) -> None:
     for seed in range(6):
-        listed(seed, criterion)
+        posterior, member, by_class, n = enumerated(seed, criterion)
+        assert posterior.membership == pytest.approx(member, abs=1e-9)
+        assert posterior.probabilities == pytest.approx(by_class, abs=1e-9)
+        assert posterior.log_assignments == pytest.approx(math.log(n), abs=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_enumeration_is_the_definition_on_a_hundred_instances(criterion: Criterion) -> None:
     for seed in range(6, 31):
-        listed(seed, criterion)
+        posterior, member, by_class, n = enumerated(seed, criterion)
+        assert posterior.membership == pytest.approx(member, abs=1e-9)
+        assert posterior.probabilities == pytest.approx(by_class, abs=1e-9)
+        assert posterior.log_assignments == pytest.approx(math.log(n), abs=1e-9)
 
 
 @pytest.mark.parametrize("fraction", [None, 5 / 6])
