@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.auditing.suppression import Suppression
 from glassine.data.cells import cuts_of
+from glassine.data.columns import Outside
 from glassine.data.lazy import Groups, group
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
@@ -58,7 +59,7 @@ def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> Co
     def counted(names: list[str]) -> Groups:
         wide = {name: _wide(domain[name]) for name in names}
         edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
-        groups = group(frame, wide, cuts=edges, apart=True)
+        groups = group(frame, wide, cuts=edges, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED)
         outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
         return groups
 

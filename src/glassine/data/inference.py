@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform_values import number_of
+from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
@@ -50,43 +51,15 @@ DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", fl
 
 def eager(frame: Any) -> nw.DataFrame[Any]:
     """Return any frame as an eager narwhals frame with at least one row."""
-    data: nw.DataFrame[Any] | nw.LazyFrame[Any]
-    try:
-        data = nw.from_native(frame)
-    except nw.exceptions.NarwhalsError as error:
-        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
-    except TypeError:
-        raise InvalidDataError(
-            f"data must be a data frame, got {type(frame).__name__}. Use pandas, polars, Arrow or DuckDB."
-        ) from None
-    if isinstance(data, nw.LazyFrame):
-        data = data.collect()
+    data = as_table(frame).frame
     if len(data) == 0:
-        raise InvalidDataError("data must hold at least one record, got none. Check the file and its filters.")
+        raise InvalidDataError(NO_RECORDS)
     return data
 
 
 def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
-    data = eager(frame)
-    for name in data.columns:
-        if not isinstance(name, str):
-            raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
-    out: dict[str, npt.NDArray[Any]] = {}
-    # One walk: to look a column up by its name takes some frames a walk over all of them.
-    for name, series in zip(data.columns, data.iter_columns(), strict=True):
-        gaps = series.null_count() > 0
-        if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
-            kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
-            out[name] = np.asarray(series.to_numpy(), dtype=kind)
-        elif series.dtype == nw.Boolean and not gaps:
-            out[name] = np.asarray(series.to_numpy(), dtype=np.int64)
-        else:
-            values = np.fromiter(series.to_list(), dtype=object, count=len(data))
-            if gaps:
-                values[series.is_null().to_numpy()] = None
-            out[name] = values
-    return out
+    return as_table(frame).arrays
 
 
 def _decimals(values: npt.NDArray[np.float64]) -> int | None:

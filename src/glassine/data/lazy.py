@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.cells import Cuts, cell_cuts
-from glassine.data.conform import GAP, Columns, checked_columns, collect, expressions, open_frame
+from glassine.data.conform import GAP, Columns, Outside, checked_columns, collect, expressions, open_frame
+from glassine.data.table import Table
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
@@ -96,6 +97,8 @@ def is_lazy(data: Any) -> bool:
 
 
 def _opened(data: Any) -> Any:
+    if isinstance(data, Table):
+        return data.frame
     try:
         return nw.from_native(data, pass_through=True)
     except nw.exceptions.NarwhalsError:
@@ -218,8 +221,7 @@ def group(
     cuts: Cuts | None = None,
     keep: str | None = None,
     weights: str | None = None,
-    apart: bool = False,
-    strict: bool = True,
+    outside: Outside = Outside.REFUSE,
 ) -> Groups:
     """Count the distinct conformed records of a lazy frame; its own engine groups them.
 
@@ -236,9 +238,7 @@ def group(
         A further column that tells records apart, as it is.
     weights : str, optional
         A column that says how many records each row stands for.
-    apart : bool, default=False
-        As for :func:`glassine.data.conform.conform`.
-    strict : bool, default=True
+    outside : Outside, default=Outside.REFUSE
         As for :func:`glassine.data.conform.conform`.
 
     Raises
@@ -247,7 +247,7 @@ def group(
         As for :func:`glassine.data.conform.conform`, and if a weight is missing, negative or not whole.
     """
     plan = _Keys.of(attributes, cuts or {})
-    grouped = _grouped(frame, plan, keep, weights, apart=apart, strict=strict)
+    grouped = _grouped(frame, plan, keep, weights, outside=outside)
     if weights is not None:
         check_weights(int(grouped["invalid"].max() or 0), weights)
     return _groups(plan, grouped, keep)
@@ -259,8 +259,7 @@ def group_in_parts(
     *,
     cuts: Cuts,
     keep: str,
-    apart: bool = False,
-    strict: bool = True,
+    outside: Outside = Outside.REFUSE,
     queries: int = 1,
 ) -> Iterator[Groups]:
     """Yield what :func:`group` returns a part at a time: until then each distinct record takes few bytes.
@@ -270,7 +269,7 @@ def group_in_parts(
     plan = _Keys.of(attributes, cuts)
     queries = queries if plan.words else 1
     for query in range(queries):
-        grouped = _grouped(frame, plan, keep, None, apart=apart, strict=strict, share=(query, queries))
+        grouped = _grouped(frame, plan, keep, None, outside=outside, share=(query, queries))
         for start in range(0, len(grouped), PART):
             yield _groups(plan, grouped[start : start + PART], keep)
 
@@ -289,15 +288,14 @@ def _grouped(
     keep: str | None,
     weights: str | None,
     *,
-    apart: bool,
-    strict: bool,
+    outside: Outside,
     share: tuple[int, int] = (0, 1),
 ) -> nw.DataFrame[Any]:
     """Return the keys of the distinct records, or a share of them, and how often each occurs."""
     attributes = plan.attributes
     read = dict(attributes) if weights is None else {**attributes, weights: WEIGHT}
     lazy, _ = open_frame(frame, read)
-    conformed = lazy.select(*_read(lazy, read, keep, apart=apart, strict=strict))
+    conformed = lazy.select(*_read(lazy, read, keep, outside=outside))
     by = [*plan.names, *(["kept"] if keep is not None else [])] or ["one"]
     if weights is None:
         conformed = conformed.with_columns(ONE)
@@ -321,10 +319,9 @@ def _read(
     read: Mapping[str, Attribute],
     keep: str | None,
     *,
-    apart: bool,
-    strict: bool,
+    outside: Outside,
 ) -> Iterator[nw.Expr]:
-    yield from expressions(lazy, read, apart=apart, strict=strict)
+    yield from expressions(lazy, read, outside=outside)
     if keep is not None:
         yield nw.col(keep).alias("kept")
     elif not read:
@@ -333,7 +330,7 @@ def _read(
 
 
 def totals(
-    frame: Any, attributes: Mapping[str, Attribute], by: str, *, apart: bool = False, strict: bool = True
+    frame: Any, attributes: Mapping[str, Attribute], by: str, *, outside: Outside = Outside.REFUSE
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return the different values of a column of a lazy frame and how often each occurs, after a look at all others.
 
@@ -343,8 +340,8 @@ def totals(
         If an attribute holds what :func:`glassine.data.conform.conform` refuses.
     """
     lazy, _ = open_frame(frame, attributes)
-    conformed = lazy.select(*_read(lazy, attributes, by, apart=apart, strict=strict))
-    whole = {i: name for i, name in enumerate(attributes) if strict and not attributes[name].missing}
+    conformed = lazy.select(*_read(lazy, attributes, by, outside=outside))
+    whole = {i: name for i, name in enumerate(attributes) if outside.refuses and not attributes[name].missing}
     flags = []
     for i, name in whole.items():
         column = nw.col(f"k{i}")

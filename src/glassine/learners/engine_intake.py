@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.bits import BitSets
 from glassine.data.cells import Cuts, cell_cuts, cuts_of
-from glassine.data.conform import Columns
+from glassine.data.conform import Columns, Outside
 from glassine.data.frames import fine_counts, truths
 from glassine.data.labels import index_of
 from glassine.data.lazy import Groups, group, group_in_parts
@@ -39,7 +39,7 @@ class EngineIntake:
         The records.
     target : str
         The column of the classes.
-    apart, strict : bool
+    outside : Outside
         As for :func:`glassine.data.conform.conform`.
     n_records : int
         Number of records.
@@ -51,8 +51,7 @@ class EngineIntake:
 
     frame: Any
     target: str
-    apart: bool
-    strict: bool
+    outside: Outside
     n_records: int
     domain: Domain
     classes: tuple[Scalar, ...]
@@ -89,11 +88,11 @@ class EngineIntake:
         attribute = self.domain[name]
         if cuts is not None and isinstance(attribute, Integer | Real):
             ends = cell_cuts(attribute, cuts)
-            counts = fine_counts(self.frame, name, attribute, ends[:-1], strict=self.strict)
+            counts = fine_counts(self.frame, name, attribute, ends[:-1], outside=self.outside)
             self.check_number(int(counts.sum()))
             found = counts[:-1] > 0
             return ends[found], counts[:-1][found]
-        groups = group(self.frame, {name: attribute}, strict=self.strict)
+        groups = group(self.frame, {name: attribute}, outside=self.outside)
         values = groups.columns.numbers[name]
         present = ~np.isnan(values)
         return values[present], groups.counts[present]
@@ -115,7 +114,7 @@ class EngineIntake:
         """Yield distinct records, the index of each one's class, and how many there are of each, a part at a time."""
         attributes = {name: self.domain[name] for name in names}
         counted = 0
-        asked: dict[str, Any] = {"keep": self.target, "apart": self.apart, "strict": self.strict, "queries": queries}
+        asked: dict[str, Any] = {"keep": self.target, "outside": self.outside, "queries": queries}
         for part in group_in_parts(self.frame, attributes, cuts=cuts, **asked):
             counted += int(part.counts.sum())
             yield part.columns, self._labels(part), part.counts
@@ -135,7 +134,7 @@ class EngineIntake:
 
     def _group(self, names: Sequence[str], cuts: Cuts | None) -> Groups:
         attributes = {name: self.domain[name] for name in names}
-        groups = group(self.frame, attributes, cuts=cuts, keep=self.target, apart=self.apart, strict=self.strict)
+        groups = group(self.frame, attributes, cuts=cuts, keep=self.target, outside=self.outside)
         self.check_number(int(groups.counts.sum()))
         return groups
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns, as_columns
+from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
-from glassine.data.table import CountTable
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.privacy.unit import RECORD, PrivacyUnit

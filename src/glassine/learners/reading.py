@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
+from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
-from glassine.data.table import CountTable
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
 

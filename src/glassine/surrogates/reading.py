@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import Columns, are_rows, conform, rows_as_objects
+from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
@@ -117,7 +117,7 @@ def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
     if words or cells.shape[1] != len(domain):
         return cells
     anything = Domain({name: Real(-LARGEST, LARGEST, missing=True) for name in domain})
-    read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, strict=False)
+    read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, outside=Outside.CLIP)
     return np.column_stack([read.numbers[name] for name in domain.names])
 
 
