@@ -29,9 +29,9 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.cli.reading import read_frame
 from glassine.data.conform import Outside, conform
 from glassine.data.labels import class_codes
+from glassine.data.sources import read_frame
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict

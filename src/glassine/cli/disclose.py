@@ -26,7 +26,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, load, opened, read_domain, read_frame
+from glassine.cli.reading import input_files, load, opened, read_domain
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
 from glassine.files import FileContent, read_once
@@ -293,6 +293,7 @@ def _people(
     path: Path, tree: DecisionTree, sensitive: str, domain: Domain | None, needed: bool, wanted: bool
 ) -> _People:
     """Return the quasi-identifiers without the sensitive column, and that column in the classes' own type."""
+    from glassine.data.sources import read_frame
     from glassine.domain import Category, OneOf
 
     texts: dict[str, list[str]] = {}

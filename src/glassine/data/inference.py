@@ -203,16 +203,21 @@ def _read(value: Any) -> Any:
     return value if number is None else number
 
 
+def _is_gap(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
 def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
         # A text counts as the number that it writes, as in a fit.
         column = np.array([_read(value) for value in column] + [None], dtype=object)[:-1]
+    if isinstance(attribute, Category):
+        # Few values recur: each is looked up once, and the records only if one of them lies outside.
+        values, listed = column.tolist(), set(attribute.values)
+        odd = {value for value in set(values) if (not attribute.missing if _is_gap(value) else value not in listed)}
+        return np.array([value in odd for value in values]) if odd else np.zeros(len(values), dtype=bool)
     gaps = is_missing(column)
     bad = gaps & (not attribute.missing)
-    if isinstance(attribute, Category):
-        listed = set(attribute.values)
-        unlisted = np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column))
-        return np.asarray(bad | (~gaps & unlisted))
     if column.dtype.kind == "O":
         numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
         bad = bad | (~gaps & ~numeric)
@@ -340,11 +345,13 @@ def repeats(frame: Any) -> Iterator[Repeats]:
     none: this is for those who hold the records, and must not be published.
     """
     for name, column in columns(frame).items():
-        present = column[~is_missing(column)].tolist()
-        counts = Counter(present)
-        most = max(counts.values(), default=0)
-        texts = all(isinstance(value, str) for value in counts) and len(counts) > max(
-            MANY_VALUES, len(present) // SHARE
-        )
-        if most > 1 and len(counts) > 1 and (is_identifier_name(name) or texts):
-            yield Repeats(column=name, n_records=len(present), n_values=len(counts), most=most)
+        named = is_identifier_name(name)
+        if column.dtype.kind != "O" and not named:
+            continue
+        present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+        counts = {value: count for value, count in Counter(present.tolist()).items() if not _is_gap(value)}
+        n_records, most = sum(counts.values()), max(counts.values(), default=0)
+        many = len(counts) > max(MANY_VALUES, n_records // SHARE)
+        texts = many and all(isinstance(value, str) for value in counts)
+        if most > 1 and len(counts) > 1 and (named or texts):
+            yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most)

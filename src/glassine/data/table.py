@@ -37,10 +37,13 @@ class Source:
         The file.
     digest : str
         SHA-256 of the bytes that were parsed, hexadecimal.
+    typed : bool
+        Whether the file says the types of its columns: a Parquet file does.
     """
 
     path: Path
     digest: str
+    typed: bool
 
     def __repr__(self) -> str:
         return f"<Source {self.path.name}>"
