@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers, from_objects, plain_arrays
-from glassine.data.table import Frame, Table, open_native
+from glassine.data.table import Frame, Table, open_native, read_only
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain, _some
 from glassine.errors import InvalidDataError
@@ -105,15 +105,15 @@ def conform(
         raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
     if not isinstance(data, Table):
         return checked_columns(attributes, _arrays_of(data, attributes, outside))
-    kept = data.conformed
+    kept, present = data.conformed, set(data.names)
     fresh = {
         name: attribute
         for name, attribute in attributes.items()
-        if name not in data.names or (name, attribute, outside) not in kept
+        if name not in present or (name, attribute, outside) not in kept
     }
     if fresh:
         columns = checked_columns(fresh, _arrays_of(data, fresh, outside))
-        kept.update({(name, attribute, outside): columns.array(name) for name, attribute in fresh.items()})
+        kept.update({(name, attribute, outside): read_only(columns.array(name)) for name, attribute in fresh.items()})
     return columns_of(attributes, {name: kept[name, attribute, outside] for name, attribute in attributes.items()})
 
 

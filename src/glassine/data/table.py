@@ -16,7 +16,7 @@ from glassine.errors import InvalidDataError
 if TYPE_CHECKING:
     from glassine.domain import Attribute
 
-__all__ = ["NO_RECORDS", "Source", "Table", "as_table", "open_native"]
+__all__ = ["NO_RECORDS", "Source", "Table", "as_table", "frame_of", "open_native", "read_only"]
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -106,12 +106,18 @@ class Table:
         for name in self.frame.columns:
             if not isinstance(name, str):
                 raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
-        if len(self.values) < len(self.frame.columns):
+        if not self.values.keys() >= set(self.frame.columns):
             # One walk: to look a column up by its name takes some frames a walk over all of them.
             for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
                 if name not in self.values:
                     self.values[name] = _as_they_are(series)
         return {name: self.values[name] for name in self.frame.columns}
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> Table:
+        """Return some of the records; all of them are the same table."""
+        if rows.all():
+            return self
+        return Table(self.frame[np.flatnonzero(rows).tolist()], self.source)
 
     def restrict(self, names: Iterable[str]) -> Table:
         """Return some of the columns, in the given order, with what was made of them."""
@@ -129,30 +135,50 @@ def _as_they_are(series: nw.Series[Any]) -> npt.NDArray[Any]:
         out = np.fromiter(series.to_list(), dtype=object, count=len(series))
         if gaps:
             out[series.is_null().to_numpy()] = None
-    # Many readers share it, and it may be the caller's own memory.
-    out = out.view()
-    out.flags.writeable = False
-    return out
+    return read_only(out)
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def frame_of(data: object) -> Frame | None:
+    """Return a data frame as narwhals wraps it, a lazy one lazy; None for anything else.
+
+    Raises
+    ------
+    InvalidDataError
+        If narwhals cannot read the frame, as with two columns of one name.
+    """
+    if isinstance(data, Table):
+        return data.frame
+    if isinstance(data, np.ndarray | list | tuple):
+        return None
+    try:
+        opened: Frame = nw.from_native(data)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
+    except TypeError:
+        return None
+    return opened
 
 
 def open_native(data: object) -> Frame:
-    """Return any data frame as narwhals wraps it; a lazy one stays lazy.
+    """Return a data frame as :func:`frame_of`, and refuse anything else.
 
     Raises
     ------
     InvalidDataError
         If it is none, or narwhals cannot read it.
     """
-    if isinstance(data, Table):
-        return data.frame
-    try:
-        opened: Frame = nw.from_native(data)  # type: ignore[call-overload]  # what is no frame is refused below
-    except nw.exceptions.NarwhalsError as error:
-        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
-    except TypeError:
+    opened = frame_of(data)
+    if opened is None:
         raise InvalidDataError(
             f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
-        ) from None
+        )
     return opened
 
 
