@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -228,7 +229,7 @@ def _adversary(
     )
 
 
-def stored_estimator(path: Path, trust_pickle: bool) -> Any:
+def stored_estimator(path: str | PathLike[str], trust_pickle: bool) -> Any:
     """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
     from glassine.formats.estimators import load_estimator
 
