@@ -126,7 +126,9 @@ def test_a_lazy_polars_frame_is_conformed_in_pieces() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engines, "collect", spy)
         conjunction_counts(sample().lazy(), DOMAIN, LITERALS, 1, target="town")
-        engines.totals(sample().lazy(), {name: DOMAIN[name] for name in DOMAIN if name != "sick"}, "sick")
+        engines.LazyTable(frame=sample().lazy(), keep="sick").totals(
+            {name: DOMAIN[name] for name in DOMAIN if name != "sick"}
+        )
     assert len(seen) == 2
     for plan in seen:
         assert "group-by" in plan

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.cells import Cuts, coarse
 from glassine.data.conform import Columns, checked_columns, conform
-from glassine.data.lazy import WEIGHT, check_weights, group, is_lazy, valid
+from glassine.data.lazy import WEIGHT, LazyTable, check_weights, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError
 
@@ -98,7 +98,7 @@ class CountTable:
                     "Put the weights into a column."
                 )
             attributes = {name: domain[name] for name in domain}
-            groups = group(frame, attributes, cuts=cuts, weights=weights)
+            groups = LazyTable(frame=frame).group(attributes, cuts=cuts, weights=weights)
             return cls._tabulated(domain, [(groups.columns, groups.counts)])
         columns = conform(frame, domain)
         return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])

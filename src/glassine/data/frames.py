@@ -13,7 +13,7 @@ from glassine.data.bits import BitSets
 from glassine.data.cells import Cuts, coarse, cuts_of
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
-from glassine.data.lazy import group, is_lazy
+from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
@@ -282,7 +282,7 @@ def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterat
 def _counted(frame: Any, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[Columns, npt.NDArray[np.int64]]:
     """Return conformed records of some attributes, distinct if the frame is lazy, and how often each occurs."""
     if is_lazy(frame):
-        groups = group(frame, attributes, cuts=cuts)
+        groups = LazyTable(frame=frame).group(attributes, cuts=cuts)
         return groups.columns, groups.counts
     columns = coarse(conform(frame, Domain(attributes)), cuts)
     return columns, np.ones(columns.n_records, dtype=np.int64)

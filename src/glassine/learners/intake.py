@@ -27,7 +27,7 @@ from glassine.data.labels import (
     refuse_gaps,
     refuse_undeclared,
 )
-from glassine.data.lazy import is_lazy, totals
+from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
@@ -289,7 +289,8 @@ def _left_in_place(
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
     if declared is not None and not outside.refuses:
         X = _with_declared_target(X, target, declared)
-    values, counts = totals(X, {name: attributes[name] for name in attributes}, target, outside=outside)
+    table = LazyTable(frame=X, outside=outside, keep=target)
+    values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum():
         raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
     # scikit-learn looks at how often classes occur, but not beyond that they recur.
@@ -301,9 +302,7 @@ def _left_in_place(
     if private:
         warn_of(caveats, attributes)
     return EngineIntake(
-        frame=X,
-        target=target,
-        outside=outside,
+        table=table,
         n_records=int(counts.sum()),
         domain=attributes,
         classes=known,

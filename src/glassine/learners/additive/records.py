@@ -140,7 +140,7 @@ class CountedRecords:
             attribute = self.intake.domain[grid.attribute]
             if grid.cuts is not None and isinstance(attribute, Integer | Real):
                 counts = fine_counts(
-                    self.intake.frame, grid.attribute, attribute, grid.cuts, outside=self.intake.outside
+                    self.intake.table.frame, grid.attribute, attribute, grid.cuts, outside=self.intake.table.outside
                 )
                 self.intake.check_number(int(counts.sum()))
                 found[grid.attribute] = counts
