@@ -239,14 +239,20 @@ class DecisionTree:
             If a tested attribute is absent, or a record satisfies no branch of a split.
         """
 
-        def astray(node: int, row: int) -> GlassineError:
-            name = self.nodes[node].branches[0].literal.attribute
-            return _astray(row, name, columns[name][row : row + 1])
-
         def holds(literal: Literal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
             return literal.holds(columns[literal.attribute][rows])
 
-        return self.cells_of(needed_columns(self, columns), holds, astray)
+        out = self.cells_of(needed_columns(self, columns), holds, "left out")
+        if (out < 0).any():
+            # The first such record is followed again, to name the attribute at which it is lost.
+            row = int(np.argmin(out))
+
+            def astray(node: int, _: int) -> GlassineError:
+                name = self.nodes[node].branches[0].literal.attribute
+                return _astray(row, name, columns[name][row : row + 1])
+
+            self.cells_of(1, lambda literal, rows: holds(literal, rows + row), astray)
+        return out
 
     def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> npt.NDArray[np.intp]:
         """Return for each record the index of its leaf among :attr:`cells`, -1 if left out; see :meth:`walk`."""
