@@ -134,7 +134,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         audit,
     )
     from glassine.data.frames import bin_histograms
-    from glassine.data.lazy import totals
+    from glassine.data.lazy import LazyTable
 
     frame, public = opened(path, engine), domain()
     private: dict[str, Any] = {"epsilon": 0.1, "random_state": 0}
@@ -150,7 +150,9 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         return audit(small.model_, public.restrict([name for name in public if name != "high"]), data=frame).verdict
 
     return {
-        "totals": lambda: str(totals(frame, {name: public[name] for name in public}, "high")[1].tolist()),
+        "totals": lambda: str(
+            LazyTable(frame=frame, keep="high").totals({name: public[name] for name in public})[1].tolist()
+        ),
         "tree": lambda: fit(PrivateTreeClassifier(3, domain=public, **private)),
         "tree with quantiles": lambda: fit(PrivateTreeClassifier(3, domain=domain(thresholds=False), **private)),
         "rule list": lambda: fit(PrivateRuleListClassifier(3, domain=public, **private)),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from glassine.auditing.api import audit
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
+    from glassine.data.count_table import CountTable
     from glassine.data.inference import infer_domain
-    from glassine.data.table import CountTable
     from glassine.domain import (
         AtMostOne,
         Between,

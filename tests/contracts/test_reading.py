@@ -30,9 +30,9 @@ from glassine import (
     PrivateTreeClassifier,
     SurrogateExplainer,
 )
-from glassine.cli.reading import read_frame
-from glassine.data.conform import conform
+from glassine.data.conform import Outside, conform
 from glassine.data.labels import class_codes
+from glassine.data.sources import read_frame
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
@@ -216,7 +216,7 @@ def test_no_record_of_a_typed_column_changes_another(
 
     def read(some: pl.DataFrame) -> list[tuple[Any, ...]]:
         given = TYPED[container](some, folder)
-        return row_values(conform(given, domain, strict=False))
+        return row_values(conform(given, domain, outside=Outside.CLIP))
 
     if container == "pandas nullable" or container == "pandas category" or container == "dask":
         # Conversions of whole numbers with gaps round them before anything of ours sees them.
@@ -230,7 +230,9 @@ def test_no_record_of_a_typed_column_changes_another(
     i = data.draw(st.integers(0, n - 1))
     rest = frame.filter(pl.int_range(pl.len()) != i)
     assert read(rest) == everything[:i] + everything[i + 1 :]
-    assert everything == row_values(conform({name: frame[name].to_list() for name in TYPES}, domain, strict=False))
+    assert everything == row_values(
+        conform({name: frame[name].to_list() for name in TYPES}, domain, outside=Outside.CLIP)
+    )
 
 
 LABELS = ("x", "1", 1, BIG, BIG + 1, 0.5)
@@ -404,7 +406,7 @@ def test_a_cell_that_pandas_infers_a_type_for_reads_as_itself(cell: str, beside:
         path = tmp_path / "records.csv"
         rows = [",".join([value] * len(domain)) for value in cells]
         path.write_text("\n".join([",".join(domain), *rows]) + "\n")
-        return row_values(conform(through(path), domain, apart=True, strict=False))
+        return row_values(conform(through(path), domain, outside=Outside.KEEP_UNDECLARED))
 
     for through in (lambda path: pd.read_csv(path), lambda path: read_frame(path, domain, lenient=True)):
         (alone,) = read([cell] if cell else [cell, cell], through)[:1]
@@ -416,16 +418,18 @@ def test_labels_and_rows_of_any_sequence_are_read_one_by_one() -> None:
     assert class_codes([np.array([0]), 1], (0, 1)).tolist() == [0, 1]
     domain = Domain({"a": Category(("1", "2")), "b": Integer(0, 9)})
     rows = [collections.deque([1.0, 5.0]), collections.deque([1.0, 7.0])]
-    alone = conform(rows, domain, strict=False).codes["a"].tolist()
-    assert conform([*rows, collections.deque(["x", 3.0])], domain, strict=False).codes["a"].tolist()[:2] == alone
+    alone = conform(rows, domain, outside=Outside.CLIP).codes["a"].tolist()
+    assert (
+        conform([*rows, collections.deque(["x", 3.0])], domain, outside=Outside.CLIP).codes["a"].tolist()[:2] == alone
+    )
     masked = np.ma.MaskedArray([[1, 5], [2, 6]], mask=[[False, True], [False, False]])
-    assert conform(masked, domain, strict=False).numbers["b"].tolist() == [0.0, 6.0]
+    assert conform(masked, domain, outside=Outside.CLIP).numbers["b"].tolist() == [0.0, 6.0]
 
 
 def test_what_cannot_be_hashed_changes_no_other_value() -> None:
     domain = Domain({"a": Category((0, 1))})
-    first = conform([[1 + 0j], [0]], domain, strict=False).codes["a"].tolist()[0]
-    assert conform([[1 + 0j], [[3]]], domain, strict=False).codes["a"].tolist()[0] == first
+    first = conform([[1 + 0j], [0]], domain, outside=Outside.CLIP).codes["a"].tolist()[0]
+    assert conform([[1 + 0j], [[3]]], domain, outside=Outside.CLIP).codes["a"].tolist()[0] == first
 
 
 @pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])
@@ -451,5 +455,5 @@ def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
 
 def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:
     column = pa.array([1, 2, 3, None]).dictionary_encode()
-    codes = conform(pa.table({"a": column}), ONE, strict=False).codes["a"]
+    codes = conform(pa.table({"a": column}), ONE, outside=Outside.CLIP).codes["a"]
     assert codes.tolist() == [0, 1, 2, -1]

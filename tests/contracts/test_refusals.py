@@ -22,7 +22,8 @@ from tests.contracts.test_private_fits import DOMAIN, PEOPLE, SIMPLEST, target
 
 SOURCE = Path(glassine.__file__).parent
 ROOMS = (
-    *("data/conform*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "data/labels.py", "learners/**/*.py"),
+    *("data/table.py", "data/conform*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "data/labels.py"),
+    *("learners/*.py", "learners/additive/targets.py"),
     *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
 )
 
@@ -76,7 +77,7 @@ NAMES_AND_SHAPES = (
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
 NOT_PRIVATE = (
-    # conform(strict=True), index_of and sample_weight: audits and learners without privacy.
+    # conform(outside=Outside.REFUSE), index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
     "holds text alone, and its attribute declares numbers",
     "among its values. Convert it to a numeric type",
@@ -84,6 +85,13 @@ NOT_PRIVATE = (
     "MISSING_LABEL",
     "the target holds a value that is not one of the declared classes",
     "sample_weight must",
+    # Table.arrays: audits and attacks.
+    "NO_RECORDS",
+    # Counts that are asked of a frame itself: no fit asks for them.
+    "weights must be whole numbers in",
+    "must increase strictly",
+    "literals must hold at least one literal",
+    "a target must be a category or binary attribute",
     # Without a public domain, classes or range: a caveat voids the guarantee of such a fit.
     "X holds text where numbers are needed",
     "Input X contains NaN or infinity in column",

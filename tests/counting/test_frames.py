@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from glassine.data import lazy as engines
 from glassine.data.cells import coarse, cuts_of
 from glassine.data.conform import collect, conform
+from glassine.data.count_table import CountTable
 from glassine.data.frames import bin_histograms, conjunction_counts
-from glassine.data.table import CountTable
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidDataError
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
@@ -126,7 +126,9 @@ def test_a_lazy_polars_frame_is_conformed_in_pieces() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engines, "collect", spy)
         conjunction_counts(sample().lazy(), DOMAIN, LITERALS, 1, target="town")
-        engines.totals(sample().lazy(), {name: DOMAIN[name] for name in DOMAIN if name != "sick"}, "sick")
+        engines.LazyTable(frame=sample().lazy(), keep="sick").totals(
+            {name: DOMAIN[name] for name in DOMAIN if name != "sick"}
+        )
     assert len(seen) == 2
     for plan in seen:
         assert "group-by" in plan

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from glassine.data import lazy as engines
 from glassine.data.conform import conform
+from glassine.data.count_table import CountTable
 from glassine.data.inference import columns as read_columns
-from glassine.data.table import CountTable
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real
 from glassine.errors import InvalidDataError, InvalidDomainError
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine.data import conform_values as fast
-from glassine.data.conform import conform
+from glassine.data.conform import Outside, conform
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError
 
@@ -45,10 +45,10 @@ def held(kind: str) -> Any:
     return np.array([value for value in VALUES if bounds.min <= value <= bounds.max], dtype=kind)
 
 
-def read(data: Any, attribute: Attribute, apart: bool) -> Any:
+def read(data: Any, attribute: Attribute, outside: Outside) -> Any:
     """Return the conforming column, or that it is refused."""
     try:
-        return conform(data, Domain({"x": attribute}), apart=apart).array("x")
+        return conform(data, Domain({"x": attribute}), outside=outside).array("x")
     except InvalidDataError as error:
         return str(error)
 
@@ -62,10 +62,10 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("attribute", ATTRIBUTES, ids=str)
-@pytest.mark.parametrize("apart", [False, True])
-def test_arrays_conform_as_lazy_frames_do(kind: str, attribute: Attribute, apart: bool) -> None:
+@pytest.mark.parametrize("outside", [Outside.REFUSE, Outside.REFUSE | Outside.KEEP_UNDECLARED])
+def test_arrays_conform_as_lazy_frames_do(kind: str, attribute: Attribute, outside: Outside) -> None:
     array = held(kind)
-    expected = read(pl.DataFrame({"x": array}).lazy(), attribute, apart)
+    expected = read(pl.DataFrame({"x": array}).lazy(), attribute, outside)
     for data in (
         {"x": array},
         array[:, None],
@@ -73,7 +73,7 @@ def test_arrays_conform_as_lazy_frames_do(kind: str, attribute: Attribute, apart
         pd.DataFrame({"x": array}),
         pd.DataFrame({"x": array}, index=np.zeros(len(array))),
     ):
-        assert same(read(data, attribute, apart), expected), type(data)
+        assert same(read(data, attribute, outside), expected), type(data)
 
 
 @given(
@@ -82,15 +82,15 @@ def test_arrays_conform_as_lazy_frames_do(kind: str, attribute: Attribute, apart
 )
 def test_numbers_conform_one_by_one(values: list[float], attribute: Attribute) -> None:
     array = np.array(values)
-    whole = read({"x": array}, attribute, False)
-    one_by_one = [read({"x": array[i : i + 1]}, attribute, False) for i in range(len(array))]
+    whole = read({"x": array}, attribute, Outside.REFUSE)
+    one_by_one = [read({"x": array[i : i + 1]}, attribute, Outside.REFUSE) for i in range(len(array))]
     refusals = [found for found in one_by_one if isinstance(found, str)]
     assert same(whole, refusals[0] if refusals else np.concatenate(one_by_one))
 
 
 def test_the_records_themselves_are_not_changed() -> None:
     array = np.array([-5.0, 0.0, 7.0])
-    read({"x": array}, Real(0.0, 1.0), False)
+    read({"x": array}, Real(0.0, 1.0), Outside.REFUSE)
     assert array.tolist() == [-5.0, 0.0, 7.0]
 
 

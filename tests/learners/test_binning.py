@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.data.conform import conform
+from glassine.data.conform import Outside, conform
 from glassine.errors import InvalidParameterError
 from glassine.learners.additive.estimators import PrivateEBMClassifier
 from glassine.learners.additive.grids import MERGE, Axis, bin_axes, public_grids, read_cells
@@ -103,7 +103,7 @@ def test_missing_values_are_a_category_like_the_others() -> None:
     frame = pl.DataFrame({"job": ["a"] * 900 + ["b"] * 600 + [None] * 400 + ["pope"] * 300})
     domain = Domain({"job": Category(("a", "b", "c"), missing=True)})
     grids = public_grids(domain, None)
-    apart = conform(frame, domain, apart=True)
+    apart = conform(frame, domain, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED)
     axes, _ = bin_axes(read_cells(apart, grids), grids, 0.1, 0.2, Randomness.of(1))
     bins, index = axes[0].published()
     assert isinstance(bins, CategoryBins)
@@ -111,7 +111,7 @@ def test_missing_values_are_a_category_like_the_others() -> None:
     exact: dict[Any, int] = {("a",): 900, ("b",): 600, (None,): 400, ("c",): 0, "other": 300}
     counts = dict(zip([*bins.groups, "other"], axes[0].counts[index].tolist(), strict=True))
     assert all(abs(counts[group] - size) < 50 for group, size in exact.items())
-    few = read_cells(conform(frame[:1503], domain, apart=True), grids)
+    few = read_cells(conform(frame[:1503], domain, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED), grids)
     merged = 0
     for seed in range(40):
         axes, _ = bin_axes(few, grids, 0.03, 0.2, Randomness.of(seed))

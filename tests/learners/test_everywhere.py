@@ -16,7 +16,7 @@ from glassine import OptimalTreeClassifier, PrivateTreeClassifier
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
 from glassine.data.conform import collect
-from glassine.data.table import CountTable
+from glassine.data.count_table import CountTable
 from glassine.errors import InvalidDataError
 from tests.learners.fitting_everywhere import DOMAIN, HERE, arrays, fitted, learners, model_text, sample
 from tests.learners.same_everywhere import ODD, plain, same_reading

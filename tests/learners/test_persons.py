@@ -31,7 +31,7 @@ from glassine import (
     PrivateTreeClassifier,
 )
 from glassine.data.conform import conform
-from glassine.data.table import CountTable
+from glassine.data.count_table import CountTable
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners.greedy.plan import MECHANISMS

@@ -161,7 +161,7 @@ def _exact_bounds(domain: Domain, data: Mapping[str, npt.NDArray[Any]]) -> tuple
         if not isinstance(attribute, Integer | Real) or name not in data:
             continue
         present = data[name][~is_missing(data[name])]
-        if len(present) and (attribute.lo == min(present) or attribute.hi == max(present)):
+        if len(present) and (attribute.lo == present.min() or attribute.hi == present.max()):
             out.append(name)
     return tuple(out)
 

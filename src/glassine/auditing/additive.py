@@ -38,6 +38,7 @@ from glassine.auditing.judging import answered_checks, check_certain, check_guar
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import eager, violations
+from glassine.data.table import Table, as_table
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidPolicyError
 from glassine.formats.loading import as_any
@@ -177,15 +178,14 @@ class _Run:
         return [] if self.domain is None else [name for name in self.model.tested if self.domain[name].inferred]
 
 
-def _records(data: Any) -> Any:
-    """Return data as a frame in memory that holds records."""
-    frame = eager(data)
-    if not len(frame):
-        raise InvalidDataError("data hold no record. Give the training records, or leave them out.")
-    return frame.to_native()
+def _records(data: Any) -> Table:
+    """Return data as a table that holds records."""
+    table = as_table(data)
+    eager(table)
+    return table
 
 
-def _outside(run: _Run, data: Any) -> list[str]:
+def _outside(run: _Run, data: Table | None) -> list[str]:
     """Return notes on records outside the domain."""
     if data is None or run.domain is None:
         return []
@@ -205,9 +205,9 @@ def _beside_guarantee(run: _Run, *, private: bool) -> list[str]:
     return [BESIDE, f"The smallest bin that holds any record of the data holds {run.shown.count(min(sizes))}."]
 
 
-def _check_sensitive(name: str | None, model: AdditiveModel, domain: Domain | None, data: Any) -> None:
+def _check_sensitive(name: str | None, model: AdditiveModel, domain: Domain | None, data: Table | None) -> None:
     """Raise if a sensitive attribute is unknown to the model, the domain and the data."""
-    columns = () if data is None else eager(data).columns
+    columns = () if data is None else data.names
     if name is not None and name not in (*(domain or ()), *columns, *model.attributes):
         raise InvalidDataError(
             f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."

@@ -16,6 +16,7 @@ from glassine.auditing.policy import Policy
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import columns as read_columns
 from glassine.data.lazy import is_lazy
+from glassine.data.table import as_table
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidPolicyError
 
@@ -131,6 +132,7 @@ def audit(
         notes: list[str] = []
         known = domain
         if known is None and data is not None:
+            data = data if is_lazy(data) else as_table(data)
             known = inferred_domain(as_model(model), read_columns(data), notes)
         elif known is not None and known.inferred:
             notes.append("The domain was inferred from data, which understates what a reader learns.")
@@ -140,6 +142,8 @@ def audit(
         counted = None
         if known is not None and is_lazy(data):
             counted, data = count_data(read, data, known), None
+        elif data is not None:
+            data = as_table(data)
         question = Question(
             artefact=model,
             model=read,
@@ -176,6 +180,7 @@ def audit(
         return audited(data, holdout, public=False)
     public = audited(None, None, public=True)
     if sensitive is not None and not is_lazy(data):
+        data = data if data is None else as_table(data)
         check_sensitive(sensitive, domain, read_columns(data) if data is not None else None)
     try:
         measured = audited(data, holdout, public=False)

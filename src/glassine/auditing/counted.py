@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from glassine.auditing.suppression import Suppression
 from glassine.data.cells import cuts_of
-from glassine.data.lazy import Groups, group
+from glassine.data.columns import Outside
+from glassine.data.lazy import Groups, LazyTable
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
@@ -58,7 +59,7 @@ def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> Co
     def counted(names: list[str]) -> Groups:
         wide = {name: _wide(domain[name]) for name in names}
         edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
-        groups = group(frame, wide, cuts=edges, apart=True)
+        groups = LazyTable(frame=frame, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED).group(wide, cuts=edges)
         outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
         return groups
 

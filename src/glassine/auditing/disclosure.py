@@ -14,7 +14,7 @@ from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE, SensitiveFinding
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
-from glassine.data.inference import eager
+from glassine.data.table import as_table
 from glassine.domain import Category, Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
@@ -154,7 +154,7 @@ def expose(
     if reason:
         return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
     progress("inferring the sensitive attribute")
-    found, unused, doubt = _estimate(question, question.model, eager(frame).select(known).to_native(), truth)
+    found, unused, doubt = _estimate(question, question.model, as_table(frame).restrict(known), truth)
     if not isinstance(found, Measured):
         return Exposure(finding=found, certain=found)
     finding = describe_sensitive(
@@ -258,7 +258,7 @@ def _estimate(
             "",
             "",
         )
-    reader, unused, doubt = _reader(question, tree, eager(frame).columns)
+    reader, unused, doubt = _reader(question, tree, as_table(frame).names)
     alone = replace(reader, internal_nodes=False)
     try:
         if reader.internal_nodes and (unused := _too_many(tree, frame, reader)):

@@ -25,7 +25,7 @@ from glassine.cli.options import (
     at_least,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, opened, read_domain, read_frame
+from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.writing import check_outputs, check_report, print_value, tell
 from glassine.errors import GlassineError
 from glassine.files import read_once
@@ -151,6 +151,8 @@ def _learner(model: Any, records: Any) -> Any:
 
 def _sides(path: Path, domain: Any, attributes: tuple[str, ...] | None, target: str) -> Any:
     """Return the columns that the model knows, and the target: identifiers say nothing of membership."""
+    from glassine.data.sources import read_frame
+
     frame = read_frame(path, domain)
     if target not in frame.columns:
         raise GlassineError(f"{path} has no column {target!r} for --target.{listed(target, frame.columns)}")

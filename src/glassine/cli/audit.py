@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -31,7 +31,7 @@ from glassine.cli.options import (
     TrustOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_extras, load_kind, opened, policy_of, read_domain, read_frame, with_inputs
+from glassine.cli.reading import load_extras, load_kind, opened, policy_of, read_domain, with_inputs
 from glassine.cli.release_audit import audit_release_file, is_release
 from glassine.cli.writing import (
     check_holder_report,
@@ -46,6 +46,9 @@ from glassine.cli.writing import (
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.files import read_once
+
+if TYPE_CHECKING:
+    from glassine.data.table import Table
 
 __all__ = ["audit_command", "scrub_command"]
 
@@ -90,6 +93,7 @@ def audit_command(
     """
     from glassine.auditing.additive import audit_additive
     from glassine.auditing.api import audit
+    from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
     check_outputs([output, holder_report], [model, domain, data, holdout, policy])
@@ -118,17 +122,17 @@ def audit_command(
     read = load_kind(model_file, known, trust_pickle, tree)
     with stages() as progress:
         progress("reading the records")
-        frame, others = (None if path is None else read_frame(path, known) for path in (data, holdout))
-        _tell_repeats(frame)
-        _check_target(target, data, frame)
-        names = [*(known or ()), *(() if frame is None else frame.columns)]
+        table, others = (None if path is None else read_table(path, known) for path in (data, holdout))
+        _tell_repeats(table)
+        _check_target(target, data, table)
+        names = [*(known or ()), *(() if table is None else table.names)]
         _check_names("--sensitive", () if sensitive is None else (sensitive,), names)
         _check_names("--quasi", quasi or (), names)
         if isinstance(read, AdditiveModel):
             findings = audit_additive(
                 read,
                 known,
-                data=frame,
+                data=table,
                 holdout=others,
                 sensitive=sensitive,
                 policy=limits,
@@ -138,11 +142,11 @@ def audit_command(
             )
         else:
             # An estimator states how its splits were selected, which the plain model does not.
-            stated = None if sensitive is None or tree is not None else stored_estimator(model, trust_pickle)
+            stated = None if sensitive is None or tree is not None else stored_estimator(model_file, trust_pickle)
             findings = audit(
                 read if stated is None else stated,
                 domain=known,
-                data=frame,
+                data=table,
                 target=target,
                 holdout=others,
                 sensitive=sensitive,
@@ -194,6 +198,7 @@ def scrub_command(
     """
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on
+    from glassine.data.sources import read_table
     from glassine.domain import Domain
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
@@ -220,17 +225,17 @@ def scrub_command(
         )
     with stages() as progress:
         progress("reading the records")
-        frame = None if data is None else read_frame(data, known)
-        _check_target(target, data, frame)
+        table = None if data is None else read_table(data, known)
+        _check_target(target, data, table)
         progress("scrubbing")
         # A copy of a private model that is counted in its data would be no longer covered.
-        counted = None if private else frame
+        counted = None if private else table
         result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=counted)
         cost = None
         if target is not None:
-            cost = {"before": accuracy(before, frame, target), "after": accuracy(result.model, frame, target)}
-        first = audit(before, domain=known, data=frame, target=target, policy=limits, progress=progress)
-        second = audit(result.model, domain=known, data=frame, target=target, policy=limits, progress=progress)
+            cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
+        first = audit(before, domain=known, data=table, target=target, policy=limits, progress=progress)
+        second = audit(result.model, domain=known, data=table, target=target, policy=limits, progress=progress)
     if private and cost is not None and second.holder is not None:
         told = f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}."
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, told)))
@@ -258,19 +263,19 @@ def scrub_command(
     raise typer.Exit(second.exit_status)
 
 
-def _tell_repeats(frame: Any) -> None:
+def _tell_repeats(table: Table | None) -> None:
     """Tell whoever holds the records of columns that look like identifiers and repeat; no output has it."""
     from glassine.data.inference import repeats
 
-    if frame is not None and len(frame):
-        for repeat in repeats(frame):
+    if table is not None and len(table):
+        for repeat in repeats(table):
             tell(f"glassine: for the holder of the data alone: {repeat}")
 
 
-def _check_target(target: str | None, data: Path | None, frame: Any) -> None:
+def _check_target(target: str | None, data: Path | None, table: Table | None) -> None:
     """Raise if the target is no column of the records."""
-    if target is not None and frame is not None and target not in frame.columns:
-        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, frame.columns)}")
+    if target is not None and table is not None and target not in table.names:
+        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, table.names)}")
 
 
 def _check_names(option: str, given: Sequence[str], names: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,7 +27,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import progress as shown_progress
-from glassine.cli.reading import input_files, load, opened, read_domain, read_frame
+from glassine.cli.reading import input_files, load, opened, read_domain
 from glassine.cli.writing import check_outputs, check_report, print_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError, UnsupportedModelError
 from glassine.files import FileContent, read_once
@@ -228,7 +229,7 @@ def _adversary(
     )
 
 
-def stored_estimator(path: Path, trust_pickle: bool) -> Any:
+def stored_estimator(path: str | PathLike[str], trust_pickle: bool) -> Any:
     """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
     from glassine.formats.estimators import load_estimator
 
@@ -293,6 +294,7 @@ def _people(
     path: Path, tree: DecisionTree, sensitive: str, domain: Domain | None, needed: bool, wanted: bool
 ) -> _People:
     """Return the quasi-identifiers without the sensitive column, and that column in the classes' own type."""
+    from glassine.data.sources import read_frame
     from glassine.domain import Category, OneOf
 
     texts: dict[str, list[str]] = {}

@@ -11,7 +11,6 @@ import typer
 from glassine.cli.naming import listed
 from glassine.cli.options import DataOption, JsonOption, OverwriteOption, RecordsArgument
 from glassine.cli.progress import stages
-from glassine.cli.reading import read_frame
 from glassine.cli.writing import check_new, check_outputs, print_value, say, tell
 from glassine.errors import InvalidDataError
 
@@ -61,27 +60,28 @@ def infer_command(
     Exit status: 0 when the draft was made, whatever the remarks, 2 if not.
     """
     from glassine.data.inference import draft, remarks, repeats
+    from glassine.data.sources import read_table
     from glassine.domain.domain import to_dict
 
     check_outputs([output], [data])
     check_new(output, overwrite=overwrite)
     with stages() as progress:
         progress("reading the records")
-        frame = read_frame(data)
+        table = read_table(data)
         for option, names in (("--exclude", exclude), ("--include", include)):
             for name in names or []:
-                if name not in frame.columns:
+                if name not in table.names:
                     raise InvalidDataError(
-                        f"{option} names {name!r}, which is not a column.{listed(name, frame.columns)}"
+                        f"{option} names {name!r}, which is not a column.{listed(name, table.names)}"
                     )
         progress("looking at the columns")
-        domain, undeclared = draft(frame.drop(exclude or []))
-        found = remarks(frame.select(domain.names))
+        domain, undeclared = draft(table.restrict(name for name in table.names if name not in (exclude or [])))
+        found = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
     for name, remark in found.items():
         tell(f"glassine: {name}: {remark}")
-    for repeat in repeats(frame):
+    for repeat in repeats(table):
         tell(f"glassine: {repeat}")
     kept = set(include or [])
     personal = [name for name, remark in found.items() if any(word in remark for word in PERSONAL)]
@@ -117,12 +117,13 @@ def check_command(
     Exit status: 0 fine, 1 records break the domain, 2 bad input.
     """
     from glassine.data.inference import broken_rules
+    from glassine.data.sources import read_table
     from glassine.domain import Domain
 
     known = Domain.from_json(domain)
     with stages() as progress:
         progress("reading the records")
-        broken = {} if data is None else broken_rules(known, read_frame(data, known))
+        broken = {} if data is None else broken_rules(known, read_table(data, known))
     size = known.size()
     inferred = [name for name in known if known[name].inferred]
     if as_json:

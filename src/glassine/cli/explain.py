@@ -26,7 +26,7 @@ from glassine.cli.options import (
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import read_domain, read_frame
+from glassine.cli.reading import read_domain
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import check_holder_report, check_outputs, check_report, check_room, print_value, tell
@@ -281,6 +281,7 @@ def _from_queries(
 def _from_records(
     box: Any, domain: Any, k: int, data: Path, target: str | None, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
+    from glassine.data.sources import read_frame
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer
 

@@ -25,7 +25,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import policy_of, read_frame
+from glassine.cli.reading import policy_of
 from glassine.cli.together import NAMES, joint_text, judge, status_of, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError
@@ -115,6 +115,7 @@ def reconstruct_command(
     Exit status: 0 when it was done, and several models together are within policy; 1 outside it; 2 could not tell, no
     rows could be rebuilt, the models contradict one another, or bad input.
     """
+    from glassine.data.sources import read_table
     from glassine.domain import Domain
 
     check_outputs([output], [*models, domain, data, policy])
@@ -130,7 +131,7 @@ def reconstruct_command(
         )
     limits = policy_of(policy)
     known = Domain.from_json(domain)
-    original = None if data is None else read_frame(data, known)
+    original = None if data is None else read_table(data, known)
     published = [load_trees(model, known, trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not count_from_data:
         blurred = _blurred(published[0], known, stated)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed
 from glassine.cli.progress import stages
-from glassine.cli.reading import policy_of, read_frame, with_inputs
+from glassine.cli.reading import policy_of, with_inputs
 from glassine.cli.writing import print_value, write_holder_report
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.files import FileContent, write_text
@@ -91,6 +91,8 @@ def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> 
     """Return records as the release names them, and their true labels."""
     if path is None:
         return None, None
+    from glassine.data.sources import read_frame
+
     frame, labels = read_frame(path, release.domain), None
     if target is not None:
         if target not in frame.columns:

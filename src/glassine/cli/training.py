@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import listed, nearest
-from glassine.cli.reading import is_typed, read_frame
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
@@ -107,13 +106,14 @@ def read_training(
 
     A target may be a ``number`` instead of a class, ``ranged`` if its range is public. The type of classes follows
     from what is public: whole numbers if all given classes are such, else text. ``lenient`` as for
-    :func:`glassine.cli.reading.read_frame`.
+    :func:`glassine.data.sources.read_table`.
 
     Raises
     ------
     InvalidDataError
         If the target is not a column of classes, or of numbers.
     """
+    from glassine.data.sources import read_table
     from glassine.domain import Category, Real
 
     names = None if classes is None else _typed(class_names(classes))
@@ -124,7 +124,8 @@ def read_training(
     if person is not None:
         # As it is written: 01 and 1 are two persons, whatever the other records say.
         meant[person] = Category(("an identifier",))
-    frame = read_frame(data, domain, attributes=meant, lenient=lenient)
+    table = read_table(data, domain, attributes=meant, lenient=lenient)
+    frame = table.frame.to_native()
     if person is not None and person not in frame.columns:
         raise InvalidDataError(
             f"--person names {person!r}, which is not a column of {data}. Check its spelling."
@@ -137,7 +138,7 @@ def read_training(
         )
     _check_target(frame[target], target, number=number, public=public)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
-    if names is not None and is_typed(data):
+    if names is not None and table.source is not None and table.source.typed:
         names = _as_stored(names, class_names(classes or ""), frame[target])
     return Training(frame=frame.drop(left_out), classes=names, left_out=left_out)
 

@@ -1,8 +1,8 @@
 """Data: records of every kind, read into one table and counted."""
 
 from glassine.data.cells import cuts_of
+from glassine.data.count_table import CountTable
 from glassine.data.frames import bin_histograms, conjunction_counts
 from glassine.data.inference import infer_domain, violations
-from glassine.data.table import CountTable
 
 __all__ = ["CountTable", "bin_histograms", "conjunction_counts", "cuts_of", "infer_domain", "violations"]

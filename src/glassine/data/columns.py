@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Flag, auto
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,53 @@ from glassine.domain.domain import _some
 from glassine.domain.literals import Between, Literal
 from glassine.errors import InvalidDataError
 
-__all__ = ["GAP", "UNDECLARED", "Columns", "checked_columns", "code_type", "decoder", "values_of"]
+__all__ = [
+    "GAP",
+    "UNDECLARED",
+    "Columns",
+    "Outside",
+    "checked_columns",
+    "code_type",
+    "columns_of",
+    "decoder",
+    "values_of",
+]
 
 UNDECLARED = -2
-"""Code of a category that is not declared, where it is told apart from a missing one."""
+"""Code of a category that is not declared, where it is kept."""
 
 GAP = -3
 """Code of a missing value that the attribute does not allow; no record keeps it."""
+
+
+class Outside(Flag):
+    """What becomes of a value that lies outside its attribute. A number beyond its bounds is clipped in any case.
+
+    Attributes
+    ----------
+    CLIP
+        Nothing is refused because of a value. What no number can be read from becomes missing, and a missing number
+        that the attribute does not allow its lower bound. A category that is not declared becomes missing.
+    REFUSE
+        A value that is missing or no number, where the attribute asks for one, is an error.
+    KEEP_UNDECLARED
+        As the others, and a category that is not declared has a code of its own, -2. May be joined: ``REFUSE |
+        KEEP_UNDECLARED``.
+    """
+
+    CLIP = 0
+    REFUSE = auto()
+    KEEP_UNDECLARED = auto()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a value can be refused."""
+        return Outside.REFUSE in self
+
+    def codes(self, attribute: Category | Binary) -> tuple[int, int]:
+        """Return the codes of a value that is not declared, and of a missing one."""
+        undeclared = UNDECLARED if Outside.KEEP_UNDECLARED in self else -1
+        return undeclared, -1 if attribute.missing else GAP if self.refuses else undeclared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -36,8 +77,8 @@ class Columns:
         The :class:`Integer` and :class:`Real` attributes; a missing value is NaN.
     codes : mapping of str to ndarray of int, shape (n,)
         The :class:`Category` and :class:`Binary` attributes: the index into the attribute's values (0 and 1 for a
-        :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if that was asked
-        for.
+        :class:`Binary`), or -1 where a value is missing or not declared; -2 where it is not declared, if these
+        are kept.
 
     Examples
     --------
@@ -85,11 +126,11 @@ class Columns:
     def restrict(self, names: Iterable[str]) -> Columns:
         """Return some of the columns, in the given order."""
         arrays = {name: self.array(name) for name in names}
-        return _columns({name: self.attributes[name] for name in arrays}, arrays)
+        return columns_of({name: self.attributes[name] for name in arrays}, arrays)
 
     def take(self, rows: npt.NDArray[Any]) -> Columns:
         """Return some of the records, by index or as a Boolean selection."""
-        return _columns(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
+        return columns_of(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
 
     def holds(self, literal: Literal) -> npt.NDArray[np.bool_]:
         """Return where the records satisfy a literal, shape (n,), as ``literal.holds`` says of :meth:`values`.
@@ -151,10 +192,11 @@ def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, np
                 f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow. "
                 "Declare the attribute with missing=True, or replace these values."
             )
-    return _columns(attributes, out)
+    return columns_of(attributes, out)
 
 
-def _columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
+def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
+    """Return arrays that conform already as columns."""
     numeric = {name for name, attribute in attributes.items() if isinstance(attribute, Integer | Real)}
     return Columns(
         attributes=dict(attributes),

@@ -9,8 +9,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.columns import GAP, UNDECLARED, Columns, checked_columns, code_type, values_of
+from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers, from_objects, plain_arrays
+from glassine.data.table import Frame, Table, open_native, read_only
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain, _some
 from glassine.errors import InvalidDataError
@@ -18,6 +19,7 @@ from glassine.errors import InvalidDataError
 __all__ = [
     "GAP",
     "Columns",
+    "Outside",
     "are_rows",
     "as_columns",
     "checked_columns",
@@ -29,8 +31,6 @@ __all__ = [
     "rows_as_objects",
     "unmasked",
 ]
-
-Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 Loose: TypeAlias = tuple[Sequence[Any] | npt.NDArray[np.float64], npt.NDArray[Any] | None]
 """Python objects or doubles, and where in them each record's value stands if they are not one per record."""
@@ -44,7 +44,7 @@ whole column into memory."""
 
 
 def conform(
-    data: Any, domain: Domain, names: Iterable[str] | None = None, *, apart: bool = False, strict: bool = True
+    data: Any, domain: Domain, names: Iterable[str] | None = None, *, outside: Outside = Outside.REFUSE
 ) -> Columns:
     """Return the attributes of a domain as columns, values outside the domain brought into it record by record.
 
@@ -58,8 +58,8 @@ def conform(
       ("1" and "01") are told apart in columns of text alone.
     - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
       declare. An infinite number is then clipped.
-    - If not ``strict``, nothing is refused because of a value. What no number can be read from is missing. A missing
-      number that the attribute does not allow becomes the lower bound, an infinite one is clipped.
+    - Unless ``outside`` refuses, nothing is refused because of a value: see :class:`~glassine.data.columns.Outside`. An
+      infinite number is clipped then, too.
 
     Ties between attributes (the domain's groups) are not enforced.
 
@@ -68,7 +68,7 @@ def conform(
     Each row of the result depends on the same row of the data and on the domain alone: nothing is learnt from other
     records, and no record changes how another is read. The column types of pandas, which follow from the records, and
     the objects of a list play no part. Those of other libraries do: they are a public schema. Only the refusals below
-    look at all records; if not ``strict``, they follow from the schema and the number of records.
+    look at all records; unless ``outside`` refuses, they follow from the schema and the number of records.
 
     Parameters
     ----------
@@ -81,10 +81,8 @@ def conform(
         The public domain.
     names : iterable of str, optional
         The attributes to return, at least one; all by default.
-    apart : bool, default=False
-        Whether categories that are not declared get a code of their own, -2, and not that of missing ones.
-    strict : bool, default=True
-        Whether a value that is missing or no number, where the attribute asks for one, is refused.
+    outside : Outside, default=Outside.REFUSE
+        What becomes of values outside the domain.
 
     Returns
     -------
@@ -96,28 +94,41 @@ def conform(
     ------
     InvalidDataError
         If ``names`` is empty or a column is absent; if the type of its column in Polars, Arrow or an engine cannot
-        hold values of its attribute (dates for a number, fractions for categories that are words); or, if ``strict``,
-        if a value cannot be read as a number, or is missing, NaN or infinite in an attribute that allows no missing
-        values. The message names the column, never a record or a value.
+        hold values of its attribute (dates for a number, fractions for categories that are words); or, if ``outside``
+        refuses, if a value cannot be read as a number, or is missing, NaN or infinite in an attribute that allows no
+        missing values. The message names the column, never a record or a value.
     InvalidDomainError
         If a name is not an attribute.
     """
     attributes = {name: domain[name] for name in (domain if names is None else names)}
     if not attributes:
         raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
-    frame, loose = open_frame(data, attributes)
-    arrays = {
-        name: from_objects(name, attributes[name], *column, apart=apart, strict=strict)
-        for name, column in loose.items()
+    if not isinstance(data, Table):
+        return checked_columns(attributes, _arrays_of(data, attributes, outside))
+    kept, present = data.conformed, set(data.names)
+    fresh = {
+        name: attribute
+        for name, attribute in attributes.items()
+        if name not in present or (name, attribute, outside) not in kept
     }
+    if fresh:
+        columns = checked_columns(fresh, _arrays_of(data, fresh, outside))
+        kept.update({(name, attribute, outside): read_only(columns.array(name)) for name, attribute in fresh.items()})
+    return columns_of(attributes, {name: kept[name, attribute, outside] for name, attribute in attributes.items()})
+
+
+def _arrays_of(data: Any, attributes: Mapping[str, Attribute], outside: Outside) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of some attributes, converted; forbidden gaps are still in them."""
+    frame, loose = open_frame(data, attributes)
+    arrays = {name: from_objects(name, attributes[name], *column, outside=outside) for name, column in loose.items()}
     if isinstance(frame, nw.DataFrame):
         rest = {name: attribute for name, attribute in attributes.items() if name not in loose}
-        arrays |= _from_numbers(frame, rest, apart=apart, strict=strict)
+        arrays |= _from_numbers(frame, rest, outside)
     plain = {name: attribute for name, attribute in attributes.items() if name not in arrays}
     if plain:
-        collected = collect(frame.select(*expressions(frame, plain, apart=apart, strict=strict)))
+        collected = collect(frame.select(*expressions(frame, plain, outside=outside)))
         arrays |= {name: collected[key].to_numpy() for name, key in zip(plain, collected.columns, strict=True)}
-    return checked_columns(attributes, arrays)
+    return arrays
 
 
 def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, dict[str, Loose]]:
@@ -135,14 +146,7 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
         data = dict(zip(wanted, data.T, strict=True))
     if isinstance(data, Mapping):
         return _open_arrays({name: data[name] for name in wanted if _present(name, data)})
-    try:
-        frame: Frame = nw.from_native(data)
-    except nw.exceptions.NarwhalsError as error:
-        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
-    except TypeError:
-        raise InvalidDataError(
-            f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
-        ) from None
+    frame = open_native(data)
     schema = frame.collect_schema()
     kinds = {name: schema[name] for name in wanted if _present(name, schema)}
     if isinstance(frame, nw.LazyFrame):
@@ -293,7 +297,7 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
 
 
 def expressions(
-    frame: Frame, attributes: Mapping[str, Attribute], *, apart: bool = False, strict: bool = True
+    frame: Frame, attributes: Mapping[str, Attribute], *, outside: Outside = Outside.REFUSE
 ) -> list[nw.Expr]:
     """Return the conforming of each attribute as an expression, named ``k0``, ``k1`` and so on.
 
@@ -304,12 +308,11 @@ def expressions(
     out = []
     for i, (name, attribute) in enumerate(attributes.items()):
         if isinstance(attribute, Integer | Real):
-            value = _clipped(name, attribute, schema[name], strict=strict)
+            value = _clipped(name, attribute, schema[name], refuse=outside.refuses)
         else:
-            unknown = UNDECLARED if apart else -1
-            gap = -1 if attribute.missing else GAP if strict else unknown
-            # The types of pandas' columns follow from the records: if not strict, none is refused.
-            public = strict or not frame.implementation.is_pandas_like()
+            unknown, gap = outside.codes(attribute)
+            # The types of pandas' columns follow from the records: where no value is refused, no type is.
+            public = outside.refuses or not frame.implementation.is_pandas_like()
             codes = _known_codes(name, attribute, schema[name], refuse=public)
             value = _coded(name, attribute, schema[name], codes, unknown, gap, compared=streamed)
         out.append(value.alias(f"k{i}"))
@@ -323,13 +326,13 @@ def number(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     return nw.col(name).cast(nw.Float64)
 
 
-def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType, *, strict: bool) -> nw.Expr:
+def _clipped(name: str, attribute: Integer | Real, kind: nw.dtypes.DType, *, refuse: bool) -> nw.Expr:
     value = number(name, kind)
     # Some engines take NaN for the largest number: it must be set apart before anything is compared.
-    usable = value.is_finite() if strict and not attribute.missing else ~value.is_nan()
+    usable = value.is_finite() if refuse and not attribute.missing else ~value.is_nan()
     clipped = nw.when(usable).then(value.clip(float(attribute.lo), float(attribute.hi)))
     # Without a value to compare, some engines find neither: a null is no NaN for them.
-    return clipped if strict or attribute.missing else clipped.otherwise(None).fill_null(float(attribute.lo))
+    return clipped if refuse or attribute.missing else clipped.otherwise(None).fill_null(float(attribute.lo))
 
 
 def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, *, refuse: bool) -> dict[Any, int]:
@@ -405,15 +408,12 @@ _TYPES: dict[Any, Any] = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int
 
 
 def _from_numbers(
-    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], *, apart: bool, strict: bool
+    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], outside: Outside
 ) -> dict[str, npt.NDArray[Any]]:
     """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
     found: dict[str, npt.NDArray[Any]] = {}
-    unknown = UNDECLARED if apart else -1
     for name, array in plain_arrays(frame, attributes).items():
-        attribute = attributes[name]
-        gap = -1 if attribute.missing else GAP if strict else unknown
-        column = conformed(array, attribute, unknown=unknown, gap=gap, strict=strict)
+        column = conformed(array, attributes[name], outside)
         if column is not None:
             found[name] = column
     return found

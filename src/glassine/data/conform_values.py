@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.columns import GAP, UNDECLARED, code_type, values_of
+from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import _some as some
 from glassine.errors import InvalidDataError
@@ -89,45 +89,43 @@ def from_objects(
     values: Sequence[Any] | npt.NDArray[np.float64],
     index: npt.NDArray[Any] | None,
     *,
-    apart: bool,
-    strict: bool,
+    outside: Outside,
 ) -> npt.NDArray[Any]:
     """Return what :func:`expressions` would, of a column of Python objects."""
     array: npt.NDArray[Any]
     if isinstance(attribute, Integer | Real):
-        array = values.copy() if isinstance(values, np.ndarray) else _floats(name, values, strict=strict)
-        array = clipped(array, attribute, strict=strict)
+        array = values.copy() if isinstance(values, np.ndarray) else _floats(name, values, refuse=outside.refuses)
+        array = clipped(array, attribute, refuse=outside.refuses)
     else:
-        array = _codes(name, attribute, values, apart=apart, strict=strict)
+        array = _codes(name, attribute, values, outside)
     return array if index is None else array[index]
 
 
-def clipped(array: npt.NDArray[np.float64], attribute: Integer | Real, *, strict: bool) -> npt.NDArray[np.float64]:
+def clipped(array: npt.NDArray[np.float64], attribute: Integer | Real, *, refuse: bool) -> npt.NDArray[np.float64]:
     """Return numbers within the bounds of their attribute.
 
-    NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound if not ``strict``; if
-    ``strict`` it stays for a refusal, as infinite numbers do.
+    NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound, or stays, as
+    infinite numbers do, if that is to be refused.
     """
     low, high = float(attribute.lo), float(attribute.hi)
     numbers = np.clip(array, low, high)
     if not attribute.missing:
-        numbers[~np.isfinite(array) if strict else np.isnan(array)] = math.nan if strict else low
+        numbers[~np.isfinite(array) if refuse else np.isnan(array)] = math.nan if refuse else low
     return numbers
 
 
 def _codes(
-    name: str, attribute: Category | Binary, values: Sequence[Any] | npt.NDArray[Any], *, apart: bool, strict: bool
+    name: str, attribute: Category | Binary, values: Sequence[Any] | npt.NDArray[Any], outside: Outside
 ) -> npt.NDArray[Any]:
     """Return the code of each value; each is looked up by itself, and by what it equals alone."""
-    unknown = UNDECLARED if apart else -1
-    gap = -1 if attribute.missing else GAP if strict else unknown
+    unknown, gap = outside.codes(attribute)
     codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
     numbers: Mapping[Any, int] = declared_numbers(attribute)
     kind = code_type(attribute)
     try:
         out = np.fromiter(map(codes.get, values, repeat(NOT_EQUAL)), kind, len(values))
     except TypeError:
-        if strict:
+        if outside.refuses:
             raise InvalidDataError(
                 f"column {name!r} must hold numbers, Booleans or strings, got nested values. Split it into columns."
             ) from None
@@ -144,13 +142,13 @@ def _codes(
             out[i] = codes[value]
         elif isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction):
             # Infinity is no gap: as a text it is a value like any other that is not declared.
-            infinite = GAP if strict and not attribute.missing and _is_infinite(value) else unknown
+            infinite = GAP if outside.refuses and not attribute.missing and _is_infinite(value) else unknown
             out[i] = numbers.get(value, infinite)
         else:
             out[i] = unknown
     # Nothing but words where numbers are declared: the column is another one, or coded otherwise.
     texts = any(isinstance(value, str) for value in values_of(attribute))
-    words = strict and len(values) > 0 and not texts and bool((out < 0).all())
+    words = outside.refuses and len(values) > 0 and not texts and bool((out < 0).all())
     if words and all(isinstance(value, str) and value not in GAP_TEXTS for value in values):
         raise InvalidDataError(
             f"column {name!r} holds text alone, and its attribute declares numbers: "
@@ -181,7 +179,7 @@ def _looked_up(codes: Mapping[Any, int], value: object) -> int:
         return NOT_EQUAL
 
 
-def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np.float64]:
+def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> npt.NDArray[np.float64]:
     """Return Python objects as doubles: NaN for a gap, and for what is no number unless that is refused."""
     if all(map(_is_number_type, set(map(type, values)))):
         # What is beyond every double is infinite, and no warning says so.
@@ -197,7 +195,7 @@ def _floats(name: str, values: Sequence[Any], *, strict: bool) -> npt.NDArray[np
             out[i], odd = _double(value), False
         else:
             odd = not _is_gap(value)
-        if odd and strict:
+        if odd and refuse:
             # The value must not be quoted: it is one record's.
             kind = "text" if isinstance(value, str) else type(value).__name__
             raise InvalidDataError(
@@ -261,9 +259,7 @@ def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) 
     return found
 
 
-def conformed(
-    array: npt.NDArray[Any], attribute: Attribute, *, unknown: int, gap: int, strict: bool
-) -> npt.NDArray[Any] | None:
+def conformed(array: npt.NDArray[Any], attribute: Attribute, outside: Outside) -> npt.NDArray[Any] | None:
     """Return numbers clipped, or the codes of values; None where an expression has to do it.
 
     Parameters
@@ -272,13 +268,12 @@ def conformed(
         A column.
     attribute : Attribute
         What is declared of it.
-    unknown, gap : int
-        Codes of a value that is not declared, and of one that is missing.
-    strict : bool
+    outside : Outside
         As for :func:`glassine.data.conform.conform`.
     """
     if isinstance(attribute, Integer | Real):
-        return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, strict=strict)
+        return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, refuse=outside.refuses)
+    unknown, gap = outside.codes(attribute)
     known = declared_numbers(attribute)
     if not known or len(known) > MOST_COMPARED:
         return None

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from glassine.data.bits import BitSets
 from glassine.data.cells import Cuts, coarse, cuts_of
-from glassine.data.conform import Columns, checked_columns, collect, conform, expressions, open_frame
+from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
-from glassine.data.lazy import group, is_lazy
+from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
@@ -40,7 +40,9 @@ Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]
 
 
-def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array, *, strict: bool = True) -> Ints:
+def fine_counts(
+    frame: Any, name: str, attribute: Integer | Real, cuts: Array, *, outside: Outside = Outside.REFUSE
+) -> Ints:
     """Return how many records of a lazy frame lie in each bin of a number, and how many have none.
 
     Two queries, or one where no group of reckoned places is cut; more where hundreds are.
@@ -56,7 +58,7 @@ def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array, *
     cuts : ndarray, shape (k,)
         Cut points, increasing strictly: bin i holds the numbers above cut i - 1 up to cut i. Any will do; those at
         equal distances take the fewest queries.
-    strict : bool, default=True
+    outside : Outside, default=Outside.REFUSE
         As for :func:`glassine.data.conform.conform`.
 
     Returns
@@ -78,7 +80,7 @@ def fine_counts(frame: Any, name: str, attribute: Integer | Real, cuts: Array, *
     """
     out = np.zeros(len(cuts) + 2, dtype=np.int64)
     lazy, _ = open_frame(frame, {name: attribute})
-    number = lazy.select(*expressions(lazy, {name: attribute}, strict=strict)).with_columns(ONE)
+    number = lazy.select(*expressions(lazy, {name: attribute}, outside=outside)).with_columns(ONE)
     placed = number.with_columns(_place(attribute, cuts))
     groups = _grouped(placed, ["place"])
     places, bins, ends = _bins(groups, cuts)
@@ -280,7 +282,7 @@ def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterat
 def _counted(frame: Any, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[Columns, npt.NDArray[np.int64]]:
     """Return conformed records of some attributes, distinct if the frame is lazy, and how often each occurs."""
     if is_lazy(frame):
-        groups = group(frame, attributes, cuts=cuts)
+        groups = LazyTable(frame=frame).group(attributes, cuts=cuts)
         return groups.columns, groups.counts
     columns = coarse(conform(frame, Domain(attributes)), cuts)
     return columns, np.ones(columns.n_records, dtype=np.int64)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform_values import number_of
+from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
@@ -51,43 +52,15 @@ DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", fl
 
 def eager(frame: Any) -> nw.DataFrame[Any]:
     """Return any frame as an eager narwhals frame with at least one row."""
-    data: nw.DataFrame[Any] | nw.LazyFrame[Any]
-    try:
-        data = nw.from_native(frame)
-    except nw.exceptions.NarwhalsError as error:
-        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
-    except TypeError:
-        raise InvalidDataError(
-            f"data must be a data frame, got {type(frame).__name__}. Use pandas, polars, Arrow or DuckDB."
-        ) from None
-    if isinstance(data, nw.LazyFrame):
-        data = data.collect()
+    data = as_table(frame).frame
     if len(data) == 0:
-        raise InvalidDataError("data must hold at least one record, got none. Check the file and its filters.")
+        raise InvalidDataError(NO_RECORDS)
     return data
 
 
 def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
-    data = eager(frame)
-    for name in data.columns:
-        if not isinstance(name, str):
-            raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
-    out: dict[str, npt.NDArray[Any]] = {}
-    # One walk: to look a column up by its name takes some frames a walk over all of them.
-    for name, series in zip(data.columns, data.iter_columns(), strict=True):
-        gaps = series.null_count() > 0
-        if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
-            kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
-            out[name] = np.asarray(series.to_numpy(), dtype=kind)
-        elif series.dtype == nw.Boolean and not gaps:
-            out[name] = np.asarray(series.to_numpy(), dtype=np.int64)
-        else:
-            values = np.fromiter(series.to_list(), dtype=object, count=len(data))
-            if gaps:
-                values[series.is_null().to_numpy()] = None
-            out[name] = values
-    return out
+    return as_table(frame).arrays
 
 
 def _decimals(values: npt.NDArray[np.float64]) -> int | None:
@@ -239,8 +212,10 @@ def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> dict[str, npt.ND
     gaps = is_missing(column)
     out = {"missing": gaps & (not attribute.missing)}
     if isinstance(attribute, Category):
-        listed = set(attribute.values)
-        unlisted = np.fromiter((v not in listed for v in column.tolist()), dtype=bool, count=len(column))
+        # Few values recur: each is looked up once, and the records only if one of them lies outside.
+        values = column.tolist()
+        odd = set(values) - set(attribute.values)
+        unlisted = np.array([value in odd for value in values]) if odd else np.zeros(len(values), dtype=bool)
         return {**out, "no declared value": ~gaps & unlisted}
     if column.dtype.kind == "O":
         numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
@@ -382,11 +357,13 @@ def repeats(frame: Any) -> Iterator[Repeats]:
     none: this is for those who hold the records, and must not be published.
     """
     for name, column in columns(frame).items():
-        present = column[~is_missing(column)].tolist()
-        counts = Counter(present)
-        most = max(counts.values(), default=0)
-        texts = all(isinstance(value, str) for value in counts) and len(counts) > max(
-            MANY_VALUES, len(present) // SHARE
-        )
-        if most > 1 and len(counts) > 1 and (is_identifier_name(name) or texts):
-            yield Repeats(column=name, n_records=len(present), n_values=len(counts), most=most)
+        named = is_identifier_name(name)
+        if column.dtype.kind != "O" and not named:
+            continue
+        present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+        counts = {value: count for value, count in Counter(present.tolist()).items() if not _is_gap(value)}
+        n_records, most = sum(counts.values()), max(counts.values(), default=0)
+        many = len(counts) > max(MANY_VALUES, n_records // SHARE)
+        texts = many and all(isinstance(value, str) for value in counts)
+        if most > 1 and len(counts) > 1 and (named or texts):
+            yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most)

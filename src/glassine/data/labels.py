@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from glassine.data.conform import conform, unmasked
+from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.domain.literals import is_missing
@@ -61,7 +61,7 @@ def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     else:
         data = {_TARGET: column_of(y)}
     domain = Domain({_TARGET: Category(classes, missing=True)})
-    return conform(data, domain, apart=True, strict=False).codes[_TARGET].astype(np.int64)
+    return conform(data, domain, outside=Outside.KEEP_UNDECLARED).codes[_TARGET].astype(np.int64)
 
 
 def column_of(y: Any) -> npt.NDArray[Any]:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.cells import Cuts, cell_cuts
-from glassine.data.conform import GAP, Columns, checked_columns, collect, expressions, open_frame
+from glassine.data.conform import GAP, Columns, Outside, checked_columns, collect, expressions, open_frame
+from glassine.data.table import Table
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError
@@ -24,13 +25,11 @@ __all__ = [
     "MAX_WEIGHT",
     "WEIGHT",
     "Groups",
+    "LazyTable",
     "check_weights",
-    "group",
-    "group_in_parts",
     "held",
     "is_distributed",
     "is_lazy",
-    "totals",
     "valid",
 ]
 
@@ -96,6 +95,8 @@ def is_lazy(data: Any) -> bool:
 
 
 def _opened(data: Any) -> Any:
+    if isinstance(data, Table):
+        return data.frame
     try:
         return nw.from_native(data, pass_through=True)
     except nw.exceptions.NarwhalsError:
@@ -211,151 +212,121 @@ def _sum(terms: Sequence[nw.Expr]) -> nw.Expr:
     return terms[0] if len(terms) == 1 else _sum(terms[:half]) + _sum(terms[half:])
 
 
-def group(
-    frame: Any,
-    attributes: Mapping[str, Attribute],
-    *,
-    cuts: Cuts | None = None,
-    keep: str | None = None,
-    weights: str | None = None,
-    apart: bool = False,
-    strict: bool = True,
-) -> Groups:
-    """Count the distinct conformed records of a lazy frame; its own engine groups them.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LazyTable:
+    """Records that stay with the engine of a lazy frame: each question is a query, and only groups come into memory.
 
-    Parameters
+    Attributes
     ----------
     frame : lazy frame
         The records.
-    attributes : mapping of str to Attribute
-        The attributes by which they are told apart; there may be none.
-    cuts : mapping of str to sequence of float, optional
-        Numbers that are told apart by their cell alone: each becomes the largest number of its cell. Other numbers are
-        told apart as they are.
-    keep : str, optional
+    outside : Outside, default=Outside.REFUSE
+        As for :func:`glassine.data.conform.conform`.
+    keep : str or None
         A further column that tells records apart, as it is.
-    weights : str, optional
-        A column that says how many records each row stands for.
-    apart : bool, default=False
-        As for :func:`glassine.data.conform.conform`.
-    strict : bool, default=True
-        As for :func:`glassine.data.conform.conform`.
-
-    Raises
-    ------
-    InvalidDataError
-        As for :func:`glassine.data.conform.conform`, and if a weight is missing, negative or not whole.
     """
-    plan = _Keys.of(attributes, cuts or {})
-    grouped = _grouped(frame, plan, keep, weights, apart=apart, strict=strict)
-    if weights is not None:
-        check_weights(int(grouped["invalid"].max() or 0), weights)
-    return _groups(plan, grouped, keep)
 
+    frame: Any
+    outside: Outside = Outside.REFUSE
+    keep: str | None = None
 
-def group_in_parts(
-    frame: Any,
-    attributes: Mapping[str, Attribute],
-    *,
-    cuts: Cuts,
-    keep: str,
-    apart: bool = False,
-    strict: bool = True,
-    queries: int = 1,
-) -> Iterator[Groups]:
-    """Yield what :func:`group` returns a part at a time: until then each distinct record takes few bytes.
+    def group(
+        self, attributes: Mapping[str, Attribute], *, cuts: Cuts | None = None, weights: str | None = None
+    ) -> Groups:
+        """Count the distinct conformed records.
 
-    With several queries each asks for some of the keys, so that an engine need not hold all groups at once.
-    """
-    plan = _Keys.of(attributes, cuts)
-    queries = queries if plan.words else 1
-    for query in range(queries):
-        grouped = _grouped(frame, plan, keep, None, apart=apart, strict=strict, share=(query, queries))
-        for start in range(0, len(grouped), PART):
-            yield _groups(plan, grouped[start : start + PART], keep)
+        Parameters
+        ----------
+        attributes : mapping of str to Attribute
+            The attributes by which they are told apart; there may be none.
+        cuts : mapping of str to sequence of float, optional
+            Numbers that are told apart by their cell alone: each becomes the largest number of its cell. Other numbers
+            are told apart as they are.
+        weights : str, optional
+            A column that says how many records each row stands for.
 
+        Raises
+        ------
+        InvalidDataError
+            As for :func:`glassine.data.conform.conform`, and if a weight is missing, negative or not whole.
+        """
+        plan = _Keys.of(attributes, cuts or {})
+        grouped = self._grouped(plan, weights)
+        if weights is not None:
+            check_weights(int(grouped["invalid"].max() or 0), weights)
+        return self._groups(plan, grouped)
 
-def _groups(plan: _Keys, grouped: nw.DataFrame[Any], keep: str | None) -> Groups:
-    return Groups(
-        columns=checked_columns(plan.attributes, plan.arrays(grouped)),
-        counts=grouped["n"].to_numpy().astype(np.int64),
-        kept=np.zeros(0) if keep is None else grouped["kept"].to_numpy(),
-    )
+    def parts(self, attributes: Mapping[str, Attribute], *, cuts: Cuts, queries: int = 1) -> Iterator[Groups]:
+        """Yield what :meth:`group` returns a part at a time: until then each distinct record takes few bytes.
 
+        With several queries each asks for some of the keys, so that an engine need not hold all groups at once.
+        """
+        plan = _Keys.of(attributes, cuts)
+        queries = queries if plan.words else 1
+        for query in range(queries):
+            grouped = self._grouped(plan, None, share=(query, queries))
+            for start in range(0, len(grouped), PART):
+                yield self._groups(plan, grouped[start : start + PART])
 
-def _grouped(
-    frame: Any,
-    plan: _Keys,
-    keep: str | None,
-    weights: str | None,
-    *,
-    apart: bool,
-    strict: bool,
-    share: tuple[int, int] = (0, 1),
-) -> nw.DataFrame[Any]:
-    """Return the keys of the distinct records, or a share of them, and how often each occurs."""
-    attributes = plan.attributes
-    read = dict(attributes) if weights is None else {**attributes, weights: WEIGHT}
-    lazy, _ = open_frame(frame, read)
-    conformed = lazy.select(*_read(lazy, read, keep, apart=apart, strict=strict))
-    by = [*plan.names, *(["kept"] if keep is not None else [])] or ["one"]
-    if weights is None:
-        conformed = conformed.with_columns(ONE)
-    else:
-        weight = nw.col(f"k{len(attributes)}")
-        conformed = conformed.with_columns(
-            nw.when(valid(weight)).then(weight).otherwise(nw.lit(0.0)).cast(nw.Int64).alias("n"),
-            nw.when(valid(weight)).then(nw.lit(0)).otherwise(nw.lit(1)).alias("invalid"),
+    def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """Return the different values of :attr:`keep` and how often each occurs, after a look at all attributes.
+
+        Raises
+        ------
+        InvalidDataError
+            If an attribute holds what :func:`glassine.data.conform.conform` refuses.
+        """
+        conformed = self._conformed(attributes)
+        whole = {i: name for i, name in enumerate(attributes) if self.outside.refuses and not attributes[name].missing}
+        flags = []
+        for i, name in whole.items():
+            column = nw.col(f"k{i}")
+            gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
+            flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
+        flagged = conformed.select(nw.col("kept"), ONE, *flags).group_by("kept")
+        counted = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in whole)))
+        for i, name in whole.items():
+            if int(counted[f"k{i}"].max() or 0):
+                # One conformed record with a gap is refused with the same words as a column of them.
+                number = isinstance(attributes[name], Integer | Real)
+                checked_columns({name: attributes[name]}, {name: np.array([np.nan if number else GAP])})
+        return counted["kept"].to_numpy(), counted["n"].to_numpy().astype(np.int64)
+
+    def _conformed(self, attributes: Mapping[str, Attribute]) -> Any:
+        """Return the query of the conformed attributes, ``k0`` and so on, and of the kept column."""
+        lazy, _ = open_frame(self.frame, attributes)
+        columns = expressions(lazy, attributes, outside=self.outside)
+        if self.keep is not None:
+            columns.append(nw.col(self.keep).alias("kept"))
+        elif not attributes:
+            # A frame without columns would have no rows.
+            columns.append(nw.col(lazy.collect_schema().names()[0]).alias("any"))
+        return lazy.select(*columns)
+
+    def _grouped(self, plan: _Keys, weights: str | None, share: tuple[int, int] = (0, 1)) -> nw.DataFrame[Any]:
+        """Return the keys of the distinct records, or a share of them, and how often each occurs."""
+        attributes = plan.attributes
+        conformed = self._conformed(attributes if weights is None else {**attributes, weights: WEIGHT})
+        by = [*plan.names, *(["kept"] if self.keep is not None else [])] or ["one"]
+        if weights is None:
+            conformed = conformed.with_columns(ONE)
+        else:
+            weight = nw.col(f"k{len(attributes)}")
+            conformed = conformed.with_columns(
+                nw.when(valid(weight)).then(weight).otherwise(nw.lit(0.0)).cast(nw.Int64).alias("n"),
+                nw.when(valid(weight)).then(nw.lit(0)).otherwise(nw.lit(1)).alias("invalid"),
+            )
+        for step in (plan.codes(), plan.keys(), [nw.lit(0).alias("one")] if by == ["one"] else []):
+            conformed = conformed.with_columns(*step) if step else conformed
+        if share[1] > 1:
+            conformed = conformed.filter(nw.col("w0") % share[1] == share[0])
+        invalid = [] if weights is None else ["invalid"]
+        sums = [nw.col("n").sum(), *(nw.col(name).max() for name in invalid)]
+        return collect(conformed.select(*by, "n", *invalid).group_by(by).agg(*sums))
+
+    def _groups(self, plan: _Keys, grouped: nw.DataFrame[Any]) -> Groups:
+        return Groups(
+            columns=checked_columns(plan.attributes, plan.arrays(grouped)),
+            counts=grouped["n"].to_numpy().astype(np.int64),
+            kept=np.zeros(0) if self.keep is None else grouped["kept"].to_numpy(),
         )
-    for step in (plan.codes(), plan.keys(), [nw.lit(0).alias("one")] if by == ["one"] else []):
-        conformed = conformed.with_columns(*step) if step else conformed
-    if share[1] > 1:
-        conformed = conformed.filter(nw.col("w0") % share[1] == share[0])
-    invalid = [] if weights is None else ["invalid"]
-    sums = [nw.col("n").sum(), *(nw.col(name).max() for name in invalid)]
-    return collect(conformed.select(*by, "n", *invalid).group_by(by).agg(*sums))
-
-
-def _read(
-    lazy: nw.DataFrame[Any] | nw.LazyFrame[Any],
-    read: Mapping[str, Attribute],
-    keep: str | None,
-    *,
-    apart: bool,
-    strict: bool,
-) -> Iterator[nw.Expr]:
-    yield from expressions(lazy, read, apart=apart, strict=strict)
-    if keep is not None:
-        yield nw.col(keep).alias("kept")
-    elif not read:
-        # A frame without columns would have no rows.
-        yield nw.col(lazy.collect_schema().names()[0]).alias("any")
-
-
-def totals(
-    frame: Any, attributes: Mapping[str, Attribute], by: str, *, apart: bool = False, strict: bool = True
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the different values of a column of a lazy frame and how often each occurs, after a look at all others.
-
-    Raises
-    ------
-    InvalidDataError
-        If an attribute holds what :func:`glassine.data.conform.conform` refuses.
-    """
-    lazy, _ = open_frame(frame, attributes)
-    conformed = lazy.select(*_read(lazy, attributes, by, apart=apart, strict=strict))
-    whole = {i: name for i, name in enumerate(attributes) if strict and not attributes[name].missing}
-    flags = []
-    for i, name in whole.items():
-        column = nw.col(f"k{i}")
-        gap = column.is_null() if isinstance(attributes[name], Integer | Real) else column == GAP
-        flags.append(nw.when(gap).then(nw.lit(1)).otherwise(nw.lit(0)).alias(f"k{i}"))
-    flagged = conformed.select(nw.col("kept"), ONE, *flags).group_by("kept")
-    found = collect(flagged.agg(nw.col("n").sum(), *(nw.col(f"k{i}").max() for i in whole)))
-    # One conformed record with a gap is refused with the same words as a column of them.
-    gaps = {name: int(found[f"k{i}"].max() or 0) > 0 for i, name in whole.items()}
-    for name, found_one in gaps.items():
-        if found_one:
-            number = isinstance(attributes[name], Integer | Real)
-            checked_columns({name: attributes[name]}, {name: np.array([np.nan if number else GAP])})
-    return found["kept"].to_numpy(), found["n"].to_numpy().astype(np.int64)

@@ -1,203 +1,196 @@
-"""Distinct records with multiplicities: all that counting learners need to know of a data set."""
+"""Records that were opened once: handed on in place of their frame, nothing is read or converted again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.cells import Cuts, coarse
-from glassine.data.conform import Columns, checked_columns, conform
-from glassine.data.lazy import WEIGHT, check_weights, group, is_lazy, valid
-from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError
 
-__all__ = ["CountTable"]
+if TYPE_CHECKING:
+    from glassine.domain import Attribute
+
+__all__ = ["NO_RECORDS", "Source", "Table", "as_table", "frame_of", "open_native", "read_only"]
+
+NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
+
+Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class CountTable:
-    """The distinct records of a data set over the attributes of a domain, and how often each occurs.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Source:
+    """The file that records were parsed from.
 
-    The rows are sorted by the attributes in the order of the domain (by number or by code, a value that is not
-    declared first among codes, a missing number last), so that one multiset of records has one table, whatever
-    library held it and in whatever order.
+    Guarantee
+    ---------
+    None: the digest tells the records to whoever has all of them but one, so that it is neither printed nor written.
 
     Attributes
     ----------
-    domain : Domain
-        The public domain.
-    columns : Columns
-        The distinct records as :func:`glassine.data.conform.conform` returns them, m rows.
-    multiplicities : ndarray of int64, shape (m,)
-        Number of records that each row stands for, at least 1.
+    path : Path
+        The file.
+    digest : str
+        SHA-256 of the bytes that were parsed, hexadecimal.
+    typed : bool
+        Whether the file says the types of its columns: a Parquet file does.
+    """
+
+    path: Path
+    digest: str
+    typed: bool
+
+    def __repr__(self) -> str:
+        return f"<Source {self.path.name}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Table:
+    """Records in memory, accepted wherever a data frame is: what one reader converts, the next one has.
+
+    A frame that is changed after it was opened may be seen as it was before.
+
+    Attributes
+    ----------
+    frame : narwhals.DataFrame
+        The records as they were opened, shape (n, d).
+    source : Source or None
+        The file that they were parsed from.
+    values : dict of str to ndarray
+        The columns that :attr:`arrays` has made so far.
+    conformed : dict
+        What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``.
 
     Examples
     --------
-    >>> domain = Domain({"smoker": Binary(), "sport": Category(("run", "swim"))})
-    >>> data = {"smoker": np.array([1, 0, 1]), "sport": np.array(["run", "swim", "run"])}
-    >>> table = CountTable.from_frame(data, domain)
-    >>> table.columns.codes["sport"].tolist(), table.multiplicities.tolist()
-    ([1, 0], [1, 2])
-    >>> table
-    <CountTable of 3 records over 2 attributes>
+    >>> import polars as pl
+    >>> table = as_table(pl.DataFrame({"age": [20, 41], "job": ["clerk", None]}))
+    >>> table.arrays["age"].tolist(), table.restrict(["job"]).arrays["job"] is table.arrays["job"]
+    ([20, 41], True)
     """
 
-    domain: Domain
-    columns: Columns
-    multiplicities: npt.NDArray[np.int64]
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        domain: Domain,
-        *,
-        weights: str | npt.ArrayLike | None = None,
-        cuts: Cuts | None = None,
-    ) -> CountTable:
-        """Count the distinct records of a data set, each made to conform to the domain first.
-
-        A lazy frame (polars, DuckDB, Dask, Spark and so on) is conformed and grouped by its own engine: only distinct
-        records come into memory, so that the data may be larger than memory as long as the distinct records are not.
-        Other frames are grouped by polars. Besides the data, the memory taken is a small multiple of
-        8 bytes per number and 1 to 4 bytes per category, times the rows of a frame in memory, or times the distinct
-        records of a lazy one. Real attributes without a resolution can make every record distinct: give ``cuts``.
-
-        Parameters
-        ----------
-        frame : data frame, mapping of str to ndarray, or ndarray of shape (n, d)
-            The records, as for :func:`glassine.data.conform.conform`; there may be none.
-        domain : Domain
-            The public domain; each attribute must be a column.
-        weights : str or array-like of int, shape (n,), optional
-            How many records each row stands for, a whole number in [0, 2**32]: the name of a column that is not an
-            attribute, or an array. A row with weight 0 is left out.
-        cuts : mapping of str to sequence of float, optional
-            Numbers that are to be told apart by these public points alone: a number becomes the smallest point that is
-            at least as large, or the attribute's upper bound. :func:`~glassine.data.cells.cuts_of` returns the points
-            of some literals, which then hold for the same records as before. Other numbers are told apart as they are.
-
-        Raises
-        ------
-        InvalidDataError
-            As :func:`~glassine.data.conform.conform`; also in a row of weight 0. If a weight is missing, negative
-            or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
-        """
-        if isinstance(weights, str) and weights in domain:
-            raise InvalidDataError(
-                f"weights must not be an attribute, but {weights!r} is one. Drop it from the domain."
-            )
-        if is_lazy(frame):
-            if weights is not None and not isinstance(weights, str):
-                raise InvalidDataError(
-                    "an array of weights needs a frame in memory, because the rows of a lazy one have no order. "
-                    "Put the weights into a column."
-                )
-            attributes = {name: domain[name] for name in domain}
-            groups = group(frame, attributes, cuts=cuts, weights=weights)
-            return cls._tabulated(domain, [(groups.columns, groups.counts)])
-        columns = conform(frame, domain)
-        return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
-
-    @classmethod
-    def _tabulated(cls, domain: Domain, parts: Sequence[tuple[Columns, npt.NDArray[np.int64]]]) -> CountTable:
-        """Return the sorted table of some conformed records with their counts."""
-        import polars as pl
-
-        keys = [f"k{i}" for i in range(len(domain))]
-        frames = [
-            pl.LazyFrame({key: columns.array(name) for key, name in zip(keys, domain, strict=True)} | {"n": counts})
-            for columns, counts in parts
-        ]
-        grouped = (
-            pl.concat(frames)
-            .filter(pl.col("n") > 0)
-            .group_by(keys)
-            .agg(pl.col("n").sum())
-            .sort(keys)
-            .collect(engine="streaming")
-        )
-        arrays = {name: grouped[key].to_numpy() for key, name in zip(keys, domain, strict=True)}
-        attributes = {name: domain[name] for name in domain}
-        return cls(
-            domain=domain,
-            columns=checked_columns(attributes, arrays),
-            multiplicities=grouped["n"].to_numpy().astype(np.int64),
-        )
+    frame: nw.DataFrame[Any]
+    source: Source | None = None
+    values: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    conformed: dict[tuple[str, Attribute, object], npt.NDArray[Any]] = field(default_factory=dict)
 
     @property
-    def n_distinct(self) -> int:
-        """Number of distinct records m."""
-        return len(self.multiplicities)
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return tuple(self.frame.columns)
 
-    @property
-    def n_records(self) -> int:
-        """Number of records n, the sum of the multiplicities."""
-        return int(self.multiplicities.sum())
+    def __len__(self) -> int:
+        return len(self.frame)
 
     def __repr__(self) -> str:
-        return f"<CountTable of {self.n_records} records over {len(self.domain)} attributes>"
+        return f"<Table of {len(self.names)} columns>"
 
-    def marginal(self, names: Iterable[str]) -> CountTable:
-        """Return the table of some of the attributes, in the given order; its ties are projected onto them."""
-        domain = self.domain.restrict(tuple(names))
-        return CountTable._tabulated(domain, [(self.columns, self.multiplicities)])
+    @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The values as they are, each column of shape (n,): gaps are NaN in numbers and None elsewhere.
 
-    def merge(self, *others: CountTable) -> CountTable:
-        """Return the table of all records together; the tables of the parts of a data set add up to that of the whole.
+        Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects.
 
         Raises
         ------
         InvalidDataError
-            If the domains differ.
+            If there is no record, or a column is not named by a string.
         """
-        for other in others:
-            if other.domain != self.domain:
-                raise InvalidDataError("tables must have one domain to be merged, but these differ. Use the same one.")
-        tables = (self, *others)
-        return CountTable._tabulated(self.domain, [(table.columns, table.multiplicities) for table in tables])
+        if len(self.frame) == 0:
+            raise InvalidDataError(NO_RECORDS)
+        for name in self.frame.columns:
+            if not isinstance(name, str):
+                raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
+        if not self.values.keys() >= set(self.frame.columns):
+            # One walk: to look a column up by its name takes some frames a walk over all of them.
+            for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
+                if name not in self.values:
+                    self.values[name] = _as_they_are(series)
+        return {name: self.values[name] for name in self.frame.columns}
 
-    def split(self, target: str) -> tuple[Columns, npt.NDArray[np.signedinteger[Any]]]:
-        """Return the other attributes of the rows, and the codes of the target.
+    def take(self, rows: npt.NDArray[np.bool_]) -> Table:
+        """Return some of the records; all of them are the same table."""
+        if rows.all():
+            return self
+        return Table(self.frame[np.flatnonzero(rows).tolist()], self.source)
 
-        Rows stay those of :attr:`multiplicities`: two of them may differ in the target alone. A code of -1 says that
-        the record has no declared target.
-
-        Parameters
-        ----------
-        target : str
-            A :class:`Category` or :class:`Binary` attribute, besides which there is another.
-
-        Raises
-        ------
-        InvalidDataError
-            If the attribute is a number, or the only one.
-        InvalidDomainError
-            If there is no such attribute.
-        """
-        if not isinstance(self.domain[target], Category | Binary) or len(self.domain) < 2:
-            raise InvalidDataError(
-                f"a target must be a category or binary attribute with others beside it, but {target!r} is not. "
-                "Declare its classes as a Category."
-            )
-        return self.columns.restrict(name for name in self.domain if name != target), self.columns.codes[target]
+    def restrict(self, names: Iterable[str]) -> Table:
+        """Return some of the columns, in the given order, with what was made of them."""
+        return Table(self.frame.select(list(names)), self.source, self.values, self.conformed)
 
 
-def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> npt.NDArray[np.int64]:
-    """Return how many records each row of a frame in memory stands for."""
-    if weights is None:
-        return np.ones(n_records, dtype=np.int64)
-    source, name = frame, weights
-    if not isinstance(name, str):
-        source, name = {"weights": np.asarray(weights)}, "weights"
-    elif isinstance(frame, np.ndarray):
-        raise InvalidDataError(f"an array has no column named {name!r}. Pass the weights as an array, too.")
-    given = conform(source, Domain({name: WEIGHT})).numbers[name]
-    if len(given) != n_records:
-        raise InvalidDataError(f"weights must have one entry per record, {n_records}, got {len(given)}.")
-    check_weights(int((~valid(given)).sum()), name)
-    return given.astype(np.int64)
+def _as_they_are(series: nw.Series[Any]) -> npt.NDArray[Any]:
+    gaps = series.null_count() > 0
+    if series.dtype.is_numeric() and not (series.dtype == nw.UInt64 and (series > 2**62).any()):
+        kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
+        out = np.asarray(series.to_numpy(), dtype=kind)
+    elif series.dtype == nw.Boolean and not gaps:
+        out = np.asarray(series.to_numpy(), dtype=np.int64)
+    else:
+        out = np.fromiter(series.to_list(), dtype=object, count=len(series))
+        if gaps:
+            out[series.is_null().to_numpy()] = None
+    return read_only(out)
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def frame_of(data: object) -> Frame | None:
+    """Return a data frame as narwhals wraps it, a lazy one lazy; None for anything else.
+
+    Raises
+    ------
+    InvalidDataError
+        If narwhals cannot read the frame, as with two columns of one name.
+    """
+    if isinstance(data, Table):
+        return data.frame
+    if isinstance(data, np.ndarray | list | tuple):
+        return None
+    try:
+        opened: Frame = nw.from_native(data)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"data cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
+    except TypeError:
+        return None
+    return opened
+
+
+def open_native(data: object) -> Frame:
+    """Return a data frame as :func:`frame_of`, and refuse anything else.
+
+    Raises
+    ------
+    InvalidDataError
+        If it is none, or narwhals cannot read it.
+    """
+    opened = frame_of(data)
+    if opened is None:
+        raise InvalidDataError(
+            f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
+        )
+    return opened
+
+
+def as_table(data: object) -> Table:
+    """Return any data frame as a table; a lazy one is collected, a table stays the same.
+
+    Raises
+    ------
+    InvalidDataError
+        As :func:`open_native`.
+    """
+    if isinstance(data, Table):
+        return data
+    opened = open_native(data)
+    return Table(opened.collect() if isinstance(opened, nw.LazyFrame) else opened)

@@ -43,7 +43,8 @@ def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(column))
     if column.dtype.kind != "O":
         return np.zeros(len(column), dtype=bool)
-    return np.fromiter((v is None or (isinstance(v, float) and v != v) for v in column), dtype=bool, count=len(column))
+    # A list of Python objects is walked about three times as fast as the array that holds them.
+    return np.array([v is None or (v != v if isinstance(v, float) else False) for v in column.tolist()], dtype=bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from glassine.data.cells import Cuts, cell_cuts, cuts_of
 from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts, truths
 from glassine.data.labels import index_of
-from glassine.data.lazy import Groups, group, group_in_parts
+from glassine.data.lazy import Groups, LazyTable
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
@@ -35,12 +35,8 @@ class EngineIntake:
 
     Attributes
     ----------
-    frame : lazy frame
-        The records.
-    target : str
-        The column of the classes.
-    apart, strict : bool
-        As for :func:`glassine.data.conform.conform`.
+    table : LazyTable
+        The records, which keep the column of the classes.
     n_records : int
         Number of records.
     domain, classes, caveats
@@ -49,10 +45,7 @@ class EngineIntake:
         The distinct records once they were asked for.
     """
 
-    frame: Any
-    target: str
-    apart: bool
-    strict: bool
+    table: LazyTable
     n_records: int
     domain: Domain
     classes: tuple[Scalar, ...]
@@ -89,11 +82,11 @@ class EngineIntake:
         attribute = self.domain[name]
         if cuts is not None and isinstance(attribute, Integer | Real):
             ends = cell_cuts(attribute, cuts)
-            counts = fine_counts(self.frame, name, attribute, ends[:-1], strict=self.strict)
+            counts = fine_counts(self.table.frame, name, attribute, ends[:-1], outside=self.table.outside)
             self.check_number(int(counts.sum()))
             found = counts[:-1] > 0
             return ends[found], counts[:-1][found]
-        groups = group(self.frame, {name: attribute}, strict=self.strict)
+        groups = replace(self.table, keep=None).group({name: attribute})
         values = groups.columns.numbers[name]
         present = ~np.isnan(values)
         return values[present], groups.counts[present]
@@ -115,8 +108,7 @@ class EngineIntake:
         """Yield distinct records, the index of each one's class, and how many there are of each, a part at a time."""
         attributes = {name: self.domain[name] for name in names}
         counted = 0
-        asked: dict[str, Any] = {"keep": self.target, "apart": self.apart, "strict": self.strict, "queries": queries}
-        for part in group_in_parts(self.frame, attributes, cuts=cuts, **asked):
+        for part in self.table.parts(attributes, cuts=cuts, queries=queries):
             counted += int(part.counts.sum())
             yield part.columns, self._labels(part), part.counts
         self.check_number(counted)
@@ -135,7 +127,7 @@ class EngineIntake:
 
     def _group(self, names: Sequence[str], cuts: Cuts | None) -> Groups:
         attributes = {name: self.domain[name] for name in names}
-        groups = group(self.frame, attributes, cuts=cuts, keep=self.target, apart=self.apart, strict=self.strict)
+        groups = self.table.group(attributes, cuts=cuts)
         self.check_number(int(groups.counts.sum()))
         return groups
 

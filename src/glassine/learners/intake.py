@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns, conform, expressions
+from glassine.data.conform import Columns, Outside, conform, expressions
+from glassine.data.count_table import CountTable
 from glassine.data.frames import truths
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
@@ -26,8 +27,7 @@ from glassine.data.labels import (
     refuse_gaps,
     refuse_undeclared,
 )
-from glassine.data.lazy import is_lazy, totals
-from glassine.data.table import CountTable
+from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
@@ -162,7 +162,7 @@ def take_in(
     sample_weight: Any = None,
     persons: Persons | None = None,
     private: bool,
-    apart: bool = False,
+    keep_undeclared: bool = False,
 ) -> Intake:
     """Read the arguments of a fit.
 
@@ -190,9 +190,9 @@ def take_in(
         Whose records they are; then some are left out or repeated. Not with ``sample_weight``, nor with a table.
     private : bool
         Whether the fit is private: it warns of what is taken from the data.
-    apart : bool, default=False
+    keep_undeclared : bool, default=False
         Whether categories that are not declared are told from missing ones, as by
-        :func:`glassine.data.conform.conform`. Records that conform already, and tables, are taken as they are.
+        ``Outside.KEEP_UNDECLARED``. Records that conform already, and tables, are taken as they are.
 
     Raises
     ------
@@ -201,23 +201,24 @@ def take_in(
         public domain, if a value or a class is missing or not declared.
     """
     check_domain(domain)
+    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     target = y if isinstance(y, str) else getattr(y, "name", None)
     multiplicities = None
     if isinstance(X, CountTable):
         X, y, multiplicities, domain = open_table(X, y)
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
-            return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, apart=apart)
+            return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, keep=keep)
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
-    strict = not private or domain is None or domain.inferred
+    outside = _outside(domain, private=private) | keep
     known, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
-    if strict or CLASSES_FROM_DATA in caveats:
+    if outside.refuses or CLASSES_FROM_DATA in caveats:
         refuse_undeclared(labels, known)
     else:
         rows = labels >= 0
@@ -234,7 +235,7 @@ def take_in(
         caveats.append(DOMAIN_FROM_DATA)
     if private:
         warn_of(caveats, whole)
-    columns = records if isinstance(records, Columns) else conform(records, whole, apart=apart, strict=strict)
+    columns = records if isinstance(records, Columns) else conform(records, whole, outside=outside)
     intake = HeldIntake(
         columns=columns,
         labels=labels,
@@ -270,7 +271,7 @@ def _left_in_place(
     domain: Domain,
     classes: Sequence[Scalar] | None,
     private: bool,
-    apart: bool,
+    keep: Outside,
 ) -> Intake:
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
     columns = nw.from_native(X).collect_schema().names()
@@ -283,12 +284,13 @@ def _left_in_place(
         raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
     name_features(estimator, names)
     attributes = without_target(domain, names, target)
-    strict = not private or domain.inferred
+    outside = _outside(domain, private=private) | keep
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
-    if declared is not None and not strict:
+    if declared is not None and not outside.refuses:
         X = _with_declared_target(X, target, declared)
-    values, counts = totals(X, {name: attributes[name] for name in attributes}, target, apart=apart, strict=strict)
+    table = LazyTable(frame=X, outside=outside, keep=target)
+    values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum():
         raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
     # scikit-learn looks at how often classes occur, but not beyond that they recur.
@@ -300,10 +302,7 @@ def _left_in_place(
     if private:
         warn_of(caveats, attributes)
     return EngineIntake(
-        frame=X,
-        target=target,
-        apart=apart,
-        strict=strict,
+        table=table,
         n_records=int(counts.sum()),
         domain=attributes,
         classes=known,
@@ -314,7 +313,7 @@ def _left_in_place(
 def _with_declared_target(X: Any, target: str, classes: tuple[Scalar, ...]) -> Any:
     """Return the records of a lazy frame whose target is one of the classes."""
     lazy = nw.from_native(X)
-    code = expressions(lazy, {target: Category(classes, missing=True)}, strict=False)[0]
+    code = expressions(lazy, {target: Category(classes, missing=True)}, outside=Outside.CLIP)[0]
     return lazy.filter(code >= 0).to_native()
 
 
@@ -343,10 +342,16 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
     return intake.pack(antecedents)
 
 
-def read_records(estimator: Any, X: Any, domain: Domain, *, apart: bool = False) -> Columns:
-    """Read the argument of ``predict``, value by value as in the fit; ``apart`` as for :func:`take_in`."""
+def read_records(estimator: Any, X: Any, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
+    """Read the argument of ``predict``, value by value as in the fit; ``keep_undeclared`` as for :func:`take_in`."""
     if isinstance(X, CountTable):
         return X.columns
     _, records = named(estimator, X, reset=False, domain=domain)
-    strict = estimator.model_.guarantee is None or domain.inferred
-    return conform(records, domain, apart=apart, strict=strict)
+    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
+    outside = _outside(domain, private=estimator.model_.guarantee is not None) | keep
+    return conform(records, domain, outside=outside)
+
+
+def _outside(domain: Domain | None, *, private: bool) -> Outside:
+    """Return what becomes of values outside: those of a private fit with a public domain are never refused."""
+    return Outside.CLIP if private and domain is not None and not domain.inferred else Outside.REFUSE

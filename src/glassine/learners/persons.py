@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns, as_columns
+from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
-from glassine.data.table import CountTable
+from glassine.data.table import Table, frame_of
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.privacy.unit import RECORD, PrivacyUnit
@@ -191,7 +192,7 @@ def take_persons(
     column = name if isinstance(name, str) and frame is not None and name in frame.columns else None
     keys = tuple(identifier(value) for value in values)
     if frame is not None:
-        X = (frame if column is None else frame.drop(column)).to_native()
+        X = Table(frame if column is None else frame.drop(column))
     return X, Persons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
 
 
@@ -206,12 +207,8 @@ def _names(persons: str, y: Any, domain: object) -> list[str] | None:
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a frame in memory; None for anything but a frame."""
-    if isinstance(X, np.ndarray | list | tuple):
-        return None
-    try:
-        return held(nw.from_native(X))
-    except (TypeError, nw.exceptions.NarwhalsError):
-        return None
+    frame = frame_of(X)
+    return None if frame is None else held(frame)
 
 
 def _listed(persons: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from glassine.domain.literals import complement
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.exhaustive.trees import Leaf, Tree, children
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList, cell_probabilities
+from glassine.models.tree import Holds
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
@@ -95,12 +96,8 @@ def route(model: DecisionTree | RuleList, records: Columns) -> npt.NDArray[np.in
     """Return for each record the index of its cell in the model, shape (n,)."""
     if isinstance(model, RuleList):
         return _first_rule(model, records)
-    where = {cell.node: i for i, cell in enumerate(model.cells)}
-    out = np.empty(records.n_records, dtype=np.intp)
-    for node, rows in _nodes(model, records):
-        if node in where:
-            out[rows] = where[node]
-    return out
+    # A value that is not declared satisfies neither a literal nor its complement: it takes the last branch.
+    return model.cells_of(records.n_records, _holds(model, records), "last branch")
 
 
 def _first_rule(model: RuleList, records: Columns) -> npt.NDArray[np.intp]:
@@ -115,21 +112,10 @@ def _first_rule(model: RuleList, records: Columns) -> npt.NDArray[np.intp]:
     return out
 
 
-def _nodes(model: DecisionTree, records: Columns) -> list[tuple[int, npt.NDArray[np.intp]]]:
-    """Return each node of a tree with the records that reach it."""
-    holds = {literal: records.holds(literal) for literal in model.literals}
-    out = []
-    stack = [(0, np.arange(records.n_records))]
-    while stack:
-        index, rows = stack.pop()
-        out.append((index, rows))
-        branches = model.nodes[index].branches
-        for branch in branches:
-            # A value that is not declared satisfies neither a literal nor its complement: it takes the last branch.
-            taken = np.ones(len(rows), dtype=bool) if branch is branches[-1] else holds[branch.literal][rows]
-            stack.append((branch.child, rows[taken]))
-            rows = rows[~taken]
-    return out
+def _holds(model: DecisionTree, records: Columns) -> Holds:
+    """Return what decides a tree's literals, each for all records at once: many nodes test the same one."""
+    truths = {literal: records.holds(literal) for literal in model.literals}
+    return lambda literal, rows: truths[literal][rows]
 
 
 def decision_path(model: DecisionTree | RuleList, records: Columns) -> sparse.csr_matrix:
@@ -138,9 +124,9 @@ def decision_path(model: DecisionTree | RuleList, records: Columns) -> sparse.cs
         captured = _first_rule(model, records)
         tested = np.arange(len(model.rules))[None, :] <= captured[:, None]
         return sparse.csr_matrix(tested.astype(np.int64))
-    nodes = _nodes(model, records)
-    columns = np.concatenate([np.full(len(rows), index) for index, rows in nodes])
-    rows = np.concatenate([rows for _, rows in nodes])
+    visits = list(model.walk(records.n_records, _holds(model, records), "last branch"))
+    columns = np.concatenate([np.full(len(visit.rows), visit.node) for visit in visits])
+    rows = np.concatenate([visit.rows for visit in visits])
     shape = (records.n_records, len(model.nodes))
     return sparse.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
 

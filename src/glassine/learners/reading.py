@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
+from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
-from glassine.data.table import CountTable
+from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
 
@@ -61,19 +62,18 @@ def pop_target(X: Any, target: str, domain: Domain | None) -> tuple[Any, Any]:
     """Separate the column of the target, as a Series, from records with named columns."""
     X = as_columns(X, None if domain is None else dict.fromkeys([*domain, target]))
     try:
-        frame = nw.from_native(X)
+        table = X if isinstance(X, Table) else Table(held(nw.from_native(X)))
     except TypeError:
         raise InvalidDataError("y names a column, so X must be a data frame. Pass the classes as an array.") from None
-    eager = held(frame)
-    if target not in eager.columns:
+    if target not in table.names:
         raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
-    return eager.drop(target).to_native(), eager[target].to_native()
+    return table.restrict(name for name in table.names if name != target), table.frame[target].to_native()
 
 
 def named(
     estimator: BaseEstimator, X: Any, *, reset: bool, domain: Domain | None = None, target: object = None
 ) -> tuple[tuple[str, ...], Any]:
-    """Return the names of the columns, and the records as a frame, as arrays by name, or as they were if conforming."""
+    """Return the names of the columns, and the records as a table, as arrays by name, or as they were if conforming."""
     if isinstance(X, Columns):
         if reset:
             name_features(estimator, X.names)
@@ -81,8 +81,8 @@ def named(
     declared = getattr(estimator, "domain", None)
     public = domain if domain is not None else declared if isinstance(declared, Domain) else None
     X = as_columns(X, None if public is None else [name for name in public if name != target])
-    frame = None
-    if not isinstance(X, np.ndarray | list | tuple):
+    frame = X.frame if isinstance(X, Table) else None
+    if frame is None and not isinstance(X, np.ndarray | list | tuple):
         try:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError:
@@ -90,6 +90,7 @@ def named(
         except (TypeError, nw.exceptions.NarwhalsError):
             frame = None
     if frame is None or not any(isinstance(name, str) for name in frame.columns):
+        X = frame.to_native() if isinstance(X, Table) and frame is not None else X
         if isinstance(declared, Domain) and hasattr(X, "set_axis"):
             # Column by column: pandas would seek a type that all columns have in common.
             validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -98,18 +99,18 @@ def named(
         array = _array(estimator, X, reset=reset, declared=isinstance(declared, Domain), texts=public is not None)
         names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
         return names, {name: array[:, i] for i, name in enumerate(names)}
-    frame = held(frame)
-    if any(not isinstance(name, str) for name in frame.columns):
+    table = X if isinstance(X, Table) else Table(held(frame))
+    if any(not isinstance(name, str) for name in table.names):
         raise InvalidDataError("columns must be named by strings. Rename them.")
-    names = tuple(frame.columns)
+    names = table.names
     if not reset:
-        return _columns_for_predict(estimator, frame, names)
-    if not len(frame):
+        return _columns_for_predict(estimator, table)
+    if not len(table):
         raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
     if not names:
         raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
     name_features(estimator, names)
-    return names, frame.to_native()
+    return names, table
 
 
 def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) -> npt.NDArray[Any]:
@@ -138,7 +139,8 @@ def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) 
         raise InvalidDataError("X holds text where numbers are needed. Pass a data frame and a domain.") from None
 
 
-def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[str, ...]) -> tuple[Any, Any]:
+def _columns_for_predict(estimator: Any, table: Table) -> tuple[Any, Any]:
+    names = table.names
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is None:
         if len(names) != estimator.n_features_in_:
@@ -147,7 +149,7 @@ def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[
                 f"{estimator.n_features_in_} features as input. Pass the columns of the fit."
             )
         if set(names) == set(estimator.domain_):
-            return names, frame.to_native()
+            return names, table
         if isinstance(estimator.domain, Domain):
             odd = next(name for name in (*names, *estimator.domain_) if (name in names) != (name in estimator.domain_))
             raise InvalidDataError(
@@ -157,8 +159,8 @@ def _columns_for_predict(estimator: Any, frame: nw.DataFrame[Any], names: tuple[
         kind = type(estimator).__name__
         warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=4)
         generic = _array_names(estimator, len(names))
-        return generic, {new: frame[old].to_numpy() for new, old in zip(generic, names, strict=True)}
-    return names, frame.to_native()
+        return generic, {new: table.frame[old].to_numpy() for new, old in zip(generic, names, strict=True)}
+    return names, table
 
 
 def name_features(estimator: Any, names: Sequence[str]) -> None:
@@ -235,8 +237,8 @@ def take_rows(records: Any, rows: npt.NDArray[np.bool_]) -> Any:
     """Return some of the rows of records that :func:`named` returned."""
     if rows.all():
         return records
-    if isinstance(records, Columns):
+    if isinstance(records, Columns | Table):
         return records.take(rows)
     if isinstance(records, dict):
         return {name: column[rows] for name, column in records.items()}
-    return nw.from_native(records)[np.flatnonzero(rows).tolist()].to_native()
+    return Table(held(nw.from_native(records))).take(rows)

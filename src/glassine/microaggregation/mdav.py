@@ -14,7 +14,7 @@ from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
 from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
-from glassine.microaggregation.reading import Table
+from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.scan import farthest, fill, form_group, measure, push, remove, replace_top
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
@@ -104,7 +104,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
 def closest(
-    metric: Metric, table: Table, centers: tuple[FloatArray, npt.NDArray[np.int32]], count: int
+    metric: Metric, table: Unscaled, centers: tuple[FloatArray, npt.NDArray[np.int32]], count: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the closest groups of each record, the closest first, and their distances."""
     numbers = metric.scaled(table.numbers)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.microaggregation.reading import Table, read_table
+from glassine.microaggregation.reading import Unscaled, read_unscaled
 
 __all__ = ["ANY", "Metric", "SemanticDistance", "Taxonomy", "metric_of", "read_records"]
 
@@ -212,10 +212,10 @@ class Metric:
         """Return numbers as they count in the distance, shape (n, p)."""
         return (numbers - self.shifts) / self.scales
 
-    def read(self, X: Any) -> Table:
+    def read(self, X: Any) -> Unscaled:
         """Read records that have the attributes of this metric, whatever the order of a frame's columns."""
         known = dict(zip(self._categories, self.values, strict=True))
-        table = read_table(X, domain=self.domain, categorical=not self.squared, known=known, names=self.names)
+        table = read_unscaled(X, domain=self.domain, categorical=not self.squared, known=known, names=self.names)
         if len(table.names) != len(self.names):
             raise InvalidDataError(
                 f"X must have {len(self.names)} attributes, got {len(table.names)}. Check its columns."
@@ -237,15 +237,15 @@ class Metric:
         return tuple(name for name, numeric in zip(self.names, self.numeric, strict=True) if not numeric)
 
 
-def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Table:
+def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
     """Read records as a distance needs them."""
     known: dict[str, tuple[Scalar, ...]] = {}
     if isinstance(distance, SemanticDistance):
         known = {name: distance.taxonomy(name).values for name in distance.taxonomies}
-    return read_table(X, domain=domain, categorical=distance != "euclidean", known=known)
+    return read_unscaled(X, domain=domain, categorical=distance != "euclidean", known=known)
 
 
-def metric_of(table: Table, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
+def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
     """Return the metric of a data set.
 
     Raises
@@ -281,7 +281,7 @@ def metric_of(table: Table, *, scaling: str, distance: str | SemanticDistance, d
     )
 
 
-def _standard(table: Table) -> tuple[FloatArray, FloatArray]:
+def _standard(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     """Return means and standard deviations; computed in powers of two near the values, so that nothing overflows."""
     numbers = table.numbers
     constant = numbers.min(axis=0) == numbers.max(axis=0)
@@ -293,7 +293,7 @@ def _standard(table: Table) -> tuple[FloatArray, FloatArray]:
     return near.mean(axis=0) * units, scales
 
 
-def _unscaled(table: Table) -> tuple[FloatArray, FloatArray]:
+def _unscaled(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     """Return one power of two for all attributes: exact, and squares neither overflow nor vanish."""
     largest = float(np.abs(table.numbers).max(initial=0.0))
     if not largest <= LARGEST_UNSCALED:
@@ -305,7 +305,7 @@ def _unscaled(table: Table) -> tuple[FloatArray, FloatArray]:
     return np.zeros(p), np.full(p, unit)
 
 
-def _ranges(table: Table) -> tuple[FloatArray, FloatArray]:
+def _ranges(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     bounds = table.bounds
     if bounds is None:
         numbers = table.numbers
@@ -315,7 +315,7 @@ def _ranges(table: Table) -> tuple[FloatArray, FloatArray]:
     return bounds[0], scales
 
 
-def _tables(table: Table, distance: str | SemanticDistance) -> FloatArray:
+def _tables(table: Unscaled, distance: str | SemanticDistance) -> FloatArray:
     size = max((len(values) for values in table.values), default=0)
     out = np.full((len(table.values), size, size), np.inf)
     names = [name for name, numeric in zip(table.names, table.numeric, strict=True) if not numeric]

@@ -14,7 +14,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidParameterError
 from glassine.microaggregation.mdav import Points, closest
 from glassine.microaggregation.metric import Metric, SemanticDistance, metric_of, read_records
-from glassine.microaggregation.reading import Table
+from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
 __all__ = ["Microaggregation", "microaggregate"]
@@ -222,7 +222,7 @@ def _checked_distance(distance: object) -> str | SemanticDistance:
     )
 
 
-def _result(table: Table, points: Points, labels: IntArray, *, k: int, method: str) -> Microaggregation:
+def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method: str) -> Microaggregation:
     """Return the partition with its representatives and what they lose."""
     metric, sizes = points.metric, np.bincount(labels)
     centers = points.centers(labels)
@@ -253,7 +253,7 @@ def _squares(points: Points, centers: tuple[FloatArray, npt.NDArray[np.int32]], 
     return total
 
 
-def _representatives(table: Table, labels: IntArray, center_codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+def _representatives(table: Unscaled, labels: IntArray, center_codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
     """Return the means of the numbers in their own units, and the central values of the categories."""
     columns: list[npt.NDArray[Any]] = []
     order = np.argsort(labels, kind="stable")

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from glassine.data.conform import conform
-from glassine.data.inference import columns as frame_columns
+from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Unscaled", "read_unscaled"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -26,7 +26,7 @@ MOST_VALUES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Table:
+class Unscaled:
     """Records before they are scaled.
 
     Attributes
@@ -52,13 +52,13 @@ class Table:
     codes: npt.NDArray[np.int32]
     bounds: FloatArray | None = None
 
-    def reorder(self, names: tuple[str, ...]) -> Table:
+    def reorder(self, names: tuple[str, ...]) -> Unscaled:
         """Return the same attributes in another order."""
         numbers = [name for name, numeric in zip(self.names, self.numeric, strict=True) if numeric]
         categories = [name for name in self.names if name not in numbers]
         first = [numbers.index(name) for name in names if name in numbers]
         second = [categories.index(name) for name in names if name in categories]
-        return Table(
+        return Unscaled(
             names=names,
             numeric=np.array([name in numbers for name in names]),
             numbers=self.numbers[:, first],
@@ -68,14 +68,14 @@ class Table:
         )
 
 
-def read_table(
+def read_unscaled(
     X: Any,
     *,
     domain: Domain | None,
     categorical: bool,
     known: Mapping[str, Sequence[Scalar]],
     names: Sequence[str] = (),
-) -> Table:
+) -> Unscaled:
     """Read records.
 
     Parameters
@@ -103,8 +103,8 @@ def read_table(
         raise InvalidDataError("X must hold a value everywhere, got a masked array. Fill it, or drop these records.")
     if domain is not None:
         return _conformed(X, domain, categorical=categorical, known=known)
-    frame = _as_frame(X)
-    if frame is None:
+    table = _opened(X)
+    if table is None:
         array = _as_array(X, objects=categorical)
         width = array.shape[1]
         names = tuple(names) if len(names) == width else tuple(f"x{i}" for i in range(width))
@@ -113,8 +113,8 @@ def read_table(
         arrays = dict(zip(names, array.T, strict=True))
         booleans: set[str] = set()
     else:
-        arrays = frame_columns(frame)
-        schema = frame.collect_schema()
+        arrays = table.arrays
+        schema = table.frame.collect_schema()
         booleans = {name for name in arrays if schema[name] == nw.Boolean}
     absent = [name for name in known if name not in arrays]
     if absent:
@@ -122,18 +122,12 @@ def read_table(
     return _of_columns(arrays, booleans, categorical=categorical, known=known)
 
 
-def _as_frame(X: Any) -> Any:
-    """Return a frame with named columns, or None for anything else."""
-    if isinstance(X, np.ndarray | list | tuple):
+def _opened(X: Any) -> Table | None:
+    """Return a frame with named columns as a table, or None for anything else."""
+    if frame_of(X) is None:
         return None
-    try:
-        frame = nw.from_native(X)
-    except nw.exceptions.NarwhalsError as error:
-        raise InvalidDataError(f"X cannot be read: {str(error).splitlines()[0]} Name every column once.") from None
-    except TypeError:
-        return None
-    names = frame.collect_schema().names()
-    return frame if not names or any(isinstance(name, str) for name in names) else None
+    table = as_table(X)
+    return table if not table.names or any(isinstance(name, str) for name in table.names) else None
 
 
 def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
@@ -161,11 +155,11 @@ def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
     return array
 
 
-def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Table:
+def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Unscaled:
     numbers = np.ascontiguousarray(array, dtype=np.float64)
     for j, name in enumerate(names):
         _check_finite(name, numbers[:, j])
-    return Table(
+    return Unscaled(
         names=names,
         numeric=np.ones(len(names), dtype=bool),
         numbers=numbers + 0.0,
@@ -208,7 +202,7 @@ def _of_columns(
     *,
     categorical: bool,
     known: Mapping[str, Sequence[Scalar]],
-) -> Table:
+) -> Unscaled:
     numbers, codes, values, numeric = [], [], [], []
     for name, column in arrays.items():
         texts = column.dtype.kind not in "biuf" and any(
@@ -225,7 +219,7 @@ def _of_columns(
         codes.append(_codes_of(name, listed, known.get(name)))
         values.append(codes[-1][1])
     n = len(next(iter(arrays.values())))
-    return Table(
+    return Unscaled(
         names=tuple(arrays),
         numeric=np.array(numeric, dtype=bool),
         numbers=np.column_stack(numbers) + 0.0 if numbers else np.empty((n, 0)),
@@ -263,7 +257,7 @@ def _codes_of(
     return codes, tuple(known)
 
 
-def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Table:
+def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Unscaled:
     if not isinstance(domain, Domain):
         raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
     columns = conform(X, domain)
@@ -294,7 +288,7 @@ def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str,
             codes.append(found[0])
             values.append(found[1])
     n = columns.n_records
-    return Table(
+    return Unscaled(
         names=columns.names,
         numeric=np.array(numeric, dtype=bool),
         numbers=np.column_stack(numbers) if numbers else np.empty((n, 0)),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import Columns, conform
+from glassine.data.conform import Columns, Outside, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidModelError
@@ -64,7 +64,11 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
         data = dict(zip(model.attributes, data.T, strict=True))
     if not names:
         return None
-    return conform(data, Domain({name: _attribute(model, name) for name in names}), apart=True)
+    return conform(
+        data,
+        Domain({name: _attribute(model, name) for name in names}),
+        outside=Outside.REFUSE | Outside.KEEP_UNDECLARED,
+    )
 
 
 def _attribute(model: AdditiveModel, name: str) -> Attribute:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+from typing import Literal as OneOfTexts
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,18 @@ import numpy.typing as npt
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidModelError
 from glassine.models.evidence import Cell, Evidence, are_exact, check_classes, check_guarantee, needed_columns
 from glassine.models.guarantee import Guarantee
 
-__all__ = ["Branch", "DecisionTree", "Node"]
+__all__ = ["Branch", "DecisionTree", "Holds", "Node", "Unmatched", "Visit"]
+
+Holds: TypeAlias = Callable[[Literal, npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
+"""Where some rows satisfy a literal."""
+
+Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
+"""What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is
+raised, which is made of the node and the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,25 @@ class Node:
 
     branches: tuple[Branch, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Visit:
+    """A node, and the records that reach it.
+
+    Attributes
+    ----------
+    node : int
+        Its index in the tree.
+    rows : ndarray of intp, shape (m,)
+        The records, in increasing order.
+    branch : ndarray of intp, shape (m,)
+        The branch that each of them takes; -1 in a leaf, and where a record is left out.
+    """
+
+    node: int
+    rows: npt.NDArray[np.intp]
+    branch: npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,24 +238,66 @@ class DecisionTree:
         InvalidDataError
             If a tested attribute is absent, or a record satisfies no branch of a split.
         """
-        n = needed_columns(self, columns)
+
+        def holds(literal: Literal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+            return literal.holds(columns[literal.attribute][rows])
+
+        out = self.cells_of(needed_columns(self, columns), holds, "left out")
+        if (out < 0).any():
+            for visit in self.walk(len(out), holds, "left out"):
+                lost = visit.rows[visit.branch < 0]
+                if len(lost) and (branches := self.nodes[visit.node].branches):
+                    name = branches[0].literal.attribute
+                    raise _astray(len(lost), name, columns[name][lost[:1]])
+        return out
+
+    def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> npt.NDArray[np.intp]:
+        """Return for each record the index of its leaf among :attr:`cells`, -1 if left out; see :meth:`walk`."""
         where = {cell.node: i for i, cell in enumerate(self.cells)}
-        out = np.empty(n, dtype=np.intp)
-        stack = [(0, np.arange(n))]
+        out = np.full(n_records, -1, dtype=np.intp)
+        for visit in self.walk(n_records, holds, unmatched):
+            if visit.node in where:
+                out[visit.rows] = where[visit.node]
+        return out
+
+    def walk(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Iterator[Visit]:
+        """Follow records from the root to their leaves: yield each node that some reach, parents first.
+
+        Parameters
+        ----------
+        n_records : int
+            Number of records.
+        holds : callable
+            Given a literal and the indices of some records, returns which of them satisfy it.
+        unmatched : {"last branch", "left out"} or callable
+            What becomes of a record that satisfies no branch of a split. A callable is given the node and the record,
+            and returns the error to raise.
+
+        Raises
+        ------
+        GlassineError
+            What ``unmatched`` returns.
+        """
+        stack = [(0, np.arange(n_records))]
         while stack:
             index, rows = stack.pop()
-            node = self.nodes[index]
-            if not node.branches:
-                out[rows] = where[index]
+            if not len(rows):
                 continue
-            for branch in node.branches:
-                taken = branch.literal.holds(columns[branch.literal.attribute][rows])
-                stack.append((branch.child, rows[taken]))
-                rows = rows[~taken]
-            if len(rows):
-                name = node.branches[0].literal.attribute
-                raise _astray(len(rows), name, columns[name][rows[:1]])
-        return out
+            branches = self.nodes[index].branches
+            branch = np.full(len(rows), -1, dtype=np.intp)
+            # Places in ``rows`` whose record has satisfied no branch so far: the first that it satisfies counts.
+            free = np.arange(len(rows))
+            for i, way in enumerate(branches):
+                last = unmatched == "last branch" and i == len(branches) - 1
+                taken = np.ones(len(free), dtype=bool) if last else holds(way.literal, rows[free])
+                branch[free[taken]] = i
+                free = free[~taken]
+                if not len(free):
+                    break
+            if callable(unmatched) and branches and len(free):
+                raise unmatched(index, int(rows[free[0]]))
+            yield Visit(node=index, rows=rows, branch=branch)
+            stack += [(branches[i].child, rows[branch == i]) for i in reversed(range(len(branches)))]
 
     def __str__(self) -> str:
         kind = "regression tree" if self.classes is None else "decision tree"

@@ -12,8 +12,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import Columns, are_rows, conform, rows_as_objects
+from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
+from glassine.data.table import as_table, frame_of
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
 from glassine.errors import InvalidDataError
@@ -106,8 +107,9 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
     InvalidDataError
         If they are neither a data frame nor an array of shape (n, d), or hold no record.
     """
-    frame = _opened(X)
-    if frame is not None and any(isinstance(name, str) for name in frame.columns):
+    table = None if frame_of(X) is None else as_table(X)
+    frame = None if table is None else table.frame
+    if table is not None and frame is not None and any(isinstance(name, str) for name in frame.columns):
         if any(not isinstance(name, str) for name in frame.columns) or not len(frame):
             raise InvalidDataError("records must be at least one, in columns named by strings. Check the data.")
         names = tuple(frame.columns) if domain is None else domain.names
@@ -115,8 +117,8 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
         if absent:
             raise InvalidDataError(f"data lack the column {absent[0]!r} of the domain. Add it, or drop the attribute.")
         # The black box sees the attributes alone, here as with single queries.
-        native = frame.select(names).to_native()
-        return Layout(names=names, backend=frame.implementation.name.lower()), native, native
+        table = table.restrict(names)
+        return Layout(names=names, backend=frame.implementation.name.lower()), table.frame.to_native(), table
     if domain is not None and are_rows(X):
         X = _typed(rows_as_objects(X), domain)
     array = _array(X if frame is None else frame.to_numpy())
@@ -127,17 +129,6 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
         )
     names = domain.names if domain is not None else tuple(f"x{i}" for i in range(array.shape[1]))
     return Layout(names=names), array, {name: array[:, i] for i, name in enumerate(names)}
-
-
-def _opened(X: Any) -> nw.DataFrame[Any] | None:
-    """Return records as a data frame in memory; None if they are no data frame."""
-    if isinstance(X, np.ndarray | list | tuple):
-        return None
-    try:
-        opened = nw.from_native(X)
-    except (TypeError, nw.exceptions.NarwhalsError):
-        return None
-    return opened.collect() if isinstance(opened, nw.LazyFrame) else opened
 
 
 def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.bool_]]:
@@ -156,19 +147,20 @@ def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.b
     InvalidDataError
         If there is no record, a column is absent, or the type of a column cannot hold the values of its attribute.
     """
-    frame = _opened(X)
+    table = None if frame_of(X) is None else as_table(X)
+    frame = None if table is None else table.frame
     named = frame is not None and any(isinstance(name, str) for name in frame.columns)
     layout = Layout(
         names=domain.names, backend=frame.implementation.name.lower() if frame is not None and named else None
     )
-    records: Any = X if frame is None else frame.to_native()
-    columns = conform(records, domain, apart=True, strict=False)
+    records: Any = X if table is None else table
+    columns = conform(records, domain, outside=Outside.KEEP_UNDECLARED)
     if not columns.n_records:
         raise InvalidDataError("records must be at least one, got none. Check the data.")
     free = Domain({n: Real(-LARGEST, LARGEST, missing=True) if n in columns.numbers else domain[n] for n in domain})
     described = np.ones(columns.n_records, dtype=bool)
     if columns.numbers:
-        for name, numbers in conform(records, free, columns.numbers, strict=False).numbers.items():
+        for name, numbers in conform(records, free, columns.numbers, outside=Outside.CLIP).numbers.items():
             described &= domain[name].missing | ~np.isnan(numbers)
     for name, codes in columns.codes.items():
         described &= codes >= (-1 if domain[name].missing else 0)
@@ -182,7 +174,7 @@ def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
     if words or cells.shape[1] != len(domain):
         return cells
     anything = Domain({name: Real(-LARGEST, LARGEST, missing=True) for name in domain})
-    read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, strict=False)
+    read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, outside=Outside.CLIP)
     return np.column_stack([read.numbers[name] for name in domain.names])
 
 
@@ -254,26 +246,15 @@ def _step(least: Fraction) -> Fraction:
         power += 1
 
 
-def _wide(domain: Domain) -> Domain:
-    """Return a domain in which inferred bounds do not bind: they are no public knowledge."""
-    return Domain(
-        {
-            name: Real(-LARGEST, LARGEST, missing=a.missing) if isinstance(a, Integer | Real) and a.inferred else a
-            for name, a in ((name, domain[name]) for name in domain)
-        },
-        groups=domain.groups,
-    )
-
-
 def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
     """Return records as columns of a domain.
 
     Parameters
     ----------
-    data : data frame or mapping of str to ndarray
+    data : Table, or mapping of str to ndarray
         The records, as :func:`open_records` returns them.
     domain : Domain
-        The domain. Inferred bounds do not bind.
+        The domain. Inferred bounds do not bind: they are no public knowledge.
     refuse_outside : bool
         Whether numbers outside declared bounds are an error; else they are clipped.
 
@@ -282,24 +263,28 @@ def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
     InvalidDataError
         If a column is absent, or a value is missing, of the wrong kind, not declared or outside; no value is quoted.
     """
-    wide = conform(data, _wide(domain))
-    columns = Columns(attributes={name: domain[name] for name in domain}, numbers=wide.numbers, codes=wide.codes)
+    attributes = {name: domain[name] for name in domain}
+    unbound = {
+        name: Real(-LARGEST, LARGEST, missing=attribute.missing) if isinstance(attribute, Integer | Real) else attribute
+        for name, attribute in attributes.items()
+    }
+    columns = conform(data, Domain(unbound))
     for name, codes in columns.codes.items():
-        odd = 0 if domain[name].missing else int((codes < 0).sum())
-        if odd:
+        if not domain[name].missing and (codes < 0).any():
             raise InvalidDataError(
                 f"the records hold a value of {name!r} that the domain does not declare. Declare it or recode it."
             )
-    if refuse_outside:
-        for name, numbers in columns.numbers.items():
-            free = Domain({name: Real(-LARGEST, LARGEST, missing=domain[name].missing)})
-            raw = conform(data, free).numbers[name]
-            odd = int(((numbers != raw) & ~np.isnan(raw)).sum())
-            if odd:
+    numbers = dict(columns.numbers)
+    for name, attribute in attributes.items():
+        if isinstance(attribute, Integer | Real) and not attribute.inferred:
+            numbers[name] = np.clip(columns.numbers[name], float(attribute.lo), float(attribute.hi))
+            # A missing number is neither below nor above.
+            outside = (columns.numbers[name] < numbers[name]) | (columns.numbers[name] > numbers[name])
+            if refuse_outside and outside.any():
                 raise InvalidDataError(
                     f"records lie outside the domain in {name!r}. Clip or drop them, or widen the bounds."
                 )
-    return columns
+    return Columns(attributes=attributes, numbers=numbers, codes=columns.codes)
 
 
 def row(columns: Columns, index: int) -> Record:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.literals import conjunction_text
@@ -36,14 +39,13 @@ def satisfies(literal: Literal, value: Scalar | None) -> bool:
 
 def way_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> tuple[tuple[int, ...], tuple[Literal, ...]]:
     """Return the nodes from the root to the leaf of a record, and the literals that it satisfies on the way."""
-    nodes, literals, index = [0], [], 0
-    while tree.nodes[index].branches:
-        branches = tree.nodes[index].branches
-        taken = next((b for b in branches if satisfies(b.literal, record[b.literal.attribute])), branches[-1])
-        index = taken.child
-        nodes.append(index)
-        literals.append(taken.literal)
-    return tuple(nodes), tuple(literals)
+
+    def holds(literal: Literal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        return np.full(len(rows), satisfies(literal, record[literal.attribute]))
+
+    visits = list(tree.walk(1, holds, "last branch"))
+    taken = [tree.nodes[visit.node].branches[int(visit.branch[0])].literal for visit in visits[:-1]]
+    return tuple(visit.node for visit in visits), tuple(taken)
 
 
 def leaf_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> int:

@@ -91,18 +91,11 @@ def predictions(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> 
     columns : mapping of str to ndarray, shape (m,)
         The records, with every attribute that the tree tests.
     """
-    n = len(next(iter(columns.values())))
-    out = np.full(n, -2, dtype=np.intp)
-    stack = [(0, np.arange(n))]
-    while stack:
-        index, rows = stack.pop()
-        node = tree.nodes[index]
-        if not node.branches:
-            label = node.evidence.prediction
-            out[rows] = -2 if label is None else label
-            continue
-        for branch in node.branches:
-            taken = branch.literal.holds(columns[branch.literal.attribute][rows])
-            stack.append((branch.child, rows[taken]))
-            rows = rows[~taken]
-    return out
+    labels = [cell.evidence.prediction for cell in tree.cells]
+    cells = tree.cells_of(
+        len(next(iter(columns.values()))),
+        lambda literal, rows: literal.holds(columns[literal.attribute][rows]),
+        "left out",
+    )
+    # The last entry is that of a record that is left out.
+    return np.array([*(-2 if label is None else label for label in labels), -2], dtype=np.intp)[cells]

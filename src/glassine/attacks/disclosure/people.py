@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError
@@ -237,35 +238,30 @@ def _descend(
     model: DecisionTree, columns: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp], superset: bool
 ) -> tuple[npt.NDArray[np.intp], tuple[int, ...], tuple[Split, ...]]:
     """Return the leaf of each record, the leaves that hold any, and the splits on the way, parents first."""
-    n = len(rows)
-    leaf = np.empty(n, dtype=np.intp)
+    leaf = np.empty(len(rows), dtype=np.intp)
     leaf_nodes: list[int] = []
     splits: list[Split] = []
-    stack: list[tuple[int, npt.NDArray[np.intp]]] = [(0, np.arange(n))]
-    while stack:
-        index, members = stack.pop()
-        node = model.nodes[index]
-        if not len(members):
+
+    def name(node: int) -> str:
+        return model.nodes[node].branches[0].literal.attribute
+
+    def astray(node: int, row: int) -> InvalidDataError:
+        remedy = "Give the people of the training set, values as in training."
+        if superset:
+            remedy = "Leave it out: whoever is in no leaf was not in the sample."
+        return InvalidDataError(
+            f"row {rows[row]} of the quasi-identifiers is in no leaf: it satisfies no branch of node {node} on "
+            f"{name(node)!r}. {remedy}"
+        )
+
+    def holds(literal: Literal, members: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        return literal.holds(columns[literal.attribute][members])
+
+    for visit in model.walk(len(rows), holds, astray):
+        if not model.nodes[visit.node].branches:
+            leaf[visit.rows] = len(leaf_nodes)
+            leaf_nodes.append(visit.node)
             continue
-        if not node.branches:
-            leaf[members] = len(leaf_nodes)
-            leaf_nodes.append(index)
-            continue
-        name = node.branches[0].literal.attribute
-        branch = np.full(len(members), -1, dtype=np.int32)
-        for i, way in enumerate(node.branches):
-            free = branch < 0
-            branch[free] = np.where(way.literal.holds(columns[way.literal.attribute][members[free]]), i, -1)
-        if (branch < 0).any():
-            at = int(members[int(np.argmin(branch))])
-            remedy = "Give the people of the training set, values as in training."
-            if superset:
-                remedy = "Leave it out: whoever is in no leaf was not in the sample."
-            raise InvalidDataError(
-                f"row {rows[at]} of the quasi-identifiers is in no leaf: it satisfies no branch of node {index} on "
-                f"{name!r}. {remedy}"
-            )
-        splits.append(Split(node=index, attribute=name, members=members.astype(np.int32), branch=branch))
-        for i in reversed(range(len(node.branches))):
-            stack.append((node.branches[i].child, members[branch == i]))
+        members, branch = visit.rows.astype(np.int32), visit.branch.astype(np.int32)
+        splits.append(Split(node=visit.node, attribute=name(visit.node), members=members, branch=branch))
     return leaf, tuple(leaf_nodes), tuple(splits)

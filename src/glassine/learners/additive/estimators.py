@@ -189,7 +189,7 @@ class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: 
 
     def _columns(self, X: Any) -> Columns:
         check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_, apart=True)
+        return read_records(self, X, self.domain_, keep_undeclared=True)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         columns = self._columns(X)

@@ -139,7 +139,9 @@ class CountedRecords:
         for grid in grids:
             attribute = self.intake.domain[grid.attribute]
             if grid.cuts is not None and isinstance(attribute, Integer | Real):
-                counts = fine_counts(self.intake.frame, grid.attribute, attribute, grid.cuts, strict=self.intake.strict)
+                counts = fine_counts(
+                    self.intake.table.frame, grid.attribute, attribute, grid.cuts, outside=self.intake.table.outside
+                )
                 self.intake.check_number(int(counts.sum()))
                 found[grid.attribute] = counts
         return [found[grid.attribute] for grid in grids]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.conform import Columns, conform
+from glassine.data.conform import Columns, Outside, conform
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
 from glassine.domain import Domain, Integer, Real
@@ -128,7 +128,9 @@ def take_in_classes(
     persons: Persons | None = None,
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.take_in`."""
-    intake = take_in(estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, apart=True)
+    intake = take_in(
+        estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, keep_undeclared=True
+    )
     if isinstance(intake, EngineIntake):
         counted = CountedRecords(intake=intake)
         small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
@@ -224,7 +226,8 @@ def take_in_numbers(
     warn_of(caveats, domain)
     half, middle = found[1] / 2 - found[0] / 2, found[0] / 2 + found[1] / 2
     values = (np.clip(numbers, *found) - middle) / half
-    columns = records if isinstance(records, Columns) else conform(records, domain, apart=True, strict=strict)
+    outside = Outside.KEEP_UNDECLARED | (Outside.REFUSE if strict else Outside.CLIP)
+    columns = records if isinstance(records, Columns) else conform(records, domain, outside=outside)
     values = np.clip(values, -1.0, 1.0)
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
@@ -250,7 +253,7 @@ def _readable_numbers(y: Any) -> Array:
     else:
         data = {"target": column_of(y)}
     anything = Real(-LARGEST, LARGEST, missing=True)
-    return conform(data, Domain({"target": anything}), strict=False).numbers["target"]
+    return conform(data, Domain({"target": anything}), outside=Outside.CLIP).numbers["target"]
 
 
 def _finite_numbers(y: Any) -> Array:

@@ -1,0 +1,203 @@
+"""Distinct records with multiplicities: all that counting learners need to know of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.cells import Cuts, coarse
+from glassine.data.conform import Columns, checked_columns, conform
+from glassine.data.lazy import WEIGHT, LazyTable, check_weights, is_lazy, valid
+from glassine.domain import Binary, Category, Domain
+from glassine.errors import InvalidDataError
+
+__all__ = ["CountTable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class CountTable:
+    """The distinct records of a data set over the attributes of a domain, and how often each occurs.
+
+    The rows are sorted by the attributes in the order of the domain (by number or by code, a value that is not
+    declared first among codes, a missing number last), so that one multiset of records has one table, whatever
+    library held it and in whatever order.
+
+    Attributes
+    ----------
+    domain : Domain
+        The public domain.
+    columns : Columns
+        The distinct records as :func:`glassine.data.conform.conform` returns them, m rows.
+    multiplicities : ndarray of int64, shape (m,)
+        Number of records that each row stands for, at least 1.
+
+    Examples
+    --------
+    >>> domain = Domain({"smoker": Binary(), "sport": Category(("run", "swim"))})
+    >>> data = {"smoker": np.array([1, 0, 1]), "sport": np.array(["run", "swim", "run"])}
+    >>> table = CountTable.from_frame(data, domain)
+    >>> table.columns.codes["sport"].tolist(), table.multiplicities.tolist()
+    ([1, 0], [1, 2])
+    >>> table
+    <CountTable of 3 records over 2 attributes>
+    """
+
+    domain: Domain
+    columns: Columns
+    multiplicities: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        domain: Domain,
+        *,
+        weights: str | npt.ArrayLike | None = None,
+        cuts: Cuts | None = None,
+    ) -> CountTable:
+        """Count the distinct records of a data set, each made to conform to the domain first.
+
+        A lazy frame (polars, DuckDB, Dask, Spark and so on) is conformed and grouped by its own engine: only distinct
+        records come into memory, so that the data may be larger than memory as long as the distinct records are not.
+        Other frames are grouped by polars. Besides the data, the memory taken is a small multiple of
+        8 bytes per number and 1 to 4 bytes per category, times the rows of a frame in memory, or times the distinct
+        records of a lazy one. Real attributes without a resolution can make every record distinct: give ``cuts``.
+
+        Parameters
+        ----------
+        frame : data frame, mapping of str to ndarray, or ndarray of shape (n, d)
+            The records, as for :func:`glassine.data.conform.conform`; there may be none.
+        domain : Domain
+            The public domain; each attribute must be a column.
+        weights : str or array-like of int, shape (n,), optional
+            How many records each row stands for, a whole number in [0, 2**32]: the name of a column that is not an
+            attribute, or an array. A row with weight 0 is left out.
+        cuts : mapping of str to sequence of float, optional
+            Numbers that are to be told apart by these public points alone: a number becomes the smallest point that is
+            at least as large, or the attribute's upper bound. :func:`~glassine.data.cells.cuts_of` returns the points
+            of some literals, which then hold for the same records as before. Other numbers are told apart as they are.
+
+        Raises
+        ------
+        InvalidDataError
+            As :func:`~glassine.data.conform.conform`; also in a row of weight 0. If a weight is missing, negative
+            or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
+        """
+        if isinstance(weights, str) and weights in domain:
+            raise InvalidDataError(
+                f"weights must not be an attribute, but {weights!r} is one. Drop it from the domain."
+            )
+        if is_lazy(frame):
+            if weights is not None and not isinstance(weights, str):
+                raise InvalidDataError(
+                    "an array of weights needs a frame in memory, because the rows of a lazy one have no order. "
+                    "Put the weights into a column."
+                )
+            attributes = {name: domain[name] for name in domain}
+            groups = LazyTable(frame=frame).group(attributes, cuts=cuts, weights=weights)
+            return cls._tabulated(domain, [(groups.columns, groups.counts)])
+        columns = conform(frame, domain)
+        return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
+
+    @classmethod
+    def _tabulated(cls, domain: Domain, parts: Sequence[tuple[Columns, npt.NDArray[np.int64]]]) -> CountTable:
+        """Return the sorted table of some conformed records with their counts."""
+        import polars as pl
+
+        keys = [f"k{i}" for i in range(len(domain))]
+        frames = [
+            pl.LazyFrame({key: columns.array(name) for key, name in zip(keys, domain, strict=True)} | {"n": counts})
+            for columns, counts in parts
+        ]
+        grouped = (
+            pl.concat(frames)
+            .filter(pl.col("n") > 0)
+            .group_by(keys)
+            .agg(pl.col("n").sum())
+            .sort(keys)
+            .collect(engine="streaming")
+        )
+        arrays = {name: grouped[key].to_numpy() for key, name in zip(keys, domain, strict=True)}
+        attributes = {name: domain[name] for name in domain}
+        return cls(
+            domain=domain,
+            columns=checked_columns(attributes, arrays),
+            multiplicities=grouped["n"].to_numpy().astype(np.int64),
+        )
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of distinct records m."""
+        return len(self.multiplicities)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n, the sum of the multiplicities."""
+        return int(self.multiplicities.sum())
+
+    def __repr__(self) -> str:
+        return f"<CountTable of {self.n_records} records over {len(self.domain)} attributes>"
+
+    def marginal(self, names: Iterable[str]) -> CountTable:
+        """Return the table of some of the attributes, in the given order; its ties are projected onto them."""
+        domain = self.domain.restrict(tuple(names))
+        return CountTable._tabulated(domain, [(self.columns, self.multiplicities)])
+
+    def merge(self, *others: CountTable) -> CountTable:
+        """Return the table of all records together; the tables of the parts of a data set add up to that of the whole.
+
+        Raises
+        ------
+        InvalidDataError
+            If the domains differ.
+        """
+        for other in others:
+            if other.domain != self.domain:
+                raise InvalidDataError("tables must have one domain to be merged, but these differ. Use the same one.")
+        tables = (self, *others)
+        return CountTable._tabulated(self.domain, [(table.columns, table.multiplicities) for table in tables])
+
+    def split(self, target: str) -> tuple[Columns, npt.NDArray[np.signedinteger[Any]]]:
+        """Return the other attributes of the rows, and the codes of the target.
+
+        Rows stay those of :attr:`multiplicities`: two of them may differ in the target alone. A code of -1 says that
+        the record has no declared target.
+
+        Parameters
+        ----------
+        target : str
+            A :class:`Category` or :class:`Binary` attribute, besides which there is another.
+
+        Raises
+        ------
+        InvalidDataError
+            If the attribute is a number, or the only one.
+        InvalidDomainError
+            If there is no such attribute.
+        """
+        if not isinstance(self.domain[target], Category | Binary) or len(self.domain) < 2:
+            raise InvalidDataError(
+                f"a target must be a category or binary attribute with others beside it, but {target!r} is not. "
+                "Declare its classes as a Category."
+            )
+        return self.columns.restrict(name for name in self.domain if name != target), self.columns.codes[target]
+
+
+def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> npt.NDArray[np.int64]:
+    """Return how many records each row of a frame in memory stands for."""
+    if weights is None:
+        return np.ones(n_records, dtype=np.int64)
+    source, name = frame, weights
+    if not isinstance(name, str):
+        source, name = {"weights": np.asarray(weights)}, "weights"
+    elif isinstance(frame, np.ndarray):
+        raise InvalidDataError(f"an array has no column named {name!r}. Pass the weights as an array, too.")
+    given = conform(source, Domain({name: WEIGHT})).numbers[name]
+    if len(given) != n_records:
+        raise InvalidDataError(f"weights must have one entry per record, {n_records}, got {len(given)}.")
+    check_weights(int((~valid(given)).sum()), name)
+    return given.astype(np.int64)
