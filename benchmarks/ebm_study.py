@@ -2,7 +2,8 @@
 
 The choices of :mod:`glassine.learners.additive.publishing` are varied one at a time around the rule. Every figure is a
 loss relative to the best of its row of fits (same data set, budget and splits), so that data sets count alike: RMSE
-over the best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in percent.
+over the best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in
+percent.
 
     python benchmarks/ebm_study.py              # varies every choice on adult, california and pol
     python benchmarks/ebm_study.py --confirm    # the same on telco, elevators and wine

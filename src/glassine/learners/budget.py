@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,10 +14,10 @@ from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
+from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
 __all__ = [
-    "SEEDED",
     "Budget",
     "certificate_of",
     "certify",
@@ -26,11 +26,8 @@ __all__ = [
     "guarantee_of",
     "relation_of",
     "selection_event",
-    "vouched_for",
 ]
 
-SEEDED = "seeded: not private"
-VOUCHED = "the random bits come from a source that the caller vouches for: independent, fair and secret"
 LARGEST_EPSILON = 1e6
 LARGEST_SCALE = 10**12
 """Largest scale of noise on counts, in records."""
@@ -182,11 +179,11 @@ def certify(
     events: Sequence[Event],
     model: DecisionTree | RuleList,
     *,
-    caveats: Sequence[str],
+    paid: Paid,
     public: Mapping[str, Any],
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    return certificate_of(events, model, epsilon=budget.total, unit=budget.unit, caveats=caveats, public=public)
+    return certificate_of(events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public)
 
 
 def certificate_of(
@@ -196,7 +193,7 @@ def certificate_of(
     epsilon: Fraction,
     delta: Fraction | float = 0.0,
     unit: PrivacyUnit = RECORD,
-    caveats: Sequence[str],
+    paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
 ) -> Certificate:
@@ -204,19 +201,16 @@ def certificate_of(
 
     The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
     """
+    of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
     return Certificate(
         epsilon=float(epsilon),
         delta=float(delta),
         events=of_groups(events, unit.most_records),
         neighboring=relation_of(unit),
         unit=unit,
-        assumptions=(*(WHOLE_PERSONS if unit.is_person else (RECORDS,)), REFUSALS, TIMING, ONE_FIT, *assumptions),
-        caveats=tuple(caveats),
+        assumptions=(*of_unit, REFUSALS, TIMING, ONE_FIT, *assumptions, *paid.assumptions),
+        caveats=paid.caveats,
         public=public,
         model=fingerprint(model),
+        receipt=paid.receipt,
     )
-
-
-def vouched_for(certificate: Certificate) -> Certificate:
-    """Return a certificate with the assumption on random bits that are not the operating system's."""
-    return replace(certificate, assumptions=(*certificate.assumptions, VOUCHED))

@@ -14,7 +14,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.antecedents import check_whole
-from glassine.learners.base import class_array
+from glassine.learners.estimator import class_array
 from glassine.microaggregation import SemanticDistance
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings

@@ -169,7 +169,7 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
     ---------
     none by itself. As published, a stage gets its share of epsilon and half of delta. With ``"gdp"`` it may have the mu
     that these allow; with ``"classic"`` each of its k releases has the noise of Kairouz, Oh and Viswanath (2017),
-    Theorem 4.3, whose k cancels in the mu of all of them. See ``ebm_boosting.md``.
+    Theorem 4.3, whose k cancels in the mu of all of them. See ``boosting.md``.
     """
     epsilon, delta = usable(float(budget.epsilon)) * share, float(budget.delta) / 2 * (1 - RESERVED)
     mu = mu_from_epsilon(epsilon, delta)
@@ -235,7 +235,7 @@ def boost(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each step one record is in one leaf, to
-    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``ebm_boosting.md``.
+    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``boosting.md``.
 
     Parameters
     ----------

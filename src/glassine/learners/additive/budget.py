@@ -16,6 +16,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
 from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
+from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["RESERVED", "GaussianBudget", "usable"]
@@ -107,7 +108,7 @@ class GaussianBudget:
         events: Sequence[Event],
         model: AdditiveModel,
         *,
-        caveats: Sequence[str],
+        paid: Paid,
         public: Mapping[str, Any],
         assumptions: Sequence[str] = (),
     ) -> Certificate:
@@ -118,7 +119,7 @@ class GaussianBudget:
             epsilon=self.epsilon,
             delta=self.delta,
             unit=self.unit,
-            caveats=caveats,
+            paid=paid,
             public=public,
             assumptions=(RELEASES, *assumptions),
         )

@@ -157,7 +157,7 @@ def fit_model(
     Guarantee
     ---------
     The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
-    released; see ``ebm_fitting.md`` and ``privacy/loss_distributions.md``.
+    released; see ``fitting.md`` and ``privacy/loss_distributions.md``.
     """
     stages = {"penalized": _penalized, "boosting": _boosting, "marginals": _marginals}
     events: list[Event] = []

@@ -438,7 +438,7 @@ def bin_axes(
 
     Guarantee
     ---------
-    That of :func:`bin_counted`; see ``binning.md``.
+    That of :func:`bin_counted`; see ``grids.md``.
     """
     counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
     return bin_counted(counts, grids, mu, share, randomness, quantiles=quantiles)
@@ -458,7 +458,7 @@ def bin_counted(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
-    record is in at most one node; see ``binning.md``.
+    record is in at most one node; see ``grids.md``.
 
     Parameters
     ----------

@@ -324,7 +324,7 @@ def release_marginals(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each pair's table a record is in one
     cell, where it adds 1 to the count of its class; or 1 to the count, and its target to a sum. See
-    ``ebm_marginals.md``.
+    ``marginals.md``.
 
     Parameters
     ----------

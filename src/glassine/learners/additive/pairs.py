@@ -286,7 +286,7 @@ def gain_reach(score: Number) -> Fraction:
 
     Guarantee
     ---------
-    none by itself: four times the score, which ``ebm_penalized.md`` proves for scores of at most 1.
+    none by itself: four times the score, which ``penalized.md`` proves for scores of at most 1.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def release_gains(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise, if a record adds a vector of at most
     ``units`` to one cell's sums and 1 to its count: a gain moves by at most four times ``SCORE``; see
-    ``ebm_penalized.md``.
+    ``penalized.md``.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def release_counts(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count of each
-    pair; see ``ebm_penalized.md``.
+    pair; see ``penalized.md``.
 
     Returns
     -------

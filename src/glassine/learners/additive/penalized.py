@@ -164,7 +164,7 @@ def fit_rounds(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each round one record adds to one bin
     of each term and to one cell of each pair, a vector no longer than the clip; the choice of pairs and their counts
-    are releases of their own, and a filter keeps all of them within ``mu``. See ``ebm_penalized.md``.
+    are releases of their own, and a filter keeps all of them within ``mu``. See ``penalized.md``.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class CountedRecords:
     term and record.
 
     Guarantee: none of its own. All counts are exact and whole, and records of one group and class cannot be told apart
-    by the passes; so what is released has the law that it has for records in memory. See ``ebm_records.md``.
+    by the passes; so what is released has the law that it has for records in memory. See ``records.md``.
 
     Attributes
     ----------

@@ -295,7 +295,7 @@ def release_base(target: Target, mu: float, share: float, randomness: Randomness
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
-    1 in size to each of three sums. See ``ebm_targets.md``.
+    1 in size to each of three sums. See ``targets.md``.
     """
     if target.classes is not None:
         noise = FineNoise.of(mu, 1)

@@ -3,7 +3,7 @@
 A node of a tree is a set of m literals with signs; below it stand trees of depth d - m at most. Its sum is kept as
 ``weight * exp(-epsilon * errors)``, where ``errors`` is the least number of errors below the node, a whole number, and
 ``weight`` a float of moderate size: nothing overflows, and the powers of exp(-epsilon) come from a table.
-See ``exponential_tree.md`` for the recursion and the bound on rounding.
+See ``private.md`` for the recursion and the bound on rounding.
 """
 
 from __future__ import annotations

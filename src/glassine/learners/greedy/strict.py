@@ -1,4 +1,4 @@
-"""Growing a rule list privately, in forms whose guarantees hold; see ``greedy_rule_list.md``."""
+"""Growing a rule list privately, in forms whose guarantees hold; see ``estimator.md``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
 from glassine.learners.greedy.impurity import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
 from glassine.learners.greedy.plan import GreedyPlan
 from glassine.learners.greedy.satisfied import most_satisfied
-from glassine.learners.private_learner import UNPAID
 from glassine.privacy.accounting import (
     CountBound,
     DiscreteLaplaceNoise,
@@ -40,6 +39,7 @@ from glassine.privacy.noisy_choice import (
     spent_on_gaussian,
 )
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import UNPAID
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
 
 __all__ = ["LOOKAHEAD", "counts_sensitivity", "grow_strictly", "list_losses", "rehearse"]
@@ -236,7 +236,7 @@ def grow_strictly(
     ---------
     (epsilon, delta)-differentially private for adding or removing one record, with ``plan.total`` less
     ``plan.literals`` and ``plan.delta``; delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See
-    ``greedy_rule_list.md``.
+    ``estimator.md``.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def grow_strictly(
         Called with the rules done and in all.
     """
     state = _Strict(plan, pool, remaining, randomness)
-    choose = _CHOICES[str(plan.mechanism)]
+    choose = _CHOICES[plan.mechanism]
     if plan.records:
         state.release_size()
     for epsilon in plan.steps:
