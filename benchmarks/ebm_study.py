@@ -30,6 +30,7 @@ from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
 from glassine.models.scoring import predict, scores
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import SEEDED, Paid
 
 
 def say(text: str) -> None:
@@ -68,9 +69,8 @@ def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:
         training,
         replace(plan, override=chosen),
         GaussianBudget.of(epsilon, DELTA),
-        caveats=("seeded: not private",),
+        paid=Paid(randomness=Randomness.of(seed), caveats=(SEEDED,)),
         source="study",
-        randomness=Randomness.of(seed),
         progress=None,
     )
     frame = data.frame[test]

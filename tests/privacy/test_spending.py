@@ -113,9 +113,11 @@ def test_a_plan_is_checked_then_paid_then_drawn(tmp_path: Path) -> None:
     def refused() -> None:
         raise InvalidParameterError("planted")
 
-    plan = Planned(
-        price=TENTH, caveats=("own",), check=lambda: happens("check"), draw=lambda p: (happens("draw"), p)[1]
-    )
+    def draw(payment: Paid) -> Paid:
+        happens("draw")
+        return payment
+
+    plan = Planned(price=TENTH, caveats=("own",), check=lambda: happens("check"), draw=draw)
     payment = release(plan, ledger=book, dataset="people", random_state=0)
     assert order == [("check", 0), ("draw", 1)]
     assert payment.caveats == ("own", "seeded: not private")

@@ -17,6 +17,7 @@ from glassine.errors import InvalidParameterError
 from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
+from glassine.learners.additive.records import Binned
 from glassine.learners.additive.sums import (
     binary_units,
     class_units,
@@ -69,14 +70,14 @@ class Interactions:
         return self.number != 0 or bool(self.named)
 
     @property
-    def given(self) -> Any:
-        """The wish as a parameter."""
+    def parameter(self) -> Any:
+        """The wish as the parameter ``interactions``."""
         return self.named or ("auto" if self.number is None else self.number)
 
     @property
     def stated(self) -> Any:
         """What the certificate says of it."""
-        return [list(pair) for pair in self.named] if self.named else self.given
+        return [list(pair) for pair in self.named] if self.named else self.parameter
 
 
 NO_INTERACTIONS = Interactions()
@@ -219,8 +220,7 @@ def _epoch(
 
 
 def boost(
-    codes: npt.NDArray[Any],
-    target: npt.NDArray[Any],
+    binned: Binned,
     axes: Sequence[Axis],
     *,
     n_classes: int,
@@ -239,10 +239,8 @@ def boost(
 
     Parameters
     ----------
-    codes : ndarray, shape (terms, n)
-        Bins of the records.
-    target : ndarray, shape (n,)
-        Targets in [-1, 1], or indices of classes.
+    binned : Binned
+        Bins of the records, and their targets in [-1, 1], or indices of classes.
     axes : sequence of Axis
         The released bins of each term.
     n_classes : int
@@ -256,6 +254,7 @@ def boost(
     progress : callable or None
         Called with the epochs done and in all.
     """
+    codes, target = binned.codes, binned.values
     terms, widest = len(axes), max(axis.n_bins for axis in axes)
     steps = boosting.epochs * terms
     noise = FineNoise.of(mu / math.sqrt(steps), 1)

@@ -154,9 +154,8 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             training,
             plan,
             budget,
-            caveats=paid.caveats,
+            paid=paid,
             source=f"glassine.{type(self).__name__}",
-            randomness=paid.randomness,
             progress=self.progress,
         )
         out = {

@@ -64,7 +64,7 @@ class GreedyRuleListClassifier(Lists):
     Guarantee: none: the list and its exact counts are those of the records. Audit it before it is published.
 
     Edge cases: Without any rule the list is its default rule. It has ``max_rules`` rules unless the pool, the support
-    or the absence of a better rule ends it sooner. A rule that by the domain's logic can take nothing or leave nothing is
+    or the absence of a better rule ends it sooner. Rules that by the domain's logic can take or leave nothing are
     passed over.
 
     scikit-learn's estimator checks pass but for one with default arguments, ``check_classifiers_train``: it rounds two
