@@ -29,8 +29,13 @@ __all__ = [
 ]
 
 LARGEST_EPSILON = 1e6
+"""Largest epsilon of a fit: nothing is protected long before."""
+
 LARGEST_SCALE = 10**12
-"""Largest scale of noise on counts, in records."""
+"""Largest scale of noise on counts, in records: more than any data set has, and far below what 64 bits hold."""
+
+LEAST_PER_RECORD = Fraction(1, 2**30)
+"""Least epsilon for one record at which a model is drawn: epsilon is rounded to 2^-40, a thousandth of it."""
 
 REFUSALS = (
     "no fit is refused because of the records: at least one has a declared target, all rows have one length, "
@@ -79,7 +84,7 @@ class Budget:
     ) -> Budget:
         """Split epsilon by shares; what is left goes to the choice of the model."""
         total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
-        if not total / unit.most_records > Fraction(1, 2**30):
+        if not total / unit.most_records > LEAST_PER_RECORD:
             raise InvalidParameterError(
                 f"epsilon={float(total):g} is too small to be drawn at{_spread_over(unit)}. Use at least 1e-6"
                 f"{' per record' if unit.is_person else ''}."
@@ -113,7 +118,7 @@ class Budget:
         """
         left = self.total - self.literals - self.counts - Fraction(slack)
         # What rounding can cost must be small beside what is drawn with.
-        if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > Fraction(1, 2**30):
+        if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > LEAST_PER_RECORD:
             raise InvalidParameterError(
                 f"epsilon={float(self.total):g} is too small: rounding alone may cost {slack:.1e}. Use at least 1e-6."
             )

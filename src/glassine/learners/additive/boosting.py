@@ -46,7 +46,7 @@ __all__ = [
 
 
 MOST = 30
-"""Largest number of pairs that may be asked for."""
+"""Largest number of pairs that may be asked for: more than are compared by default, and than a reader looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
 ACCOUNTINGS = ("gdp", "classic")
 
 BIN_SHARE = 0.1
-"""Share of the budget for the bins."""
+"""Share of the budget for the bins: what interpret, the authors' package, has by default."""
 
 PROOF = "learners/additive/boosting.md"
 
@@ -194,6 +194,9 @@ def _epoch(
     total: Any,
 ) -> None:
     """Visit each term once: sum the residuals of its leaves, add noise, and move scores; no table for numbers."""
+    # codes: (terms, n); scores, room: (outputs, n); target: (n,); leaf_of: (terms, bins); noise: (terms, leaves,
+    # outputs); total: (terms, bins, outputs). Residuals are formed anew for each term, from scores that earlier terms
+    # moved: cyclic, as published. Sums are whole numbers, so that the order of the records does not matter.
     outputs, n = scores.shape
     room = np.zeros((outputs, n), dtype=np.int64)
     sums = np.zeros((noise.shape[1], outputs), dtype=np.int64)

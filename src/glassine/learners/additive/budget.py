@@ -22,10 +22,12 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 __all__ = ["RESERVED", "GaussianBudget", "usable"]
 
 RESERVED = 1e-6
-"""Share of epsilon that is kept for the slack of discrete noise."""
+"""Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
+
+:meth:`GaussianBudget.check_values` refuses a fit that may need more; one millionth costs no accuracy."""
 
 LEAST_RESERVED = 1e-7
-"""Epsilon that is kept for it at least."""
+"""Epsilon that is kept for it at least, as the slack does not shrink with epsilon."""
 
 LEAST_MU = 4e-5
 """Least mu for one record of a person: about that of the smallest epsilon and delta for one record."""

@@ -34,7 +34,9 @@ __all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "tak
 PROOF = "learners/additive/targets.md"
 
 SMALLEST_SPREAD = 0.02
-"""A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much."""
+"""A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.
+
+The clip follows the deviation: one near zero would leave nothing of the residuals but their signs."""
 
 LARGEST_TARGET = 1e280
 """Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""

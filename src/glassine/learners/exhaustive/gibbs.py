@@ -38,10 +38,12 @@ LOG_BITS = 48
 """Logarithms of weights are multiples of 2^-48: eight bits finer, so that their rounding is below that of epsilon."""
 
 LOG_RANGE = 600.0
-"""Largest range of the logarithms of sums of weights: beyond it, doubles could overflow."""
+"""Largest range of the logarithms of sums of weights: doubles end at exp(709), and a product of sums needs room."""
 
 UNDERFLOW = 700.0
-"""Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero."""
+"""Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero.
+
+Above exp(-708) doubles are normal, with all of their digits; see ``gibbs.md`` for what is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,6 +102,9 @@ def choices(
     ``table`` holds the class counts of what each set of rules leaves. The sums below sets of m + 1 rules are given,
     unless those are ``last``: then only the default rule follows.
     """
+    # table: (sets, c); costs, weights: (p + 1,); captured: room of shape (c,). Invariant: ``below`` and ``above`` are
+    # the ranks of the chosen rules before and behind the next one, the latter one place further, so that the row of
+    # the wider set is found without sorting.
     p = len(allowed)
     n_classes = table.shape[1]
     own = offsets[m]
@@ -159,6 +162,8 @@ def sum_level(
     out_weights: Any,
 ) -> None:  # pragma: no cover - compiled
     """Sum over the lists that continue every set of m rules; ``sets`` are rows ``first`` onward."""
+    # sets: (slice, m). A set is summed whatever order its rules came in: what remains is the same. Room is allotted
+    # once for a slice, which one thread works on.
     m = sets.shape[1]
     p = len(blocks)
     allowed = np.empty(p, dtype=np.bool_)
@@ -198,6 +203,7 @@ DEFAULT = -1
 """Number of the choice that ends a list with its default rule."""
 
 SLICES = 40
+"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
 
 
 @dataclass(frozen=True, slots=True)

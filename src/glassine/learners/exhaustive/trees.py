@@ -92,6 +92,7 @@ class TreeClass(ModelClass[Tree]):
 
     def table_bytes(self) -> int:
         """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
+        # Counts are of 32 bits a class; a cost and a weight take 16 bytes; sets of literals two bytes a member.
         p, d = len(self.logic.literals), self.levels
         counts = sum(comb(p, k) for k in range(d + 1)) * self.n_classes * 4
         sums = sum(comb(p, k) * 2**k * 16 for k in range(d))
@@ -184,6 +185,7 @@ class TreeSums:
             below = (costs[0], weights[0]) if costs else ()
             kernel = tree_sums.sum_inner if costs else tree_sums.sum_last
 
+            # Bound now: the slices run after the loop has moved on, on several threads, each on rows of its own.
             def work(
                 start: int,
                 stop: int,

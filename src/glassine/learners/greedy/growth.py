@@ -29,7 +29,7 @@ CHUNK = 512
 """Words of one literal that are counted at a time: a hundred rows then stay in the second-level cache."""
 
 SLICES = 16
-"""Pieces in which the rules of a pool are counted."""
+"""Pieces in which the rules of a pool are counted: several for each core of a usual machine, so that none waits."""
 
 
 def bit_set_bytes(antecedents: Sequence[Antecedent], n_records: int) -> int:
@@ -161,6 +161,9 @@ def _count_rules(
     rules: Any,
     out: Any,
 ) -> None:  # pragma: no cover - compiled
+    # words: (literals, w), a bit for each record; segments: (s + 1,), the words of one class and weight each; out:
+    # (m, c). A chunk of words is counted for all rules before the next, so that the literals' rows are read from the
+    # cache. One and two literals, the most frequent rules, are formed without a buffer.
     buffer = np.empty(CHUNK, dtype=np.uint64)
     for segment in range(len(labels)):
         label, weight = labels[segment], weights[segment]

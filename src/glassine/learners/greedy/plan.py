@@ -32,15 +32,18 @@ SUPPORT_CHECKED = ("smooth-laplace", "smooth-cauchy")
 """Mechanisms whose published form checks the support at each rule."""
 
 TOTAL_SHARE = Fraction(1, 20)
-"""Share of epsilon for the noisy number of records, where a mechanism needs it."""
+"""Share of epsilon for the noisy number of records, where a mechanism needs it: its noise is that of one count."""
 
 COUNTS_SHARE = Fraction(1, 4)
-"""Share for the class counts, where none is asked for, of what the thresholds leave of epsilon."""
+"""Share for the class counts, where none is asked for, of what the thresholds leave of epsilon.
+
+It was chosen on Adult and COMPAS (docs/greedy-rule-lists.md); public and fixed, so that no guarantee rests on it."""
 
 LEAST_LEFT = Fraction(1, 1000)
-"""Least share of epsilon for the choices of the rules."""
+"""Least share of epsilon for the choices of the rules: with less they are drawn by chance."""
 
 SMALLEST = Fraction(1, 10**6)
+"""Least epsilon for one record, far below any use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
