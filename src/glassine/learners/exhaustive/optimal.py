@@ -12,7 +12,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.intake import pack, take_in
+from glassine.learners.intake import take_in
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
@@ -55,7 +55,7 @@ class _Optimal(ClassLearner):
         members = self._members(intake.domain, conditions, len(intake.classes))
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
         n = intake.n_records
-        sums = members.sums(pack(intake, members.antecedents), Weighting.optimal(penalty * n), self.progress)
+        sums = members.sums(intake.pack(members.antecedents), Weighting.optimal(penalty * n), self.progress)
         best = sums.best()
         counts = sums.class_counts(best)
         model = members.publish(

@@ -16,7 +16,7 @@ from glassine.learners.budget import Budget, certify, check_number, claim, selec
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import ClassLearner, Conditions, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
-from glassine.learners.intake import Intake, pack, take_in
+from glassine.learners.intake import Intake, take_in
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.certificate import Certificate
@@ -95,7 +95,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         own, events = conditions.release(intake, budget.per_record(budget.literals), paid.randomness)
         members = self._members(intake.domain, own, len(intake.classes))
         weighting = Weighting.private(budget.per_record(epsilon), prior, intake.n_records)
-        sums = members.sums(pack(intake, members.antecedents), weighting, self.progress)
+        sums = members.sums(intake.pack(members.antecedents), weighting, self.progress)
         drawn = sums.draw(paid.randomness)
         events.append(selection_event(self.drawn, weighting.exact_epsilon, slack, budget, PROOF))
         counts = None

@@ -17,7 +17,7 @@ from glassine.data.slices import cuts, run
 from glassine.domain import Domain, Literal
 from glassine.learners.antecedents import Antecedent
 from glassine.learners.exhaustive.lists import DrawnList
-from glassine.learners.intake import Intake, pack
+from glassine.learners.intake import Intake
 from glassine.privacy.accounting import Event
 
 __all__ = ["GreedyPool", "Growth", "Remaining", "bit_set_bytes", "count_bytes"]
@@ -76,7 +76,7 @@ class Remaining:
         for antecedent in antecedents:
             for literal in antecedent:
                 row.setdefault(literal, len(row))
-        bitsets = pack(intake, [(literal,) for literal in row])
+        bitsets = intake.pack([(literal,) for literal in row])
         return cls(
             bitsets=bitsets,
             rows=np.array([row[literal] for antecedent in antecedents for literal in antecedent], dtype=np.int64),
