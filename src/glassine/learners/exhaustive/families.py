@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeAlias
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.slices import Progress
@@ -16,34 +15,11 @@ from glassine.learners.estimator import TransparentClassifier
 from glassine.learners.exhaustive.lists import ListClass
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.exhaustive.trees import TreeClass
-from glassine.learners.intake import Intake
-from glassine.privacy.accounting import Event
-from glassine.privacy.randomness import Randomness
 
 __all__ = ["ClassLearner", "Conditions", "Lists", "Trees"]
 
-C = TypeVar("C", covariant=True)
-
-
-class Conditions(Protocol[C]):
-    """Where the splits of trees or the rules of lists come from, fixed before the data are looked at."""
-
-    @property
-    def quantiled(self) -> tuple[str, ...]:
-        """Numbers whose thresholds are to be quantiles."""
-        ...
-
-    def widest(self) -> Sequence[C]:
-        """Return conditions that stand for the largest class that the plan can lead to."""
-        ...
-
-    def release(self, intake: Intake, epsilon: Fraction, randomness: Randomness) -> tuple[Sequence[C], list[Event]]:
-        """Return the conditions, private quantiles released with the given budget, and the events."""
-        ...
-
-    def from_data(self, intake: Intake) -> Sequence[C]:
-        """Return the conditions, quantiles taken from the data without protection."""
-        ...
+Conditions: TypeAlias = LiteralPlan | PoolPlan
+"""Where the splits of trees, or the rules of lists, come from, fixed before the data are looked at."""
 
 
 class ClassLearner(TransparentClassifier):
@@ -62,7 +38,7 @@ class ClassLearner(TransparentClassifier):
         """Raise InvalidParameterError if the size of the models is out of its range."""
 
     @abstractmethod
-    def _conditions(self, domain: Domain) -> Conditions[Any]:
+    def _conditions(self, domain: Domain) -> Conditions:
         """Return where the conditions come from."""
 
     @abstractmethod

@@ -84,7 +84,7 @@ class _Exponential(PrivateLearner, ClassLearner):
     def _draw(
         self,
         intake: Intake,
-        conditions: Conditions[Any],
+        conditions: Conditions,
         budget: Budget,
         epsilon: Fraction,
         slack: float,
