@@ -2,7 +2,8 @@
 
 The choices of :mod:`glassine.learners.additive.publishing` are varied one at a time around the rule. Every figure is a
 loss relative to the best of its row of fits (same data set, budget and splits), so that data sets count alike: RMSE
-over the best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in percent.
+over the best RMSE for numbers, and the area above the ROC curve over the smallest such area for classes, less one, in
+percent.
 
     python benchmarks/ebm_study.py              # varies every choice on adult, california and pol
     python benchmarks/ebm_study.py --confirm    # the same on telco, elevators and wine
@@ -29,6 +30,7 @@ from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
 from glassine.models.scoring import predict, scores
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import SEEDED, Paid
 
 
 def say(text: str) -> None:
@@ -67,9 +69,8 @@ def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:
         training,
         replace(plan, override=chosen),
         GaussianBudget.of(epsilon, DELTA),
-        caveats=("seeded: not private",),
+        paid=Paid(randomness=Randomness.of(seed), caveats=(SEEDED,)),
         source="study",
-        randomness=Randomness.of(seed),
         progress=None,
     )
     frame = data.frame[test]

@@ -30,9 +30,10 @@ from glassine.learners.antecedents import (  # noqa: E402 - after the path is se
     declared,
     pairs,
 )
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  # noqa: E402
 from glassine.learners.greedy.growth import bit_set_bytes  # noqa: E402
 from glassine.learners.greedy.plan import MECHANISMS  # noqa: E402
+from glassine.learners.greedy.rule_list import GreedyRuleListClassifier  # noqa: E402
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SENSITIVE = {"adult_binarised": ("gender", "age"), "compas": ("Race", "Age", "Gender")}
@@ -53,18 +54,19 @@ def without_sensitive(data: Benchmark) -> Benchmark:
 
 
 def greedy(data: Benchmark, mechanism: str | None, accounting: str, epsilon: float | None, seed: int) -> Any:
-    """Return one learner."""
+    """Return one learner; without a mechanism, one without privacy."""
+    if mechanism is None or epsilon is None:
+        return GreedyRuleListClassifier(RULES, data.domain, classes=data.classes)
     needs_delta = mechanism in ("smooth-laplace", "global-gaussian") and accounting == "strict"
-    return GreedyRuleListClassifier(
+    return PrivateGreedyRuleListClassifier(
         RULES,
-        0.05,
-        mechanism,
         epsilon,
-        STRICT_DELTA if needs_delta else None,
-        accounting,
-        seed,
-        domain=data.domain,
+        data.domain,
+        mechanism=mechanism,
+        delta=STRICT_DELTA if needs_delta else None,
+        accounting=accounting,
         classes=data.classes,
+        random_state=seed,
     )
 
 
@@ -151,10 +153,11 @@ def speed(n: int = 1_000_000) -> dict[str, float]:
     out: dict[str, float] = {}
     small = frame[:1000]
     for mechanism, epsilon in ((None, None), ("counted-gini", 1.0), ("smooth-laplace", 1.0)):
-        delta = 1e-9 if mechanism == "smooth-laplace" else None
-        learner = GreedyRuleListClassifier(
-            RULES, 0.0, mechanism, epsilon, delta, domain=domain, classes=(False, True), pool=pool
-        )
+        usual: dict[str, Any] = {"min_support": 0.0, "classes": (False, True), "pool": pool}
+        learner: Any = GreedyRuleListClassifier(RULES, domain, **usual)
+        if mechanism is not None and epsilon is not None:
+            delta = 1e-9 if mechanism == "smooth-laplace" else None
+            learner = PrivateGreedyRuleListClassifier(RULES, epsilon, domain, mechanism=mechanism, delta=delta, **usual)
         learner.fit(small, y[:1000])
         started = time.perf_counter()
         learner.fit(frame, y)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 import numpy as np  # noqa: E402 - after the path is set
 
 from glassine import Domain, PrivateEBMClassifier, PrivateEBMRegressor, PrivateRuleListClassifier, PrivateTreeClassifier  # noqa: E402 - after the path is set
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier  # noqa: E402
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  # noqa: E402
 from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
     CAUCHY_SLACK,
     cauchy,
@@ -164,13 +164,13 @@ def _small() -> list[Pair]:
     return [both, *(pair for pair in worst_pairs(X, X[:, 0], domain=BINARY) if "label 1" in pair.name)]
 
 
-def _greedy(mechanism: str, accounting: str, epsilon: float, rules: int) -> GreedyRuleListClassifier:
+def _greedy(mechanism: str, accounting: str, epsilon: float, rules: int) -> PrivateGreedyRuleListClassifier:
     needs_delta = mechanism in {"smooth-laplace", "global-gaussian"}
-    return GreedyRuleListClassifier(
+    return PrivateGreedyRuleListClassifier(
         rules,
-        0.0 if accounting == "published" else 0.05,
+        epsilon,
+        min_support=0.0 if accounting == "published" else 0.05,
         mechanism=mechanism,
-        epsilon=epsilon,
         delta=1e-6 if needs_delta else None,
         accounting=accounting,
         # The lowest threshold of the support check, so that lists of few records grow.
@@ -226,7 +226,7 @@ def defaults() -> list[Subject]:
     return [
         Subject("PrivateTreeClassifier", PrivateTreeClassifier(2, **shared), pairs, pure, 1600),
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, pure, 1600),
-        Subject("GreedyRuleListClassifier", _greedy("counted-gini", "strict", 1.0, 2), pairs, pure, 1600),
+        Subject("PrivateGreedyRuleListClassifier", _greedy("counted-gini", "strict", 1.0, 2), pairs, pure, 1600),
         Subject("PrivateEBMClassifier", PrivateEBMClassifier(delta=1e-6, **shared), pairs, approximate, 1600),
         Subject(
             "PrivateEBMRegressor",

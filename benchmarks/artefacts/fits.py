@@ -43,7 +43,7 @@ def older(frame: Any) -> Any:
 
 def greedy(mechanism: str, **options: Any) -> Make:
     """Return a maker of a greedy rule list."""
-    return classifier("GreedyRuleListClassifier", 2, mechanism=mechanism, literals="thresholds", **options)
+    return classifier("PrivateGreedyRuleListClassifier", 2, mechanism=mechanism, literals="thresholds", **options)
 
 
 FITS: dict[str, Make] = {

@@ -212,7 +212,7 @@ def private_models(folder: Path) -> None:
     fitted = {
         "tree": g.PrivateTreeClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
         "rules": g.PrivateRuleListClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
-        "greedy": g.GreedyRuleListClassifier(2, epsilon=1.0, mechanism="counted-gini", **usual).fit(X, y),
+        "greedy": g.PrivateGreedyRuleListClassifier(2, epsilon=1.0, **usual).fit(X, y),
         "additive": g.PrivateEBMClassifier(1.0, **usual).fit(X, y),
         "pairs": g.PrivateEBMClassifier(4.0, interactions=1, **usual).fit(X, y),
         "regression": g.PrivateEBMRegressor(1.0, domain=domain(), target_range=(0, 15), random_state=0).fit(

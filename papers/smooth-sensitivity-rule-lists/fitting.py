@@ -13,7 +13,8 @@ from settings import SETTINGS, TARGET, Setting
 
 from glassine import PrivateRuleListClassifier
 from glassine.data.table import CountTable
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
+from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 from glassine.models import RuleList
 
 MAX_RULES = 5
@@ -49,14 +50,19 @@ def greedy(mechanism: str | None, accounting: str = "published", *, tied: bool =
     """Return a factory of greedy rule lists."""
 
     def make(setting: Setting, epsilon: float | None, seed: int) -> Any:
-        return GreedyRuleListClassifier(
-            max_rules=MAX_RULES,
-            min_support=setting.min_support,
+        usual: dict[str, Any] = {
+            "max_rules": MAX_RULES,
+            "min_support": setting.min_support,
+            "domain": setting.domain(tied=tied),
+            "pool": setting.rules,
+        }
+        if mechanism is None or epsilon is None:
+            return GreedyRuleListClassifier(**usual)
+        return PrivateGreedyRuleListClassifier(
+            **usual,
             mechanism=mechanism,
             epsilon=epsilon,
-            accounting="strict" if mechanism is None else accounting,
-            domain=setting.domain(tied=tied),
-            pool=setting.rules,
+            accounting=accounting,
             confidence=CONFIDENCE,
             random_state=seed,
         )

@@ -48,9 +48,10 @@ if TYPE_CHECKING:
     from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
-    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
+    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+    from glassine.learners.limits import suggested_depth
     from glassine.learners.multiway_tree import MultiwayTreeClassifier
-    from glassine.learners.sizing import suggested_depth
     from glassine.microaggregation import Microaggregation, SemanticDistance, microaggregate
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
     from glassine.models.additive import AdditiveModel, explain_global
@@ -88,7 +89,7 @@ _HOME = {
     "Failed": "glassine.attacks.outcome",
     "Findings": "glassine.auditing.findings",
     "GlassineError": "glassine.errors",
-    "GreedyRuleListClassifier": "glassine.learners.greedy.estimator",
+    "GreedyRuleListClassifier": "glassine.learners.greedy.rule_list",
     "Guarantee": "glassine.models",
     "Implies": "glassine.domain",
     "Integer": "glassine.domain",
@@ -108,6 +109,7 @@ _HOME = {
     "PrivacyLeakWarning": "glassine.errors",
     "PrivateEBMClassifier": "glassine.learners.additive.estimators",
     "PrivateEBMRegressor": "glassine.learners.additive.estimators",
+    "PrivateGreedyRuleListClassifier": "glassine.learners.greedy.estimator",
     "PrivateRuleListClassifier": "glassine.learners.exhaustive.private",
     "PrivateTreeClassifier": "glassine.learners.exhaustive.private",
     "ProbabilisticDataset": "glassine.attacks.reconstruction.entropy",
@@ -137,7 +139,7 @@ _HOME = {
     "render_html": "glassine.report",
     "render_text": "glassine.report",
     "scrub": "glassine.scrubbing.scrub",
-    "suggested_depth": "glassine.learners.sizing",
+    "suggested_depth": "glassine.learners.limits",
     "to_python": "glassine.formats",
     "to_sklearn": "glassine.formats",
     "to_sql": "glassine.formats",
@@ -188,6 +190,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateEBMClassifier",
     "PrivateEBMRegressor",
+    "PrivateGreedyRuleListClassifier",
     "PrivateRuleListClassifier",
     "PrivateTreeClassifier",
     "ProbabilisticDataset",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
 __all__ = [
     "BlackBoxError",
     "BudgetExceededError",
@@ -26,7 +29,10 @@ __all__ = [
     "UnreadableFileError",
     "UnsupportedModelError",
     "quoted",
+    "warn_caller",
 ]
+
+PACKAGE = __name__.rpartition(".")[0] + "."
 
 
 def quoted(value: object) -> str:
@@ -40,6 +46,15 @@ def quoted(value: object) -> str:
     if isinstance(value, int) and abs(value) > 10**300:
         return "a number beyond 1e300"
     return f"a {type(value).__name__}" if isinstance(value, list | tuple | dict | set) else repr(value)
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that led here."""
+    frame, depth = inspect.currentframe(), 1
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(PACKAGE):
+        frame, depth = frame.f_back, depth + 1
+    # The last frame counted is the caller's own; warn() counts from here, where depth 1 is.
+    warnings.warn(text, category, stacklevel=depth)
 
 
 class GlassineError(ValueError):

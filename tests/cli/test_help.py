@@ -156,12 +156,12 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
     from glassine.learners.additive.estimators import PrivateEBMClassifier
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
-    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 
     learners: list[Any] = [
         PrivateTreeClassifier,
         PrivateRuleListClassifier,
-        GreedyRuleListClassifier,
+        PrivateGreedyRuleListClassifier,
         PrivateEBMClassifier,
         OptimalTreeClassifier,
         OptimalRuleListClassifier,

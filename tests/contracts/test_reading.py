@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 from glassine import (
     Domain,
-    GreedyRuleListClassifier,
     PrivateEBMClassifier,
     PrivateEBMRegressor,
+    PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
     SurrogateExplainer,
@@ -262,9 +262,7 @@ ONE = Domain({"a": Category((1, 2, 3))})
 PRIVATE: dict[str, Callable[[], Any]] = {
     "tree": lambda: PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "rule list": lambda: PrivateRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "greedy list": lambda: GreedyRuleListClassifier(
-        1, mechanism="counted-gini", epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0
-    ),
+    "greedy list": lambda: PrivateGreedyRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "additive": lambda: PrivateEBMClassifier(1.0, domain=ONE, classes=(0, 1), random_state=0),
     "additive regression": lambda: PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0),
 }

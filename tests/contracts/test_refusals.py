@@ -18,12 +18,12 @@ from glassine.errors import InvalidDataError
 from glassine.learners.budget import REFUSALS
 from glassine.surrogates import SurrogateExplainer
 from glassine.surrogates.private_trees import ANSWERED
-from tests.contracts.test_private_fits import DOMAIN, PEOPLE, SIMPLEST, target
+from tests.contracts.test_private_fits import DOMAIN, LEARNERS, PEOPLE, SIMPLEST, target
 
 SOURCE = Path(glassine.__file__).parent
 ROOMS = (
     *("data/table.py", "data/conform*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "data/labels.py"),
-    *("learners/*.py", "learners/additive/targets.py"),
+    *("learners/*.py", "learners/*/*.py"),
     *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
 )
 
@@ -73,6 +73,9 @@ NAMES_AND_SHAPES = (
     "is a number in the domain",
     "is not a number in the domain",
     'labels="true" needs y',
+    "a target must be a category or binary attribute",
+    "must increase strictly",
+    "literals must hold at least one literal",
 )
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
@@ -89,9 +92,6 @@ NOT_PRIVATE = (
     "NO_RECORDS",
     # Counts that are asked of a frame itself: no fit asks for them.
     "weights must be whole numbers in",
-    "must increase strictly",
-    "literals must hold at least one literal",
-    "a target must be a category or binary attribute",
     # Without a public domain, classes or range: a caveat voids the guarantee of such a fit.
     "X holds text where numbers are needed",
     "Input X contains NaN or infinity in column",
@@ -191,11 +191,11 @@ REACHED = {
 
 
 @pytest.mark.parametrize("case", REACHED)
-@pytest.mark.parametrize("learner", SIMPLEST)
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_what_depends_on_the_records_is_refused_before_the_charge(learner: str, case: str, tmp_path: Path) -> None:
     book = glassine.Ledger(tmp_path / "budget.sqlite")
     book.budget("people", 10.0, 0.1)
-    estimator = SIMPLEST[learner](ledger=book, dataset="people")
+    estimator = LEARNERS[learner](ledger=book, dataset="people")
     X, y = REACHED[case].change(PEOPLE, target(estimator))
     with pytest.raises(InvalidDataError) as caught:
         estimator.fit(X, y)
@@ -204,11 +204,11 @@ def test_what_depends_on_the_records_is_refused_before_the_charge(learner: str, 
     assert not book.entries("people")
 
 
-@pytest.mark.parametrize("learner", SIMPLEST)
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_one_odd_record_among_others_is_no_reason_to_refuse(learner: str) -> None:
-    labels = target(SIMPLEST[learner]()).tolist()
+    labels = target(LEARNERS[learner]()).tolist()
     for place, odd in enumerate(ODD):
-        estimator = SIMPLEST[learner](dataset=f"with odd value {place}")
+        estimator = LEARNERS[learner](dataset=f"with odd value {place}")
         fitted = estimator.fit([*rows_of(PEOPLE), [odd] * 3], [*labels, odd])
         assert fitted.certificate_.holds
         assert np.shape(fitted.predict([[odd] * 3])) == (1,)

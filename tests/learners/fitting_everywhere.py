@@ -17,6 +17,7 @@ from glassine import (
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
     PrivateEBMClassifier,
+    PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
@@ -76,7 +77,7 @@ def learners() -> dict[str, Callable[[], Any]]:
         "optimal tree": lambda: OptimalTreeClassifier(2, **small),
         "optimal rule list": lambda: OptimalRuleListClassifier(2, **small),
         "greedy rule list": lambda: GreedyRuleListClassifier(3, **small),
-        "private greedy rule list": lambda: GreedyRuleListClassifier(
+        "private greedy rule list": lambda: PrivateGreedyRuleListClassifier(
             3, mechanism="global-laplace", min_support=0.05, **private
         ),
         "additive model": lambda: PrivateEBMClassifier(domain=DOMAIN, epsilon=1.0, random_state=7),

@@ -12,11 +12,11 @@ import pytest
 
 from glassine import (
     Domain,
-    GreedyRuleListClassifier,
     Integer,
     PrivacyLeakWarning,
     PrivateEBMClassifier,
     PrivateEBMRegressor,
+    PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
@@ -29,7 +29,7 @@ LEARNERS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "tree": (lambda: PrivateTreeClassifier(1, random_state=0), [CLASSES_FROM_DATA, DOMAIN_FROM_DATA]),
     "rule list": (lambda: PrivateRuleListClassifier(1, random_state=0), [CLASSES_FROM_DATA, DOMAIN_FROM_DATA]),
     "greedy": (
-        lambda: GreedyRuleListClassifier(1, mechanism="counted-gini", epsilon=1.0, random_state=0),
+        lambda: PrivateGreedyRuleListClassifier(1, random_state=0),
         [CLASSES_FROM_DATA, DOMAIN_FROM_DATA],
     ),
     "additive": (

@@ -15,6 +15,7 @@ from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive.boosting import Boosting, boost
 from glassine.learners.additive.grids import Axis, bin_axes, public_grids
+from glassine.learners.additive.records import Binned
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
@@ -57,8 +58,7 @@ def test_steps_agree_with_a_naive_oracle(n_classes: int, monkeypatch: pytest.Mon
     codes, target = problem(n_classes)
     axes = axes_of(2)
     shapes, event = boost(
-        codes,
-        target,
+        Binned(codes=codes, values=target),
         axes,
         n_classes=n_classes,
         boosting=Boosting(epochs=30, leaves=4, rate=0.5),
@@ -133,8 +133,7 @@ def boosted(dataset: Any, seed: int | None) -> npt.NDArray[np.float64]:
     """Return the scores of a few epochs that cost mu = 0.5."""
     codes, target = dataset
     shapes, _ = boost(
-        np.ascontiguousarray(codes.T),
-        target,
+        Binned(codes=np.ascontiguousarray(codes.T), values=target),
         axes_of(1),
         n_classes=3,
         boosting=Boosting(epochs=2, leaves=4),

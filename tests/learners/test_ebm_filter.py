@@ -12,6 +12,7 @@ from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateEBM
 from glassine.errors import InvalidMechanismError, InvalidParameterError
 from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive.budget import GaussianBudget, usable
+from glassine.learners.additive.fitting import Plan
 from glassine.learners.additive.memory import most_released, pairs_asked_for
 from glassine.privacy import accounting
 from glassine.privacy.conversions import mu_from_epsilon
@@ -81,13 +82,11 @@ def test_no_draw_makes_a_fit_spend_more_than_was_fixed(name: str, monkeypatch: p
     for seed in range(14):
         scripted(seed, monkeypatch)
         learner = FITS[name]()
-        prepared = learner._prepare(X, target(learner))
-        releases, values = most_released(
-            prepared.plan.grids,
-            prepared.training.target,
-            prepared.plan.algorithm,
-            pairs_asked_for(prepared.plan.interactions),
-        )
+        training = learner._take_in(X, target(learner), None)
+        names = ("algorithm", "accounting", "bins", "monotone", "interactions")
+        plan = Plan.of(training, **{name: getattr(learner, name) for name in names})
+        pairs = pairs_asked_for(plan.interactions)
+        releases, values = most_released(plan.grids, training.target, plan.algorithm, pairs)
         events = learner.fit(X, target(learner)).certificate_.events
         spent = sum(event.count * (event.l2_sensitivity / event.sigma) ** 2 for event in events)
         assert spent <= total**2

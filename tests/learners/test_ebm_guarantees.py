@@ -136,8 +136,8 @@ def test_the_base_counts_each_record_once(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(FineNoise, "release", spy)
     numbers = np.array([-1.0, 0.5, 1.0])
     for n in (3, 2):
-        target = Target(values=numbers[:n], classes=None, bounds=(0.0, 1.0), name="y")
-        release_base(target, 1.0, 0.1, Randomness.of(0))
+        target = Target(classes=None, bounds=(0.0, 1.0), name="y")
+        release_base(target, numbers[:n], 1.0, 0.1, Randomness.of(0))
     change = (caught[0][0] - caught[1][0]).astype(float)
     assert 0 < np.linalg.norm(change) <= caught[0][1]
 

@@ -68,7 +68,7 @@ def sums_of(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     caught = sums_of(monkeypatch)
     values = np.random.default_rng(0).choice([-1.0, -0.25, 0.5, 1.0], 83)
-    release_base(Target(values=values, classes=None, bounds=(-1, 1), name=""), 1.0, 0.1, Randomness.of(0))
+    release_base(Target(classes=None, bounds=(-1, 1), name=""), values, 1.0, 0.1, Randomness.of(0))
     exact: list[Any] = [len(values), *(sum(Fraction(v) ** power for v in values) for power in (1, 2))]
     assert on_circle(caught[0]) == on_circle(part * FINEST for part in exact)
     assert max(abs(part) * FINEST for part in exact) > 2**63
@@ -77,7 +77,7 @@ def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPa
 def test_counts_are_exact_on_the_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     caught = sums_of(monkeypatch)
     labels = np.random.default_rng(0).integers(0, 2, 83)
-    release_base(Target(values=labels, classes=(0, 1), bounds=None, name=""), 1.0, 0.1, Randomness.of(0))
+    release_base(Target(classes=(0, 1), bounds=None, name=""), labels, 1.0, 0.1, Randomness.of(0))
     assert on_circle(caught[0]) == on_circle(np.bincount(labels).astype(object) * FINEST)
     grids = public_grids(Domain({"x": Integer(0, 3)}), None)
     counts = np.array([5, 40, 0, 33, 5], dtype=np.int64)

@@ -47,7 +47,7 @@ def test_a_limit_must_be_a_positive_number(limit: Any) -> None:
 def test_the_estimate_is_not_below_what_a_fit_takes(algorithm: str, bins: int) -> None:
     cuts = {name: (np.arange(1, bins) / bins).tolist() for name in list(DOMAIN)[:2]}
     domain = DOMAIN.restrict(list(cuts))
-    target = Target(values=np.empty(0), classes=None, bounds=(0.0, 2.0), name="")
+    target = Target(classes=None, bounds=(0.0, 2.0), name="")
     needed = table_bytes(public_grids(domain, cuts), target, algorithm)
     learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts, algorithm=algorithm)
     learner.fit(X[:300, :2], Y[:300])
@@ -66,7 +66,7 @@ def test_the_estimate_counts_pairs(algorithm: str) -> None:
     """Cells of a pair are the largest tables, however many bins each attribute has."""
     cuts = {name: (np.arange(1, 60) / 60).tolist() for name in list(DOMAIN)[:2]}
     domain = DOMAIN.restrict(list(cuts))
-    target = Target(values=np.empty(0), classes=None, bounds=(0.0, 2.0), name="")
+    target = Target(classes=None, bounds=(0.0, 2.0), name="")
     needed = table_bytes(public_grids(domain, cuts), target, algorithm, 1)
     learner = PrivateEBMRegressor(
         1000.0, domain=domain, target_range=(0, 2), bins=cuts, algorithm=algorithm, interactions=1
@@ -82,7 +82,7 @@ def test_the_estimate_counts_pairs(algorithm: str) -> None:
 
 def test_a_pair_of_many_outputs_is_refused_before_anything_is_spent() -> None:
     """Thirty pairs of ten classes take more than the default limit, tables of all pairs do not."""
-    target = Target(values=np.empty(0), classes=tuple(range(10)), bounds=None, name="")
+    target = Target(classes=tuple(range(10)), bounds=None, name="")
     grids = public_grids(DOMAIN, None)
     assert table_bytes(grids, target, "penalized", 30) > 4e9
     assert table_bytes(grids, target, "marginals", 30) < 1e9

@@ -54,7 +54,7 @@ def test_counts_bins_and_tables_are_those_of_records_in_memory(
     frame = sample(700)
     grids, axes = axes_of(frame)
     held, counted = training(frame), training(LAZY[engine](frame))
-    assert np.bincount(counted.target.values).tolist() == np.bincount(held.target.values).tolist()
+    assert np.bincount(counted.records.values).tolist() == np.bincount(held.records.values).tolist()
     for one, other in zip(held.records.cell_counts(grids), counted.records.cell_counts(grids), strict=True):
         assert one.tolist() == other.tolist()
     there, here = held.records.binned(grids, axes), counted.records.binned(grids, axes)

@@ -16,7 +16,7 @@ from glassine import Certificate, Domain, Ledger, audit
 from glassine.auditing.policy import Policy
 from glassine.errors import InvalidCertificateError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.greedy import published as greedy_published
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.plan import MECHANISMS, GreedyPlan
 from glassine.learners.greedy.published import AS_PUBLISHED, CONFIDENCE, Node, confidence_threshold, defects
 from glassine.privacy import accounting
@@ -46,12 +46,12 @@ def plan(mechanism: str, epsilon: float = 1.0, length: int = 5, support: float =
     )
 
 
-def fitted(mechanism: str, accounting: str = "published", n: int = 500, **more: Any) -> GreedyRuleListClassifier:
+def fitted(mechanism: str, accounting: str = "published", n: int = 500, **more: Any) -> PrivateGreedyRuleListClassifier:
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (n, 3))
     y = np.where(rng.random(n) < 0.1, 1 - X[:, 0], X[:, 0])
     settings: dict[str, Any] = {"epsilon": 2.0, "domain": DOMAIN, "classes": (0, 1), "random_state": 0}
-    return GreedyRuleListClassifier(3, 0.05, mechanism, accounting=accounting, **(settings | more)).fit(X, y)
+    return PrivateGreedyRuleListClassifier(3, mechanism=mechanism, accounting=accounting, **(settings | more)).fit(X, y)
 
 
 def test_the_budget_is_split_as_printed() -> None:
@@ -226,8 +226,15 @@ def test_the_default_delta_is_one_over_n_squared_and_a_given_one_is_kept() -> No
 
 def test_ties_of_noisy_counts_go_to_the_last_class() -> None:
     domain = Domain.binary(["a"])
-    learner = GreedyRuleListClassifier(
-        1, 0.0, "global-laplace", 1e5, accounting="published", domain=domain, classes=(0, 1), random_state=0
+    learner = PrivateGreedyRuleListClassifier(
+        1,
+        1e5,
+        domain,
+        mechanism="global-laplace",
+        accounting="published",
+        min_support=0.0,
+        classes=(0, 1),
+        random_state=0,
     ).fit([[0], [0], [1], [1]], [0, 1, 0, 1])
     assert {rule.evidence.label for rule in learner.model_.rules} == {1}
 

@@ -33,8 +33,9 @@ from glassine import (
 )
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.plan import MECHANISMS
+from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 from glassine.privacy import accounting
 
 WITH_DELTA = ("smooth-laplace", "global-gaussian")
@@ -65,13 +66,13 @@ def people(n: int = 600, seed: int = 0) -> tuple[pl.DataFrame, np.ndarray[Any, A
     return frame, np.where(truth ^ (rng.random(n) < 0.1), "yes", "no")
 
 
-def learner(mechanism: str | None, accounting: str = "strict", **more: Any) -> GreedyRuleListClassifier:
-    """Return a seeded learner of three rules."""
-    settings: dict[str, Any] = {"domain": DOMAIN, "classes": CLASSES, "random_state": 0}
-    if mechanism is not None:
-        settings["epsilon"] = 2.0
-        settings["delta"] = 1e-6 if mechanism in WITH_DELTA else None
-    return GreedyRuleListClassifier(3, mechanism=mechanism, accounting=accounting, **(settings | more))
+def learner(mechanism: str | None, accounting: str = "strict", **more: Any) -> Any:
+    """Return a seeded learner of three rules, or one without privacy."""
+    settings: dict[str, Any] = {"domain": DOMAIN, "classes": CLASSES}
+    if mechanism is None:
+        return GreedyRuleListClassifier(3, **(settings | more))
+    settings |= {"epsilon": 2.0, "delta": 1e-6 if mechanism in WITH_DELTA else None, "random_state": 0}
+    return PrivateGreedyRuleListClassifier(3, mechanism=mechanism, accounting=accounting, **(settings | more))
 
 
 FEW_RULES = {
@@ -81,10 +82,10 @@ FEW_RULES = {
 SETTINGS: dict[str, Any] = {"epsilon": 3e5, "pool": "pairs", "random_state": 0}
 
 
-def checked(mechanism: str, accounting: str) -> GreedyRuleListClassifier:
+def checked(mechanism: str, accounting: str) -> PrivateGreedyRuleListClassifier:
     """Return a learner at an epsilon that leaves no noise to speak of."""
     delta = 1e-3 if mechanism in WITH_DELTA else None
-    return GreedyRuleListClassifier(mechanism=mechanism, accounting=accounting, delta=delta, **SETTINGS)
+    return PrivateGreedyRuleListClassifier(mechanism=mechanism, accounting=accounting, delta=delta, **SETTINGS)
 
 
 @pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
@@ -152,7 +153,7 @@ def test_greedy_rl_is_that_of_a_naive_form(seed: int, classes: int) -> None:
     y = (X[:, 0] + (rng.random(n) < 0.3)) % classes if seed % 2 else rng.integers(0, classes, n)
     support = (0.0, 0.05, 0.2)[seed % 3]
     names = list("abcd")
-    learner = GreedyRuleListClassifier(4, support, domain=Domain.binary(names), classes=tuple(range(classes)))
+    learner = GreedyRuleListClassifier(4, Domain.binary(names), min_support=support, classes=tuple(range(classes)))
     model = learner.fit(X, y).model_
     rules = [(column, value) for column in range(4) for value in (1, 0)]
     found = naive_list(X, y, rules, 4, -(-int(support * 100) * n // 100))
@@ -184,8 +185,8 @@ def test_the_minimum_support_binds_rules_and_what_is_left() -> None:
     y = np.array([1] * 3 + [0] * 10 + [1] * 30 + [0] * 57)
     domain = Domain.binary(["rare", "common"])
     pool = [(OneOf("rare", (1,)),), (OneOf("common", (1,)),)]
-    loose = GreedyRuleListClassifier(2, 0.0, domain=domain, pool=pool).fit(X, y).model_
-    tight = GreedyRuleListClassifier(2, 0.04, domain=domain, pool=pool).fit(X, y).model_
+    loose = GreedyRuleListClassifier(2, domain, min_support=0.0, pool=pool).fit(X, y).model_
+    tight = GreedyRuleListClassifier(2, domain, min_support=0.04, pool=pool).fit(X, y).model_
     assert len(loose.rules) == 3
     assert {rule.antecedent[0].attribute for rule in tight.rules[:-1]} == {"common"}
     assert all(sum(rule.evidence.counts) >= 4 for rule in tight.rules[:-1])
@@ -316,8 +317,6 @@ def test_ledger_is_charged_once_and_before_the_release(mechanism: str, how: str,
     with pytest.raises(BudgetExceededError):
         fresh.fit(frame, y)
     assert not hasattr(fresh, "model_")
-    with pytest.raises(InvalidParameterError, match="without a mechanism"):
-        learner(None, ledger=book, dataset="people").fit(frame, y)
     for bad in ({"domain": Domain.binary(["z"])}, {"progress": 3}, {"pool": "triples"}):
         with pytest.raises(GlassineError):
             learner(mechanism, how, epsilon=0.1, **settings, **bad).fit(frame, y)
@@ -358,10 +357,11 @@ def test_what_cannot_be_fitted_is_not_charged(
 
 
 BAD: list[tuple[str | None, dict[str, Any], str]] = [
-    ("gini", {}, "mechanism must be None or one of"),
+    ("gini", {}, "mechanism must be one of .* Without privacy use GreedyRuleListClassifier"),
     ("counted-gini", {"accounting": "published"}, "does not apply to mechanism='counted-gini'"),
     ("counted-gini", {"accounting": "loose"}, "accounting must be"),
-    ("counted-gini", {"epsilon": None}, "needs epsilon"),
+    ("counted-gini", {"epsilon": None}, "epsilon must be"),
+    ("counted-gini", {"mechanism": None}, "mechanism must be one of"),
     ("counted-gini", {"delta": 1e-6}, "private without a delta"),
     ("noisy-counts", {"delta": 1e-6, "accounting": "published"}, "private without a delta"),
     ("smooth-laplace", {"delta": None}, "needs delta"),
@@ -369,18 +369,16 @@ BAD: list[tuple[str | None, dict[str, Any], str]] = [
     ("smooth-laplace", {"delta": 0.0}, "delta must be"),
     ("smooth-laplace", {"delta": float("nan")}, "delta must be"),
     ("smooth-laplace", {"leaf_counts_share": 0.1, "accounting": "published"}, "has no effect"),
-    (None, {"epsilon": 1.0}, "without a mechanism"),
-    (None, {"delta": 1e-6}, "without a mechanism"),
-    (None, {"leaf_counts_share": 0.1}, "without a mechanism"),
-    (None, {"accounting": None}, "accounting must be"),
-    (None, {"accounting": "published"}, "accounting='published' has no effect without a mechanism"),
+    ("counted-gini", {"accounting": None}, "accounting must be"),
     (None, {"min_support": float("nan")}, "min_support must be"),
     (None, {"min_support": 0.6}, "min_support must be"),
     (None, {"min_support": -0.1}, "min_support must be"),
     (None, {"max_rules": 0}, "max_rules must be"),
     (None, {"max_rules": True}, "max_rules must be"),
     (None, {"max_rules": 2.0}, "max_rules must be"),
-    (None, {"confidence": 1.0}, "confidence must be"),
+    ("counted-gini", {"confidence": 1.0}, "confidence must be"),
+    ("counted-gini", {"min_support": float("nan")}, "min_support must be"),
+    ("counted-gini", {"max_rules": 0}, "max_rules must be"),
     (None, {"pool": "triples"}, "pool must be"),
     (None, {"pool": [()]}, "at least one literal"),
     (None, {"pool": [(Between("height", hi=3),)]}, "height"),
@@ -397,13 +395,19 @@ BAD: list[tuple[str | None, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("mechanism", "bad", "message"), BAD, ids=str)
 def test_bad_parameters_are_named(mechanism: str | None, bad: dict[str, Any], message: str) -> None:
     frame, y = people(60)
-    settings: dict[str, Any] = {"max_rules": 3, "domain": DOMAIN, "classes": CLASSES}
-    if mechanism is not None:
-        settings |= {"epsilon": 1.0, "delta": 1e-6 if mechanism in WITH_DELTA else None}
-    wrong = GreedyRuleListClassifier(mechanism=mechanism, **(settings | bad))
+    wrong = learner(mechanism).set_params(**bad)
     with pytest.raises(GlassineError, match=message):
         wrong.fit(frame, y)
     assert not hasattr(wrong, "model_")
+
+
+def test_without_privacy_a_weight_is_a_number_of_records() -> None:
+    frame, y = people(80)
+    times = np.random.default_rng(5).integers(0, 4, 80)
+    kept = np.repeat(np.arange(80), times)
+    weighted = learner(None).fit(frame, y, sample_weight=times).model_
+    assert weighted == learner(None).fit(frame[kept.tolist()], y[kept]).model_
+    assert weighted != learner(None).fit(frame, y).model_
 
 
 def test_weights_and_misspelt_arguments_are_refused() -> None:
@@ -411,6 +415,8 @@ def test_weights_and_misspelt_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="takes no sample_weight"):
         learner("counted-gini").fit(frame, y, sample_weight=np.ones(50))
     with pytest.raises(TypeError, match="unexpected argument"):
+        learner("counted-gini").fit(frame, y, weight=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
         learner(None).fit(frame, y, weight=1)
     with pytest.raises(InvalidDataError, match="lack the column"):
         learner(None).fit(frame.drop("age"), y)
@@ -420,9 +426,8 @@ def test_progress_is_told_rule_by_rule() -> None:
     frame, y = people(80)
     for mechanism, how in [(None, "strict"), *FORMS[:2], FORMS[-1]]:
         told: list[tuple[int, int]] = []
-        learner(
-            mechanism, how, epsilon=100.0 if mechanism else None, progress=lambda *at, told=told: told.append(at)
-        ).fit(frame, y)
+        usual = {"epsilon": 100.0} if mechanism else {}
+        learner(mechanism, how, progress=lambda *at, told=told: told.append(at), **usual).fit(frame, y)
         assert told
         assert all(total == 3 for _, total in told)
 
@@ -432,7 +437,7 @@ def test_class_sizes_are_public() -> None:
     size = GreedyRuleListClassifier(1, domain=binary, classes=CLASSES)
     assert np.exp(size.log_class_size()) == pytest.approx(2 + 2 * 4)
     assert size.memory_needed() == 8 * 4 * 2
-    ahead = GreedyRuleListClassifier(2, mechanism="counted-gini", epsilon=1.0, domain=binary, classes=CLASSES)
+    ahead = PrivateGreedyRuleListClassifier(2, domain=binary, classes=CLASSES)
     assert ahead.memory_needed() == 8 * (4 * 2 + (3 * 2 + 8) * 4)
     with pytest.raises(InvalidParameterError, match="Pass domain="):
         GreedyRuleListClassifier(1).memory_needed()
@@ -441,7 +446,7 @@ def test_class_sizes_are_public() -> None:
 def test_a_rule_that_can_take_nothing_is_not_chosen_privately() -> None:
     domain = Domain.binary(["a", "b"], groups=[ExactlyOne(("a", "b"))])
     X = np.array([[1, 0], [0, 1]] * 50)
-    model = GreedyRuleListClassifier(
-        5, mechanism="counted-gini", epsilon=0.01, domain=domain, classes=(0, 1), random_state=0
-    ).fit(X, X[:, 0])
+    model = PrivateGreedyRuleListClassifier(5, epsilon=0.01, domain=domain, classes=(0, 1), random_state=0).fit(
+        X, X[:, 0]
+    )
     assert len(model.model_.rules) == 2

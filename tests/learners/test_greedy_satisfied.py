@@ -15,7 +15,7 @@ from glassine.data.conform import conform
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.antecedents import Antecedent, PoolPlan
 from glassine.learners.greedy import strict as greedy_strict
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool
 from glassine.learners.greedy.impurity import counted_levels
 from glassine.learners.greedy.satisfied import most_satisfied
@@ -170,7 +170,7 @@ def test_a_record_against_the_group_stays_within_epsilon() -> None:
 def test_the_certificate_of_a_fit_states_the_noise() -> None:
     domain = one_hot(WIDTH)
     X = np.ones((50, WIDTH), dtype=int)
-    fitted = GreedyRuleListClassifier(
+    fitted = PrivateGreedyRuleListClassifier(
         2, mechanism="noisy-counts", epsilon=EPSILON, domain=domain, classes=(0, 1), random_state=0
     ).fit(X, np.ones(50, dtype=int))
     (choices,) = [event for event in fitted.certificate_.events if event.name.startswith("class counts of all")]

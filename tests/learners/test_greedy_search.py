@@ -13,7 +13,6 @@ import pytest
 from glassine import Category, CountTable, Domain, ExactlyOne, Integer, OneOf
 from glassine.learners.antecedents import Antecedent, both_signs, declared, pairs
 from glassine.learners.greedy import impurity as split_gini
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool, Remaining, bit_set_bytes
 from glassine.learners.greedy.impurity import (
     best_split,
@@ -22,6 +21,7 @@ from glassine.learners.greedy.impurity import (
     loss_levels,
     weighted_impurities,
 )
+from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 from glassine.learners.intake import Intake, take_in
 
 DOMAIN = Domain({"n": Integer(0, 9, thresholds=(2, 5)), "c": Category(("x", "y", "z")), "b": Integer(0, 1)})

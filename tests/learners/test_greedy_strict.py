@@ -14,7 +14,7 @@ import pytest
 from glassine.domain import Domain
 from glassine.learners.antecedents import both_signs, declared
 from glassine.learners.greedy import strict as greedy_strict
-from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool, Remaining
 from glassine.learners.greedy.impurity import GRID, impurity_levels
 from glassine.learners.greedy.strict import list_losses
@@ -42,7 +42,7 @@ def mechanism(
     def law(dataset: tuple[Row, ...]) -> dict[Hashable, float]:
         rows = (*background, *dataset)
         X, y = np.array([row for row, _ in rows]), np.array([label for _, label in rows])
-        learner = GreedyRuleListClassifier(length, domain=domain, classes=(0, 1), random_state=0, **more)
+        learner = PrivateGreedyRuleListClassifier(length, domain=domain, classes=(0, 1), random_state=0, **more)
         return law_of_fit(lambda: learner.fit(X, y), with_counts=with_counts)
 
     return law
@@ -119,7 +119,7 @@ def test_counts_that_are_paid_once_and_released_twice_are_found(monkeypatch: pyt
 
 def growth(rows: tuple[Row, ...], domain: Domain) -> Remaining:
     X, y = np.array([row for row, _ in rows]).reshape(len(rows), len(domain)), np.array([label for _, label in rows])
-    intake = take_in(GreedyRuleListClassifier(domain=domain), X, y, domain=domain, classes=(0, 1), private=False)
+    intake = take_in(PrivateGreedyRuleListClassifier(domain=domain), X, y, domain=domain, classes=(0, 1), private=False)
     return Remaining.of(intake, pool_of(domain).antecedents)
 
 
@@ -168,8 +168,8 @@ def test_smooth_laplace_given_a_bound_keeps_its_part_from_that_size_on() -> None
 def test_the_bound_of_smooth_laplace_fails_no_more_often_than_delta_pays_for() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (400, 2)), rng.integers(0, 2, 400)
-    learner = GreedyRuleListClassifier(
-        3, 0.0, "smooth-laplace", 1.0, 1e-5, domain=TWO, classes=(0, 1), random_state=0
+    learner = PrivateGreedyRuleListClassifier(
+        3, 1.0, TWO, mechanism="smooth-laplace", delta=1e-5, min_support=0.0, classes=(0, 1), random_state=0
     ).fit(X, y)
     bounds = [event for event in learner.certificate_.events if isinstance(event, CountBound)]
     lost = [accounting.cost(event).delta for event in bounds]

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from glassine import (
     Category,
     Domain,
-    GreedyRuleListClassifier,
     Integer,
     Ledger,
     PrivacyLeakWarning,
     PrivateEBMClassifier,
     PrivateEBMRegressor,
+    PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
@@ -202,7 +202,7 @@ LEARNERS: dict[str, Make] = {
     "rule list": classifier(PrivateRuleListClassifier, 2),
     **{
         name: classifier(
-            GreedyRuleListClassifier,
+            PrivateGreedyRuleListClassifier,
             2,
             mechanism=name,
             **({"delta": 1e-6} if name in ("smooth-laplace", "global-gaussian") else {}),
@@ -399,13 +399,11 @@ def test_the_target_is_not_the_column_of_persons() -> None:
         LEARNERS["tree"](records_per_person=2).fit(frame, "y", persons="y")
 
 
-@pytest.mark.parametrize("given", [{"mechanism": None}, {"mechanism": "noisy-counts", "accounting": "published"}])
-def test_a_fit_without_a_guarantee_takes_no_persons(given: dict[str, Any]) -> None:
-    epsilon = None if given["mechanism"] is None else 1.0
-    learner = GreedyRuleListClassifier(
-        2, domain=DOMAIN, classes=("no", "yes"), records_per_person=2, epsilon=epsilon, **given
+def test_a_fit_without_a_guarantee_takes_no_persons() -> None:
+    learner = PrivateGreedyRuleListClassifier(
+        2, domain=DOMAIN, classes=("no", "yes"), records_per_person=2, mechanism="noisy-counts", accounting="published"
     )
-    with pytest.raises(InvalidParameterError, match="needs a mechanism and accounting='strict'"):
+    with pytest.raises(InvalidParameterError, match="needs accounting='strict'"):
         learner.fit(PEOPLE, CLASSES, persons="person")
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from glassine.data.conform import conform
 from glassine.domain import Domain
-from glassine.learners.exhaustive.trees import Leaf, Split
-from glassine.learners.publishing import decision_path, leaf_nodes, list_model, route, tree_model
+from glassine.learners.exhaustive.lists import list_model
+from glassine.learners.exhaustive.trees import Leaf, Split, leaf_nodes, tree_model
+from glassine.learners.publishing import decision_path, route
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.trees import Leaf, TreeClass, children
-from glassine.learners.publishing import leaf_nodes
+from glassine.learners.exhaustive.trees import Leaf, TreeClass, children, leaf_nodes
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
@@ -254,7 +253,7 @@ def test_class_counts_of_drawn_leaves_are_those_of_the_records(case: Any, seed: 
         for i, literal in enumerate(chosen):
             rows &= truth[:, literal] == bool(signs >> i & 1)
         expected = np.bincount(labels[rows], minlength=models.n_classes)
-        assert sums.class_counts(chosen, signs).tolist() == expected.tolist()
+        assert sums.node_counts(chosen, signs).tolist() == expected.tolist()
 
 
 def naive_best(

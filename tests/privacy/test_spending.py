@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 
 from glassine import Domain, Ledger, PrivateTreeClassifier
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
-from glassine.privacy.release import Paid, Price, fresh_count, spend
+from glassine.privacy.release import Paid, Planned, Price, fresh_count, release
 from glassine.verification import lower_bound
 
 RNG = np.random.default_rng(0)
@@ -29,23 +30,30 @@ DOMAIN = Domain.binary(["a", "b"])
 TENTH = Price(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6), note="a tree")
 
 
+def paid(*, ledger: Any = None, dataset: Any = None, random_state: Any = None) -> Paid:
+    """Return the payment of a release that draws nothing."""
+    planned = Planned(price=TENTH, caveats=(), check=lambda: None, draw=lambda payment: payment)
+    return release(planned, ledger=ledger, dataset=dataset, random_state=random_state)
+
+
 def tree(**given: Any) -> PrivateTreeClassifier:
     usual: dict[str, Any] = {"max_depth": 1, "epsilon": 0.1, "domain": DOMAIN, "classes": (0, 1)}
     return PrivateTreeClassifier(**(usual | given))
 
 
-def unwarned(price: Price = TENTH, *, ledger: Any = None, dataset: Any = None, seeded: bool = False) -> tuple[str, ...]:
+def unwarned(**given: Any) -> tuple[str, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
-        return spend(price, ledger=ledger, dataset=dataset, seeded=seeded).caveats
+        return paid(**given).caveats
 
 
 def test_the_first_fit_is_clean_and_each_further_one_says_what_all_spent() -> None:
-    assert spend(TENTH, ledger=None, dataset=None, seeded=False) == Paid()
+    first = paid()
+    assert (first.caveats, first.assumptions, first.receipt) == ((), (), None)
     with pytest.warns(PrivacyLeakWarning, match=r"2 fits spend epsilon 0.2 and delta 2e-06 together, as plain sums"):
-        (second,) = spend(TENTH, ledger=None, dataset=None, seeded=False).caveats
+        (second,) = paid().caveats
     # A repeated warning would be an error here.
-    (third,) = spend(TENTH, ledger=None, dataset=None, seeded=False).caveats
+    (third,) = paid().caveats
     assert second.startswith("private fit number 2 on the unnamed data set in this process without a ledger")
     assert third.endswith("all 3 spend epsilon 0.3 and delta 3e-06 together, as plain sums")
 
@@ -72,7 +80,7 @@ def test_a_ledger_adds_up_instead(tmp_path: Path) -> None:
 def test_data_sets_are_counted_by_name_and_seeded_fits_are_not() -> None:
     names = ("north", "south", None)
     assert [unwarned(dataset=name) for name in names] == [(), (), ()]
-    assert unwarned(seeded=True) == ()
+    assert unwarned(random_state=0) == ("seeded: not private",)
     assert "number 2 on the data set 'north'" in unwarned(dataset="north")[0]
     assert tree(random_state=0).fit(X, Y).certificate_.caveats == ("seeded: not private",)
     assert "number 2 on the unnamed data set" in unwarned()[0]
@@ -85,6 +93,39 @@ def test_copies_and_pickles_are_fits_like_any_other() -> None:
     with pytest.warns(PrivacyLeakWarning):
         assert not clone(again).fit(X, Y).certificate_.holds
     assert "number 3" in again.fit(X, Y).certificate_.caveats[0]
+
+
+def test_the_warning_stands_at_the_line_that_called_the_learner() -> None:
+    tree().fit(X, Y)
+    with pytest.warns(PrivacyLeakWarning, match="second private fit") as told:
+        tree().fit(X, Y)
+    assert [w.filename for w in told] == [__file__]
+
+
+def test_a_plan_is_checked_then_paid_then_drawn(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10, 0.1)
+    order: list[tuple[str, int]] = []
+
+    def happens(what: str) -> None:
+        order.append((what, len(book.entries("people"))))
+
+    def refused() -> None:
+        raise InvalidParameterError("planted")
+
+    def draw(payment: Paid) -> Paid:
+        happens("draw")
+        return payment
+
+    plan = Planned(price=TENTH, caveats=("own",), check=lambda: happens("check"), draw=draw)
+    payment = release(plan, ledger=book, dataset="people", random_state=0)
+    assert order == [("check", 0), ("draw", 1)]
+    assert payment.caveats == ("own", "seeded: not private")
+    assert payment.receipt == book.entries("people")[0].receipt
+    with pytest.raises(InvalidParameterError, match="planted"):
+        release(replace(plan, check=refused), ledger=book, dataset="people", random_state=None)
+    assert len(order) == 2
+    assert len(book.entries("people")) == 1
 
 
 def test_a_warning_that_is_an_error_releases_and_counts_nothing() -> None:
@@ -105,7 +146,7 @@ def test_no_fit_of_many_threads_is_lost() -> None:
 
     def work() -> None:
         for _ in range(50):
-            caveats.append(spend(TENTH, ledger=None, dataset=name, seeded=False).caveats)
+            caveats.append(paid(dataset=name).caveats)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)

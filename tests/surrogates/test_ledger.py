@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -89,6 +90,25 @@ def test_a_refused_fit_costs_nothing(given: dict[str, Any], data: Any, book: Led
     with pytest.raises(GlassineError):
         explainer(**({"ledger": book, "dataset": "people"} | given)).fit(data)
     assert book.entries("people") == ()
+
+
+def test_a_refused_fit_leaves_the_callers_generator_as_it_was(book: Ledger) -> None:
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    with pytest.raises(BudgetExceededError):
+        explainer(ledger=book, dataset="people", epsilon=5.0, random_state=rng).fit(DATA)
+    assert rng.bit_generator.state == before
+    explainer(ledger=book, dataset="people", random_state=rng).fit(DATA)
+    assert rng.bit_generator.state != before
+
+
+def test_without_a_guarantee_for_the_release_nothing_is_charged_and_the_trees_say_so() -> None:
+    fitted = explainer(partition="microaggregation", k=60, random_state=0).fit(DATA)
+    assert not fitted.certificate_.holds
+    for tree in fitted.release().trees:
+        assert tree.guarantee is not None
+        assert tree.guarantee.caveats[0] == "seeded: not private"
+        assert "epsilon covers each tree given its group" in tree.guarantee.caveats[-1]
 
 
 def test_a_ledger_without_epsilon_is_refused(book: Ledger) -> None:

@@ -23,7 +23,7 @@ from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.surrogates import SurrogateExplainer
 from glassine.surrogates.building import public_metric, public_points
-from glassine.surrogates.private_trees import draw_trees, tree_class_of
+from glassine.surrogates.private_trees import draw_trees, partition_event, tree_budget, tree_class_of
 from tests.surrogates.scenes import PEOPLE, lender, people
 
 TINY = Domain({"a": Integer(0, 3), "b": Binary()})
@@ -140,12 +140,13 @@ def test_the_drawn_trees_follow_the_law() -> None:
         return total
 
     trees, randomness, n, right = tree_class_of(TINY, CLASSES, 1), Randomness.of(5), 1500, 0
+    budget, slack = tree_budget(epsilon, trees, N_CELLS)
+    assert isinstance(partition_event(budget, slack, N_CELLS), Parallel)
     for _ in range(n):
-        drawn, event = draw_trees(
-            columns, np.ones(4, dtype=np.int64), groups, N_CELLS, epsilon=epsilon, trees=trees, domain=TINY,
+        drawn = draw_trees(
+            columns, np.ones(4, dtype=np.int64), groups, N_CELLS, budget=budget, trees=trees, domain=TINY,
             classes=CLASSES, caveats=(), randomness=randomness,
         )  # fmt: skip
-        assert isinstance(event, Parallel)
         right += predict(drawn[here], {name: columns.values(name) for name in TINY})[0] == "y"
     deviation = math.sqrt(share(epsilon) * (1 - share(epsilon)) / n)
     assert abs(right / n - share(epsilon)) < 4 * deviation

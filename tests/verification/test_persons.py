@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import GreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
+from glassine import PrivateGreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.domain import Domain
 from glassine.formats import fingerprint
 from glassine.learners import persons
@@ -80,7 +80,7 @@ def rule_list(**given: Any) -> Any:
 
 def greedy(**given: Any) -> Any:
     kind = {"mechanism": "counted-gini", "leaf_counts_share": 0.25, **given}
-    return GreedyRuleListClassifier(1, domain=Domain.binary(["b", "c"]), classes=(0, 1), random_state=0, **kind)
+    return PrivateGreedyRuleListClassifier(1, domain=Domain.binary(["b", "c"]), classes=(0, 1), random_state=0, **kind)
 
 
 def with_a_second_attribute(fit: Any) -> Any:

@@ -30,19 +30,6 @@ __all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "ledger_files", "run
 
 GREEDY = "greedy-rule-list"
 
-PRIVATE_ALONE = (
-    "epsilon",
-    "delta",
-    "mechanism",
-    "accounting",
-    "leaf_counts_share",
-    "quantile_share",
-    "ledger",
-    "dataset",
-    "records_per_person",
-)
-"""Parameters of a greedy rule list that mean nothing without privacy."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
@@ -316,12 +303,13 @@ def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, opti
 def _learner(order: Order, number: bool) -> Any:
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
-    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
+    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
     if order.model == ADDITIVE:
         return additive_learner(number=number, private=order.private)
     if order.model == GREEDY:
-        return GreedyRuleListClassifier
+        return PrivateGreedyRuleListClassifier if order.private else GreedyRuleListClassifier
     if order.model == "tree":
         return PrivateTreeClassifier if order.private else OptimalTreeClassifier
     return PrivateRuleListClassifier if order.private else OptimalRuleListClassifier
@@ -330,11 +318,9 @@ def _learner(order: Order, number: bool) -> Any:
 def _options(order: Order, learner: Any) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
     given = {name: value for name, value in order.options.items() if value is not None}
-    if order.model == GREEDY and order.private:
-        given.setdefault("mechanism", "counted-gini")
     parameters = inspect.signature(learner).parameters
     for name in given:
-        if name not in parameters or (order.model == GREEDY and not order.private and name in PRIVATE_ALONE):
+        if name not in parameters:
             option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
             raise InvalidParameterError(f"{option} does not apply to {order.kind}. Leave it out.")
     for name in ("memory_limit", "time_limit"):

@@ -92,11 +92,9 @@ def _private_list(shape: Shape, epsilon: float, seed: int) -> Any:
 
 
 def _private_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 
-    return GreedyRuleListClassifier(
-        shape.max_rules, mechanism="counted-gini", epsilon=epsilon, random_state=seed, **shape.public
-    )
+    return PrivateGreedyRuleListClassifier(shape.max_rules, epsilon, random_state=seed, **shape.public)
 
 
 def _additive(shape: Shape, epsilon: float, seed: int) -> Any:
@@ -118,9 +116,9 @@ def _optimal_list(shape: Shape, epsilon: float, seed: int) -> Any:
 
 
 def _plain_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
-    return GreedyRuleListClassifier(shape.max_rules, random_state=seed, **shape.public)
+    return GreedyRuleListClassifier(shape.max_rules, **shape.public)
 
 
 def _multiway(shape: Shape, epsilon: float, seed: int) -> Any:

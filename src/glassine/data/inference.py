@@ -204,6 +204,10 @@ def _read(value: Any) -> Any:
     return value if number is None else number
 
 
+def _is_gap(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
 def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.bool_]]:
     """Return where a column breaks its attribute, by reason, shape (n,) each; a record has one reason at most."""
     if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):

@@ -39,7 +39,10 @@ __all__ = [
 
 
 CANDIDATES = 256
-"""Most public cut points among which a private quantile of a number is chosen."""
+"""Most public cut points among which a private quantile of a number is chosen.
+
+The error in rank grows with the logarithm of their number alone, so that many cost little: 256 place a cut within 1/256
+of the range."""
 
 
 def candidates(domain: Domain, name: str) -> tuple[float, ...]:
@@ -305,6 +308,26 @@ class PoolPlan:
         if not all(given):
             raise InvalidParameterError("an antecedent needs at least one literal. Leave the empty one out.")
         return cls(literals=LiteralPlan.of(domain, (), n_quantiles), kind="given", given=given)
+
+    @property
+    def quantiled(self) -> tuple[str, ...]:
+        """Numbers whose thresholds are to be quantiles."""
+        return self.literals.quantiled
+
+    def widest(self) -> list[Antecedent]:
+        """Return antecedents that stand for the largest pool that the plan can lead to."""
+        return self.pool(self.literals.widest())
+
+    def release(
+        self, intake: Intake, epsilon: Fraction, randomness: Randomness
+    ) -> tuple[list[Antecedent], list[Event]]:
+        """Return the antecedents, private quantiles released with the given budget, and the events."""
+        literals, events = self.literals.release(intake, epsilon, randomness)
+        return self.pool(literals), events
+
+    def from_data(self, intake: Intake) -> list[Antecedent]:
+        """Return the antecedents, quantiles taken from the data without protection."""
+        return self.pool(self.literals.from_data(intake))
 
     def pool(self, literals: Sequence[Literal]) -> list[Antecedent]:
         """Return the antecedents over some literals."""

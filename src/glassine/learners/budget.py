@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,10 +14,10 @@ from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
+from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
 __all__ = [
-    "SEEDED",
     "Budget",
     "certificate_of",
     "certify",
@@ -26,14 +26,16 @@ __all__ = [
     "guarantee_of",
     "relation_of",
     "selection_event",
-    "vouched_for",
 ]
 
-SEEDED = "seeded: not private"
-VOUCHED = "the random bits come from a source that the caller vouches for: independent, fair and secret"
 LARGEST_EPSILON = 1e6
+"""Largest epsilon of a fit: nothing is protected long before."""
+
 LARGEST_SCALE = 10**12
-"""Largest scale of noise on counts, in records."""
+"""Largest scale of noise on counts, in records: more than any data set has, and far below what 64 bits hold."""
+
+LEAST_PER_RECORD = Fraction(1, 2**30)
+"""Least epsilon for one record at which a model is drawn: epsilon is rounded to 2^-40, a thousandth of it."""
 
 REFUSALS = (
     "no fit is refused because of the records: at least one has a declared target, all rows have one length, "
@@ -82,7 +84,7 @@ class Budget:
     ) -> Budget:
         """Split epsilon by shares; what is left goes to the choice of the model."""
         total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
-        if not total / unit.most_records > Fraction(1, 2**30):
+        if not total / unit.most_records > LEAST_PER_RECORD:
             raise InvalidParameterError(
                 f"epsilon={float(total):g} is too small to be drawn at{_spread_over(unit)}. Use at least 1e-6"
                 f"{' per record' if unit.is_person else ''}."
@@ -116,7 +118,7 @@ class Budget:
         """
         left = self.total - self.literals - self.counts - Fraction(slack)
         # What rounding can cost must be small beside what is drawn with.
-        if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > Fraction(1, 2**30):
+        if not left > self.total * Fraction(1, 1000) or not self.per_record(left) > LEAST_PER_RECORD:
             raise InvalidParameterError(
                 f"epsilon={float(self.total):g} is too small: rounding alone may cost {slack:.1e}. Use at least 1e-6."
             )
@@ -182,11 +184,11 @@ def certify(
     events: Sequence[Event],
     model: DecisionTree | RuleList,
     *,
-    caveats: Sequence[str],
+    paid: Paid,
     public: Mapping[str, Any],
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    return certificate_of(events, model, epsilon=budget.total, unit=budget.unit, caveats=caveats, public=public)
+    return certificate_of(events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public)
 
 
 def certificate_of(
@@ -196,7 +198,7 @@ def certificate_of(
     epsilon: Fraction,
     delta: Fraction | float = 0.0,
     unit: PrivacyUnit = RECORD,
-    caveats: Sequence[str],
+    paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
 ) -> Certificate:
@@ -204,19 +206,16 @@ def certificate_of(
 
     The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
     """
+    of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
     return Certificate(
         epsilon=float(epsilon),
         delta=float(delta),
         events=of_groups(events, unit.most_records),
         neighboring=relation_of(unit),
         unit=unit,
-        assumptions=(*(WHOLE_PERSONS if unit.is_person else (RECORDS,)), REFUSALS, TIMING, ONE_FIT, *assumptions),
-        caveats=tuple(caveats),
+        assumptions=(*of_unit, REFUSALS, TIMING, ONE_FIT, *assumptions, *paid.assumptions),
+        caveats=paid.caveats,
         public=public,
         model=fingerprint(model),
+        receipt=paid.receipt,
     )
-
-
-def vouched_for(certificate: Certificate) -> Certificate:
-    """Return a certificate with the assumption on random bits that are not the operating system's."""
-    return replace(certificate, assumptions=(*certificate.assumptions, VOUCHED))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Sequence
 
 from glassine.data.inference import identifying
 from glassine.domain import Domain
-from glassine.errors import PrivacyLeakWarning
+from glassine.errors import PrivacyLeakWarning, warn_caller
 
 __all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "RANGE_FROM_DATA", "identifiers_remark", "warn_of"]
 
@@ -21,8 +19,6 @@ REMEDIES = {
     CLASSES_FROM_DATA: "pass classes=, or declare the target in the domain",
     RANGE_FROM_DATA: "pass target_range=, or declare the target in the domain",
 }
-
-ROOM = __name__.rpartition(".")[0] + "."
 
 
 def identifiers_remark(domain: Domain) -> str:
@@ -38,8 +34,5 @@ def warn_of(caveats: Sequence[str], domain: Domain) -> None:
     """Warn of each caveat, and of attributes named like identifiers, at the line that called the learner."""
     said = [f"{caveat}; {REMEDIES[caveat]}" for caveat in caveats]
     said += filter(None, [identifiers_remark(domain)])
-    frame, depth = inspect.currentframe(), 1
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(ROOM):
-        frame, depth = frame.f_back, depth + 1
     for text in said:
-        warnings.warn(f"{text}.", PrivacyLeakWarning, stacklevel=depth)
+        warn_caller(f"{text}.", PrivacyLeakWarning)

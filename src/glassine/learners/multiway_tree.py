@@ -13,8 +13,8 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, 
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError
 from glassine.learners.antecedents import check_whole
-from glassine.learners.base import TransparentClassifier, fitted, keep
 from glassine.learners.budget import check_number
+from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.greedy.impurity import Criterion, check_criterion, impurity, split_information
 from glassine.learners.intake import Intake, take_in
 from glassine.models import Branch, DecisionTree, Evidence, Node
@@ -85,6 +85,13 @@ class MultiwayTreeClassifier(TransparentClassifier):
     model_: Any
     certificate_: Certificate
 
+    criterion: str
+    min_samples_split: int
+    max_depth: int | None
+    min_impurity_decrease: float
+    domain: Domain | None
+    classes: Sequence[Scalar] | None
+
     def __init__(
         self,
         criterion: str = "gini",
@@ -95,12 +102,7 @@ class MultiwayTreeClassifier(TransparentClassifier):
         domain: Domain | None = None,
         classes: Sequence[Scalar] | None = None,
     ) -> None:
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.domain = domain
-        self.classes = classes
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree.

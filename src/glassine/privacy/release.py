@@ -1,22 +1,39 @@
-"""What a private fit does before it draws: it charges its ledger, or is counted among the fits of the process."""
+"""The one private release: refuse, charge, draw; of learners and explainers alike."""
 
 from __future__ import annotations
 
 import os
 import threading
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Generic, TypeVar
 
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning, warn_caller
 from glassine.privacy.ledger import Ledger
+from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["Paid", "Price", "fresh_count", "spend"]
+__all__ = ["SEEDED", "UNPAID", "VOUCHED", "Paid", "Planned", "Price", "fresh_count", "release"]
+
+SEEDED = "seeded: not private"
+"""Caveat of a release whose random bits can be repeated."""
+
+VOUCHED = "the random bits come from a source that the caller vouches for: independent, fair and secret"
+"""Assumption of a release whose random bits are not the operating system's."""
+
+R = TypeVar("R")
+
+
+def _no_bits(size: int) -> bytes:
+    raise RuntimeError("nothing is drawn before a fit is paid for.")
+
+
+UNPAID = Randomness(_no_bits)
+"""Stands for the randomness of a release that is not paid for, and gives none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +58,50 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paid:
-    """What a certificate says of the payment.
+    """A release that is paid for: what it may draw with, and what its certificate says of the payment.
 
     Attributes
     ----------
+    randomness : Randomness
+        The stream to draw from; there is none before the charge.
     caveats : tuple of str
-        What the count of fits voids; empty where a ledger was charged.
+        What the guarantee does not cover: what the plan says, a seed, and what the count of fits voids.
     receipt : Receipt or None
         The receipt of the ledger, if there is one.
     """
 
+    randomness: Randomness
     caveats: tuple[str, ...] = ()
     receipt: Receipt | None = None
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the certificate takes for granted of the random bits, beside what every one does."""
+        return (VOUCHED,) if self.randomness.vouched else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned(Generic[R]):
+    """A private release that is planned whole: what can be refused was refused, and nothing is drawn yet.
+
+    What is not private has no price, and is never planned so.
+
+    Attributes
+    ----------
+    price : Price
+        What it costs.
+    caveats : tuple of str
+        What its guarantee does not cover, but for a seed and for what the payment voids.
+    check : callable
+        Called without arguments before the charge: raises what stating the guarantee would raise.
+    draw : callable
+        From the payment, which holds the randomness, to what is released.
+    """
+
+    price: Price
+    caveats: tuple[str, ...]
+    check: Callable[[], object]
+    draw: Callable[[Paid], R]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +128,27 @@ _COUNT: ContextVar[_Count | None] = ContextVar("count of fits", default=None)
 _LOCK = threading.RLock()
 
 
-def spend(price: Price, *, ledger: object, dataset: object, seeded: bool) -> Paid:
-    """Charge a fit to its ledger, or count it where there is none.
+def release(planned: Planned[R], *, ledger: object, dataset: object, random_state: RandomState) -> R:
+    """Refuse, charge, draw: whatever may be refused is refused before the charge, and the charge precedes the draw.
 
-    The first fit on a data set has no caveat. Each further fit has one, since its claim is of this fit alone. The
-    second warns.
+    A refused release costs nothing; one that fails or is killed while it draws stays charged. Without a ledger it is
+    counted instead: the first on a data set has no caveat, each further one has, since its claim is of this release
+    alone, and the second warns.
+
+    Guarantee
+    ---------
+    none of its own: it is that of the draw.
 
     Parameters
     ----------
-    price : Price
-        What the fit spends.
+    planned : Planned
+        The release.
     ledger : Ledger, path or None
         The ledger. It adds up fits of all processes and days; the count sees those of this process alone.
     dataset : str or None
         Name of the data set. A ledger needs it; a fit without both is on the unnamed data set.
-    seeded : bool
-        Whether the fit is seeded. Such a fit is not private, and is charged but not counted.
+    random_state : None, int, Generator, RandomState or Randomness
+        None for a private release. A seeded one is not private: it is charged, but not counted.
 
     Raises
     ------
@@ -102,18 +156,28 @@ def spend(price: Price, *, ledger: object, dataset: object, seeded: bool) -> Pai
         If the data set's budget does not allow it; nothing is charged then.
     InvalidParameterError
         If there is a ledger without a data set, or either is of the wrong type.
+    InvalidMechanismError
+        If ``random_state`` is no source of randomness.
     """
+    randomness = Randomness.of(random_state)
+    planned.check()
+    receipt, counted = _pay(planned.price, ledger, dataset, seeded=randomness.seeded)
+    caveats = (*planned.caveats, *((SEEDED,) if randomness.seeded else ()), *counted)
+    return planned.draw(Paid(randomness=randomness, caveats=caveats, receipt=receipt))
+
+
+def _pay(price: Price, ledger: object, dataset: object, *, seeded: bool) -> tuple[Receipt | None, tuple[str, ...]]:
+    """Charge a release to its ledger, or count it where there is none; return the receipt, or the count's caveats."""
     if dataset is not None and (not isinstance(dataset, str) or not dataset):
         raise InvalidParameterError(f"dataset must be a name or None, got {dataset!r}. Name the data set.")
     if ledger is None:
-        return Paid(caveats=() if seeded else _counted(price, dataset))
+        return None, () if seeded else _counted(price, dataset)
     if dataset is None:
         raise InvalidParameterError(f"a ledger needs a data set, got ledger={ledger!r} alone. Pass dataset=.")
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):
         raise InvalidParameterError(f"ledger must be a Ledger or a path, got {type(book).__name__}.")
-    entry = book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit)
-    return Paid(receipt=entry.receipt)
+    return book.charge(dataset, price.epsilon, price.delta, note=price.note, unit=price.unit).receipt, ()
 
 
 def _counted(price: Price, dataset: str | None) -> tuple[str, ...]:
@@ -124,13 +188,12 @@ def _counted(price: Price, dataset: str | None) -> tuple[str, ...]:
         spent = count.get(dataset, _Spent()) + price
         where = "the unnamed data set" if dataset is None else f"the data set {dataset!r}"
         if spent.fits == 2:
-            warnings.warn(
+            warn_caller(
                 f"this is the second private fit on {where} in this process without a ledger: 2 fits spend {spent} "
                 "together, as plain sums. Its certificate does not hold, nor does that of any later one; this warning "
                 "is not repeated. Pass ledger= and dataset=, which also adds up other processes and days, or dataset= "
                 "alone where the records are others.",
                 PrivacyLeakWarning,
-                stacklevel=4,
             )
         count[dataset] = spent
     if spent.fits == 1:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +14,24 @@ from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError
-from glassine.learners.budget import SEEDED, vouched_for
-from glassine.learners.intake import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
+from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.microaggregation import SemanticDistance
 from glassine.models import DecisionTree, Evidence
-from glassine.privacy.accounting import Parallel
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import Paid, Price, spend
+from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.fitting import group_records, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
-from glassine.surrogates.private_trees import certify_labels, certify_partition, draw_trees, tree_budget, tree_class_of
+from glassine.surrogates.private_trees import (
+    certify_labels,
+    certify_partition,
+    draw_trees,
+    partition_event,
+    tree_budget,
+    tree_class_of,
+)
 from glassine.surrogates.reading import Record
 from glassine.surrogates.release import Provenance, SurrogateRelease
 from glassine.surrogates.settings import Plan
@@ -183,12 +189,10 @@ def build(plan: Plan, material: Material) -> Built:
     points = representatives_of(
         material.columns, grouping.labels, grouping.n_groups, metric, material.domain, rounded=plan.rounded
     )
-    trees, event, paid = _trees(plan, material, grouping.labels, grouping.n_groups)
-    trees, material = _in_used_classes(trees, material)
-    certificate = _certificate(plan, material, event, paid)
-    release = _release(plan, material, metric, points, trees, certificate, plan.k)
+    trees, material, certificate = _trees(plan, material, grouping.labels, grouping.n_groups)
+    published = _release(plan, material, metric, points, trees, certificate, plan.k)
     return Built(
-        release=release,
+        release=published,
         certificate=certificate,
         answers=material.answers,
         targets=material.targets,
@@ -225,12 +229,10 @@ def _public(plan: Plan, material: Material) -> Built:
         # Only a value of a Binary that is neither 0 nor 1 has none here.
         coordinates = np.nan_to_num(coordinates, nan=0.0)
     groups = metric.closest(coordinates, embedded, 1, domain)[:, 0].astype(np.int64)
-    trees, event, paid = _trees(plan, material, groups, len(points))
-    trees, material = _in_used_classes(trees, material)
-    certificate = _certificate(plan, material, event, paid)
-    release = _release(plan, material, metric, points, trees, certificate, None)
+    trees, material, certificate = _trees(plan, material, groups, len(points))
+    published = _release(plan, material, metric, points, trees, certificate, None)
     return Built(
-        release=release,
+        release=published,
         certificate=certificate,
         answers=material.answers,
         targets=material.targets,
@@ -239,43 +241,70 @@ def _public(plan: Plan, material: Material) -> Built:
     )
 
 
-def _trees(
-    plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int
-) -> tuple[tuple[DecisionTree, ...], Parallel | None, Paid]:
-    if plan.epsilon is None:
-        trees = grow_trees(
-            material.columns,
-            material.targets,
-            groups,
-            n_groups,
-            domain=material.domain,
-            classes=material.classes,
-            growth=plan.growth,
-        )
-        return trees, None, Paid()
-    randomness = Randomness.of(plan.random_state)
-    caveats = _caveats(plan, material, seeded=randomness.seeded)
-    every = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
-    # What can be refused is refused before the charge, and the charge comes before the draw.
-    tree_budget(plan.epsilon, every, n_groups)
-    price = _price(plan, n_groups)
-    receipt = None
-    if price is not None:
-        paid = spend(price, ledger=plan.ledger, dataset=plan.dataset, seeded=randomness.seeded)
-        caveats, receipt = (*caveats, *paid.caveats), paid.receipt
-    drawn, event = draw_trees(
+Trees: TypeAlias = "tuple[tuple[DecisionTree, ...], Material, Certificate]"
+"""The trees of all groups, the records in the classes that they use, and what is claimed."""
+
+
+def _trees(plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int) -> Trees:
+    if plan.epsilon is not None:
+        return _private_trees(plan, material, groups, n_groups, epsilon=plan.epsilon)
+    trees = grow_trees(
         material.columns,
         material.targets,
         groups,
         n_groups,
-        epsilon=plan.epsilon,
-        trees=every,
         domain=material.domain,
         classes=material.classes,
-        caveats=caveats if plan.private_partition else (*caveats, WHOLE_PARTITION),
-        randomness=randomness,
+        growth=plan.growth,
     )
-    return drawn, event, Paid(caveats=caveats, receipt=receipt)
+    return *_in_used_classes(trees, material), Certificate.none(QUERIED if plan.records == "queries" else NOT_PRIVATE)
+
+
+def _private_trees(
+    plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int, *, epsilon: float
+) -> Trees:
+    """Release one private tree a group, refused, charged and drawn as every private fit is."""
+    every = tree_class_of(material.domain, material.classes, plan.growth.max_depth or 1)
+    budget, slack = tree_budget(epsilon, every, n_groups)
+    event = partition_event(budget, slack, n_groups)
+    caveats = _caveats(plan, material)
+
+    def certificate(paid: Paid, classes: tuple[Scalar, ...]) -> Certificate:
+        public = {
+            "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
+            "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
+            "classes": list(classes),
+        }
+        if plan.private_partition:
+            return certify_partition(epsilon, event, paid, public, black_box_labels=plan.labels == "black-box")
+        if plan.labels == "true":
+            return certify_labels(epsilon, paid, public)
+        return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
+
+    def draw(paid: Paid) -> Trees:
+        drawn = draw_trees(
+            material.columns,
+            material.targets,
+            groups,
+            n_groups,
+            budget=budget,
+            trees=every,
+            domain=material.domain,
+            classes=material.classes,
+            caveats=paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION),
+            randomness=paid.randomness,
+        )
+        trees, used = _in_used_classes(drawn, material)
+        return trees, used, certificate(paid, used.classes)
+
+    price = _price(plan, n_groups)
+    if price is None:
+        # Groups follow from all records, labels from a black box: nothing is claimed of the release, or paid for.
+        randomness = Randomness.of(plan.random_state)
+        return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
+    check = partial(certificate, Paid(randomness=UNPAID, caveats=caveats), material.classes)
+    planned = Planned(price=price, caveats=caveats, check=check, draw=draw)
+    return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
 
 
 def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
@@ -311,39 +340,14 @@ def _price(plan: Plan, n_groups: int) -> Price | None:
     return Price(epsilon=epsilon, note=f"{n_groups} surrogate trees of depth {plan.growth.max_depth}")
 
 
-def _caveats(plan: Plan, material: Material, *, seeded: bool) -> tuple[str, ...]:
+def _caveats(plan: Plan, material: Material) -> tuple[str, ...]:
     boxed = plan.labels == "black-box" and not plan.fixed_black_box
-    found = (
+    reasons = (
         (material.domain.inferred, DOMAIN_FROM_DATA),
         (not material.classes_declared, CLASSES_FROM_DATA),
         (boxed, TRAINED_BOX),
-        (seeded, SEEDED),
     )
-    return tuple(text for holds, text in found if holds)
-
-
-def _certificate(plan: Plan, material: Material, event: Parallel | None, paid: Paid) -> Certificate:
-    if plan.records == "queries":
-        return Certificate.none(QUERIED)
-    if event is None or plan.epsilon is None:
-        return Certificate.none(NOT_PRIVATE)
-    public = {
-        "partition": f"{plan.n_cells} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
-        "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
-        "classes": list(material.classes),
-    }
-    if plan.private_partition:
-        boxed = plan.labels == "black-box"
-        certificate = certify_partition(plan.epsilon, event, paid.caveats, public, black_box_labels=boxed)
-    elif plan.labels == "true":
-        # With attributes public, so are the bounds that were taken from them.
-        own = tuple(caveat for caveat in paid.caveats if caveat != DOMAIN_FROM_DATA)
-        certificate = certify_labels(plan.epsilon, own, public)
-    else:
-        return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
-    if Randomness.of(plan.random_state).vouched:
-        certificate = vouched_for(certificate)
-    return certificate if paid.receipt is None else replace(certificate, receipt=paid.receipt)
+    return tuple(text for holds, text in reasons if holds)
 
 
 def _release(

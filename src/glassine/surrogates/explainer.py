@@ -14,7 +14,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.antecedents import check_whole
-from glassine.learners.base import class_array
+from glassine.learners.estimator import class_array
 from glassine.microaggregation import SemanticDistance
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
@@ -113,9 +113,10 @@ class SurrogateExplainer(MeasuredExplainer):
     dataset : str, optional
         Name of the data set, in the ledger or, without one, among the private fits of this process: the second fit on
         one name warns, and its certificate and those of later ones do not hold.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, Randomness or None, default=None
         For the choice among equally good splits, for which None means a fixed seed; and for private trees, for which
-        None means the operating system's entropy, and anything else voids the guarantee.
+        None means the operating system's entropy, and a seed voids the guarantee. A
+        :class:`~glassine.privacy.Randomness` is for private trees alone.
 
     Attributes
     ----------

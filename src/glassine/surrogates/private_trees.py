@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,32 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.grid import public_grid
 from glassine.learners.antecedents import declared
 from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
-from glassine.learners.exhaustive import gibbs
-from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
+from glassine.learners.caveats import DOMAIN_FROM_DATA
+from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes
 from glassine.learners.exhaustive.trees import TreeClass
-from glassine.learners.limits import check_size
-from glassine.learners.publishing import tree_model
 from glassine.models import DecisionTree, Guarantee
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import Paid
 
-__all__ = ["LABELS_ONLY", "certify_labels", "certify_partition", "draw_trees", "tree_budget", "tree_class_of"]
+__all__ = [
+    "LABELS_ONLY",
+    "certify_labels",
+    "certify_partition",
+    "draw_trees",
+    "partition_event",
+    "tree_budget",
+    "tree_class_of",
+]
 
 CUTS = 7
-"""Most public cut points of a number that is declared without thresholds."""
+"""Most public cut points of a number that is declared without thresholds: they cut its range into eight.
+
+A group's tree is drawn from few records, and its loss grows with the logarithm of the number of cut points."""
+
+MEMORY_LIMIT, TIME_LIMIT = 4e9, 3600.0
+"""Bytes and seconds that all trees may take; the memory is that of the learners' default, the time six of theirs."""
 
 PROOF = "surrogates/private_trees.md"
 
@@ -65,19 +76,26 @@ def tree_budget(epsilon: float, trees: TreeClass, n_groups: int) -> tuple[Budget
     ClassTooLargeError
         If all trees may need more memory or time than a fit should.
     """
+    # Nothing is spent on thresholds or counts: a tree has public ones, and publishes none.
     budget = Budget.split(epsilon, literals_share=0.2, counts_share=0.0, with_literals=False)
-    slack = gibbs.rounding(trees.depth + 1, 2, len(trees.logic.literals) + trees.n_classes)
+    slack = trees.rounding()
     budget.selection(slack)
-    check_size(
-        f"trees of depth {trees.depth} over {len(trees.logic.literals)} literals, {n_groups} times",
-        "Lower max_depth or declare fewer thresholds.",
-        table_bytes=trees.table_bytes() + powers_bytes(budget.total),
-        steps=trees.steps() * n_groups,
-        memory_limit=4e9,
-        time_limit=3600.0,
-        log_range=trees.log_range(1.0),
+    trees.refuse_too_large(
+        memory_limit=MEMORY_LIMIT,
+        time_limit=TIME_LIMIT,
+        more_bytes=powers_bytes(budget.total),
+        part_weight=1.0,
+        times=n_groups,
     )
     return budget, slack
+
+
+def partition_event(budget: Budget, slack: float, n_groups: int) -> Parallel:
+    """Return the event of one tree on each group; it is the same whatever the records are."""
+    spent = exact_rate(budget.selection(slack))
+    name = "structure and labels of a group's tree"
+    event = selection_event(name, spent, slack, budget, "learners/exhaustive/private.md")
+    return Parallel(name="one tree on each group", branches=((event,),) * n_groups, proof=PROOF)
 
 
 def draw_trees(
@@ -86,19 +104,19 @@ def draw_trees(
     groups: npt.NDArray[np.int64],
     n_groups: int,
     *,
-    epsilon: float,
+    budget: Budget,
     trees: TreeClass,
     domain: Domain,
     classes: tuple[Scalar, ...],
     caveats: tuple[str, ...],
     randomness: Randomness,
-) -> tuple[tuple[DecisionTree, ...], Parallel]:
-    """Return one private tree a group, those without records included, and the event.
+) -> tuple[DecisionTree, ...]:
+    """Return one private tree a group, those without records included.
 
     Guarantee
     ---------
     Where the group of a record follows from that record and public knowledge alone, all trees together are
-    ``epsilon``-differentially private for adding or removing one record. Where it does not, each tree is so as a
+    ``budget.total``-differentially private for adding or removing one record. Where it does not, each tree is so as a
     function of its group's records, and nothing follows for all of them together. See ``private_trees.md``.
 
     Parameters
@@ -109,8 +127,8 @@ def draw_trees(
         Class and group of each record; one of class -1 is left out.
     n_groups : int
         Number of groups; public.
-    epsilon : float
-        Budget of each tree.
+    budget : Budget
+        Budget of each tree: see :func:`tree_budget`.
     trees : TreeClass
         The public class of trees: see :func:`tree_class_of`.
     domain, classes
@@ -120,46 +138,38 @@ def draw_trees(
     randomness : Randomness
         The stream of random bits.
     """
-    budget, slack = tree_budget(epsilon, trees, n_groups)
-    exact = budget.selection(slack)
+    epsilon = budget.selection(trees.rounding())
     claimed = Guarantee(epsilon=float(budget.total), caveats=caveats)
     truths = [columns.holds(literal) for literal in trees.logic.literals]
-    drawn, spent = [], Fraction(0)
+    drawn = []
     for group in range(n_groups):
         rows = np.flatnonzero((groups == group) & (targets >= 0))
-        weighting = Weighting.private(exact, 1.0, len(rows))
-        spent = weighting.exact_epsilon
         bitsets = BitSets.pack((truth[rows] for truth in truths), targets[rows], len(classes))
-        tree = trees.sums(bitsets, weighting).draw(randomness)
+        tree = trees.sums(bitsets, Weighting.private(epsilon, 1.0, len(rows))).draw(randomness)
         drawn.append(
-            tree_model(
-                tree,
-                trees.logic.literals,
-                counts=None,
-                domain=domain,
-                classes=classes,
-                source="private surrogate tree",
-                guarantee=claimed,
+            trees.publish(
+                tree, None, domain=domain, classes=classes, source="private surrogate tree", guarantee=claimed
             )
         )
-    event = selection_event(
-        "structure and labels of a group's tree", spent, slack, budget, "learners/exhaustive/private.md"
-    )
-    parts = Parallel(name="one tree on each group", branches=((event,),) * n_groups, proof=PROOF)
-    return tuple(drawn), parts
+    return tuple(drawn)
 
 
 def certify_partition(
-    epsilon: float, event: Parallel, caveats: Sequence[str], public: dict[str, Any], *, black_box_labels: bool
+    epsilon: float, event: Parallel, paid: Paid, public: dict[str, Any], *, black_box_labels: bool
 ) -> Certificate:
     """Return the certificate of trees on a partition into public cells."""
     assumptions = (RECORDS, REFUSALS, ANSWERED, TIMING, ONE_FIT, *((FIXED,) if black_box_labels else ()))
     return Certificate(
-        epsilon=float(epsilon), events=(event,), assumptions=assumptions, caveats=tuple(caveats), public=public
+        epsilon=float(epsilon),
+        events=(event,),
+        assumptions=(*assumptions, *paid.assumptions),
+        caveats=paid.caveats,
+        public=public,
+        receipt=paid.receipt,
     )
 
 
-def certify_labels(epsilon: float, caveats: Sequence[str], public: dict[str, Any]) -> Certificate:
+def certify_labels(epsilon: float, paid: Paid, public: dict[str, Any]) -> Certificate:
     """Return the certificate of trees on groups that follow from all attributes: it covers the true labels alone.
 
     Guarantee
@@ -174,7 +184,9 @@ def certify_labels(epsilon: float, caveats: Sequence[str], public: dict[str, Any
         epsilon=2 * float(epsilon),
         events=(event,),
         neighboring=LABELS_ONLY,
-        assumptions=(RECORDS, REFUSALS, TIMING, ONE_FIT),
-        caveats=tuple(caveats),
+        assumptions=(RECORDS, REFUSALS, TIMING, ONE_FIT, *paid.assumptions),
+        # With attributes public, so are the bounds that were taken from them.
+        caveats=tuple(caveat for caveat in paid.caveats if caveat != DOMAIN_FROM_DATA),
         public=public,
+        receipt=paid.receipt,
     )

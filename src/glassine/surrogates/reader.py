@@ -22,7 +22,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.base import class_array
+from glassine.learners.estimator import class_array
 from glassine.learners.publishing import route
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence

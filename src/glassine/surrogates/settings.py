@@ -162,8 +162,13 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
         counts=not safe if counts is None else counts,
         max_depth=depth,
         min_samples_leaf=check_whole(leaf, "min_samples_leaf", 1, 10**9),
-        seed=int(generator(0 if explainer.random_state is None else explainer.random_state).integers(2**31)),
+        # Private trees draw nothing before they are paid for; others break ties by a seed.
+        seed=0 if private else _seed(explainer.random_state),
     )
+
+
+def _seed(random_state: Any) -> int:
+    return int(generator(0 if random_state is None else random_state).integers(2**31))
 
 
 def _choice(value: object, name: str, known: tuple[str, ...]) -> str:

@@ -51,7 +51,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
     3
     """
     if isinstance(model, RuleList):
-        from glassine.learners.greedy.estimator import GreedyRuleListClassifier
+        from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
         return GreedyRuleListClassifier(max_rules=max(1, len(model.rules)), min_support=0.0)
     from sklearn.compose import ColumnTransformer

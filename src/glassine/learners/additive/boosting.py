@@ -17,6 +17,7 @@ from glassine.errors import InvalidParameterError
 from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
+from glassine.learners.additive.records import Binned
 from glassine.learners.additive.sums import (
     binary_units,
     class_units,
@@ -45,7 +46,7 @@ __all__ = [
 
 
 MOST = 30
-"""Largest number of pairs that may be asked for."""
+"""Largest number of pairs that may be asked for: more than are compared by default, and than a reader looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +70,14 @@ class Interactions:
         return self.number != 0 or bool(self.named)
 
     @property
-    def given(self) -> Any:
-        """The wish as a parameter."""
+    def parameter(self) -> Any:
+        """The wish as the parameter ``interactions``."""
         return self.named or ("auto" if self.number is None else self.number)
 
     @property
     def stated(self) -> Any:
         """What the certificate says of it."""
-        return [list(pair) for pair in self.named] if self.named else self.given
+        return [list(pair) for pair in self.named] if self.named else self.parameter
 
 
 NO_INTERACTIONS = Interactions()
@@ -134,7 +135,7 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
 ACCOUNTINGS = ("gdp", "classic")
 
 BIN_SHARE = 0.1
-"""Share of the budget for the bins."""
+"""Share of the budget for the bins: what interpret, the authors' package, has by default."""
 
 PROOF = "learners/additive/boosting.md"
 
@@ -169,7 +170,7 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
     ---------
     none by itself. As published, a stage gets its share of epsilon and half of delta. With ``"gdp"`` it may have the mu
     that these allow; with ``"classic"`` each of its k releases has the noise of Kairouz, Oh and Viswanath (2017),
-    Theorem 4.3, whose k cancels in the mu of all of them. See ``ebm_boosting.md``.
+    Theorem 4.3, whose k cancels in the mu of all of them. See ``boosting.md``.
     """
     epsilon, delta = usable(float(budget.epsilon)) * share, float(budget.delta) / 2 * (1 - RESERVED)
     mu = mu_from_epsilon(epsilon, delta)
@@ -193,6 +194,9 @@ def _epoch(
     total: Any,
 ) -> None:
     """Visit each term once: sum the residuals of its leaves, add noise, and move scores; no table for numbers."""
+    # codes: (terms, n); scores, room: (outputs, n); target: (n,); leaf_of: (terms, bins); noise: (terms, leaves,
+    # outputs); total: (terms, bins, outputs). Residuals are formed anew for each term, from scores that earlier terms
+    # moved: cyclic, as published. Sums are whole numbers, so that the order of the records does not matter.
     outputs, n = scores.shape
     room = np.zeros((outputs, n), dtype=np.int64)
     sums = np.zeros((noise.shape[1], outputs), dtype=np.int64)
@@ -219,8 +223,7 @@ def _epoch(
 
 
 def boost(
-    codes: npt.NDArray[Any],
-    target: npt.NDArray[Any],
+    binned: Binned,
     axes: Sequence[Axis],
     *,
     n_classes: int,
@@ -235,14 +238,12 @@ def boost(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each step one record is in one leaf, to
-    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``ebm_boosting.md``.
+    whose sums it adds a residual, or a vector of residuals, no longer than the clip; see ``boosting.md``.
 
     Parameters
     ----------
-    codes : ndarray, shape (terms, n)
-        Bins of the records.
-    target : ndarray, shape (n,)
-        Targets in [-1, 1], or indices of classes.
+    binned : Binned
+        Bins of the records, and their targets in [-1, 1], or indices of classes.
     axes : sequence of Axis
         The released bins of each term.
     n_classes : int
@@ -256,6 +257,7 @@ def boost(
     progress : callable or None
         Called with the epochs done and in all.
     """
+    codes, target = binned.codes, binned.values
     terms, widest = len(axes), max(axis.n_bins for axis in axes)
     steps = boosting.epochs * terms
     noise = FineNoise.of(mu / math.sqrt(steps), 1)

@@ -16,15 +16,18 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
 from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
+from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["RESERVED", "GaussianBudget", "usable"]
 
 RESERVED = 1e-6
-"""Share of epsilon that is kept for the slack of discrete noise."""
+"""Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
+
+:meth:`GaussianBudget.check_values` refuses a fit that may need more; one millionth costs no accuracy."""
 
 LEAST_RESERVED = 1e-7
-"""Epsilon that is kept for it at least."""
+"""Epsilon that is kept for it at least, as the slack does not shrink with epsilon."""
 
 LEAST_MU = 4e-5
 """Least mu for one record of a person: about that of the smallest epsilon and delta for one record."""
@@ -107,7 +110,7 @@ class GaussianBudget:
         events: Sequence[Event],
         model: AdditiveModel,
         *,
-        caveats: Sequence[str],
+        paid: Paid,
         public: Mapping[str, Any],
         assumptions: Sequence[str] = (),
     ) -> Certificate:
@@ -118,7 +121,7 @@ class GaussianBudget:
             epsilon=self.epsilon,
             delta=self.delta,
             unit=self.unit,
-            caveats=caveats,
+            paid=paid,
             public=public,
             assumptions=(RELEASES, *assumptions),
         )

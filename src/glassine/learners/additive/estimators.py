@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,10 +23,9 @@ from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
-from glassine.learners.base import class_array, tags_of_domain
+from glassine.learners.estimator import Parameters, PrivateLearner, class_array, tags_of_domain
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
-from glassine.learners.private_learner import PrivateLearner
 from glassine.models import AdditiveModel
 from glassine.models.additive import explain_global
 from glassine.models.editing import revert, verify
@@ -34,8 +33,7 @@ from glassine.models.editor import Editor
 from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import Price
+from glassine.privacy.release import Paid, Planned, Price
 
 __all__ = ["Editable", "PrivateEBMClassifier", "PrivateEBMRegressor"]
 
@@ -98,27 +96,7 @@ class Editable:
         return new
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared:
-    """A fit that is planned whole."""
-
-    training: Training
-    budget: GaussianBudget
-    plan: Plan
-
-    @property
-    def price(self) -> Price:
-        """What the fit costs."""
-        note = f"private additive model, {self.plan.algorithm}"
-        return Price(epsilon=self.budget.epsilon, delta=self.budget.delta, note=note, unit=self.budget.unit)
-
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What was taken from the data although it should be public."""
-        return self.training.caveats
-
-
-class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What both estimators share."""
 
     released: ClassVar[frozenset[str]] = frozenset(
@@ -149,7 +127,7 @@ class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: 
     def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
-    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> _Prepared:
+    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         training = self._take_in(X, y, persons)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
@@ -163,22 +141,26 @@ class _PrivateEBM(PrivateLearner[_Prepared], Editable, BaseEstimator):  # type: 
         pairs = pairs_asked_for(plan.interactions)
         check_memory(plan.grids, training.target, plan.algorithm, self.memory_limit, pairs=pairs)
         budget.check_values(*most_released(plan.grids, training.target, plan.algorithm, pairs))
-        return _Prepared(training=training, budget=budget, plan=plan)
+        note = f"private additive model, {plan.algorithm}"
+        return Planned(
+            price=Price(epsilon=budget.epsilon, delta=budget.delta, note=note, unit=budget.unit),
+            caveats=training.caveats,
+            check=partial(budget.claim, training.caveats, None),
+            draw=partial(self._draw, training, budget, plan),
+        )
 
-    def _draw(self, prepared: _Prepared, caveats: tuple[str, ...], randomness: Randomness) -> dict[str, Any]:
-        training, budget, plan = prepared.training, prepared.budget, prepared.plan
+    def _draw(self, training: Training, budget: GaussianBudget, plan: Plan, paid: Paid) -> dict[str, Any]:
         fit = fit_model(
             training,
             plan,
             budget,
-            caveats=caveats,
+            paid=paid,
             source=f"glassine.{type(self).__name__}",
-            randomness=randomness,
             progress=self.progress,
         )
         out = {
             "model_": fit.model,
-            "certificate_": budget.certify(fit.events, fit.model, caveats=caveats, public=plan.public(training)),
+            "certificate_": budget.certify(fit.events, fit.model, paid=paid, public=plan.public(training)),
             "domain_": training.domain,
         }
         if training.target.classes is not None:
@@ -287,8 +269,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     Notes
     -----
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
-    records of one person, of everything that is kept: bins, counts, scores, errors. See ``ebm_penalized.md``,
-    ``binning.md`` and :attr:`certificate_`.
+    records of one person, of everything that is kept: bins, counts, scores, errors. See ``penalized.md``,
+    ``grids.md`` and :attr:`certificate_`.
 
     Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
     with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
@@ -319,6 +301,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
 
     classes_: npt.NDArray[Any]
 
+    classes: Sequence[Scalar] | None
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -339,22 +323,7 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         progress: Progress | None = None,
         random_state: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.algorithm = algorithm
-        self.accounting = accounting
-        self.bins = bins
-        self.monotone = monotone
-        self.interactions = interactions
-        self.classes = classes
-        self.ledger = ledger
-        self.dataset = dataset
-        self.records_per_person = records_per_person
-        self.person_weights = person_weights
-        self.memory_limit = memory_limit
-        self.progress = progress
-        self.random_state = random_state
+        self._store(locals())
 
     def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
         training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
@@ -414,7 +383,7 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
     Guarantee: ``(epsilon, delta)``-differential privacy for adding or removing one record, or with ``persons`` all
     records of one person, of everything that is kept: bins, counts, scores, errors. Residuals are taken from the
     middle of the public range and clipped, so that the guarantee does not depend on how far from zero the target
-    is. See ``ebm_penalized.md``, ``binning.md`` and :attr:`certificate_`.
+    is. See ``penalized.md``, ``grids.md`` and :attr:`certificate_`.
 
     Assumptions, edge cases and references are those of :class:`PrivateEBMClassifier`.
 
@@ -430,6 +399,8 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
     >>> model.score(X, y) > 0.97
     True
     """
+
+    target_range: tuple[float, float] | None
 
     def __init__(
         self,
@@ -451,22 +422,7 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
         progress: Progress | None = None,
         random_state: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.algorithm = algorithm
-        self.accounting = accounting
-        self.target_range = target_range
-        self.bins = bins
-        self.monotone = monotone
-        self.interactions = interactions
-        self.ledger = ledger
-        self.dataset = dataset
-        self.records_per_person = records_per_person
-        self.person_weights = person_weights
-        self.memory_limit = memory_limit
-        self.progress = progress
-        self.random_state = random_state
+        self._store(locals())
 
     def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
         return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)

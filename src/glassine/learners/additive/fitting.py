@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.errors import InvalidParameterError
-from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive.boosting import (
     ACCOUNTINGS,
+    BIN_SHARE,
     NO_INTERACTIONS,
     Boosting,
     Interactions,
@@ -24,7 +24,6 @@ from glassine.learners.additive.boosting import (
     stage_mu,
 )
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.descent import Rounds
 from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
 from glassine.learners.additive.marginals import QUANTILES, Marginals, release_marginals
 from glassine.learners.additive.pairs import terms_of_pairs
@@ -39,21 +38,28 @@ from glassine.learners.additive.publishing import (
     publish,
     strength,
 )
+from glassine.learners.additive.records import Binned
+from glassine.learners.additive.smoothing import Rounds
 from glassine.learners.additive.targets import Base, Target, Training, release_base
-from glassine.models import AdditiveModel, Term
+from glassine.models import AdditiveModel
 from glassine.privacy.accounting import Event
 from glassine.privacy.loss_distributions import GaussianFilter
-from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import Paid
 
 __all__ = ["ALGORITHMS", "Fit", "Plan", "fit_model"]
 
 ALGORITHMS = ("penalized", "boosting", "marginals")
 
 BASE_SHARE = 0.01
-"""Share of the squared mu for the first look at the target."""
+"""Share of the squared mu for the first look at the target: its noise is that of one count, or of three sums."""
 
 MARGINAL_BINS = 0.15
-"""Share of the squared mu for the bins of ``algorithm="marginals"``."""
+"""Share of the squared mu for the bins of ``algorithm="marginals"``: a choice, not a bound. The tables of all pairs
+have the larger part, since each of them gets noise of its own."""
+
+CLIPS = (0.01, 1.0)
+"""Least and largest clip of a number's residual. The rule's lie within: 0.85 of a deviation in [0.02, 1]; those of a
+study may not, and a target in [-1, 1] needs none above half its range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +98,9 @@ class Plan:
         InvalidParameterError
             If a parameter is unknown or does not fit the domain.
         """
-        for name, given, known in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
-            if not isinstance(given, str) or given not in known:
-                raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, known))}, got {given!r}.")
+        for name, value, words in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
+            if not isinstance(value, str) or value not in words:
+                raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}.")
         if algorithm == "marginals" and len(training.domain) < 2:
             raise InvalidParameterError(
                 "algorithm='marginals' needs two attributes or more, got 1. Use algorithm='penalized'."
@@ -147,9 +153,8 @@ def fit_model(
     plan: Plan,
     budget: GaussianBudget,
     *,
-    caveats: Sequence[str],
+    paid: Paid,
     source: str,
-    randomness: Randomness,
     progress: Progress | None,
 ) -> Fit:
     """Release the target's base, the bins and the scores, and return the model.
@@ -157,38 +162,23 @@ def fit_model(
     Guarantee
     ---------
     The budget's (epsilon, delta): a filter keeps the squared mu of all releases within the budget's, whatever is
-    released; see ``ebm_fitting.md`` and ``privacy/loss_distributions.md``.
+    released; see ``fitting.md`` and ``privacy/loss_distributions.md``.
     """
     stages = {"penalized": _penalized, "boosting": _boosting, "marginals": _marginals}
-    events: list[Event] = []
-    given = _Given(
+    run = _Run(
         training=training,
         plan=plan,
         budget=budget,
-        spending=GaussianFilter(budget.mu),
-        randomness=randomness,
+        paid=paid,
+        source=source,
         progress=progress,
+        spending=GaussianFilter(budget.mu),
+        events=[],
     )
     # Matrices of a hundred rows are slower on several threads than on one, many times so where cores are shared.
     with _thread_pools().limit(limits=1, user_api="blas"):
-        found = stages[plan.algorithm](given, events, caveats, source)
-        if found.marginals is not None:
-            directions = {name: "increasing" if up else "decreasing" for name, up in plan.monotone.items()}
-            model = found.marginals.fit(monotone=directions, interactions=plan.interactions.given)
-            return Fit(model=model, marginals=found.marginals, events=events)
-    return Fit(model=_published(found, plan, _frame(given, found.axes, caveats, source)), marginals=None, events=events)
-
-
-def _published(found: _Result, plan: Plan, frame: Frame) -> AdditiveModel:
-    shapes, n_mains = found.shapes, len(found.axes)
-    pairs: tuple[Term, ...] = terms_of_pairs(
-        found.fitted.pairs, found.fitted.counts, shapes.scores[n_mains:], shapes.errors[n_mains:], frame
-    )
-    ordered = tuple(
-        _ordered(axis, scores, plan.monotone) for axis, scores in zip(found.axes, shapes.scores, strict=False)
-    )
-    mains = Shapes(scores=ordered, errors=shapes.errors[:n_mains], intercept=shapes.intercept)
-    return publish(found.axes, mains, frame, pairs)
+        model, marginals = stages[plan.algorithm](run)
+    return Fit(model=model, marginals=marginals, events=run.events)
 
 
 @lru_cache(maxsize=1)
@@ -197,154 +187,138 @@ def _thread_pools() -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """What every algorithm is given."""
+class _Run:
+    """One fit under way: what it reads, what it may still spend, and the events of what it has released."""
 
     training: Training
     plan: Plan
     budget: GaussianBudget
-    spending: GaussianFilter
-    randomness: Randomness
+    paid: Paid
+    source: str
     progress: Progress | None
+    spending: GaussianFilter
+    events: list[Event]
 
     @property
-    def classes(self) -> bool:
-        """Whether the target is a class."""
-        return self.training.target.classes is not None
+    def target(self) -> Target:
+        """What is to be predicted."""
+        return self.training.target
 
-    def passes(self, axes: Sequence[Axis]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the bins of the records, and the target as the passes read it: numbers, or indices of many classes."""
-        found = self.training.records.binned(self.plan.grids, axes)
-        kind = np.int64 if self.training.target.n_outputs > 1 else np.float64
-        return found.codes, np.asarray(found.values, dtype=kind)
+    def binned(self, axes: Sequence[Axis]) -> Binned:
+        """Return the records in the bins, and the target as the passes read it: numbers, or indices of many classes."""
+        binned = self.training.records.binned(self.plan.grids, axes)
+        # A residual of two classes is a difference of numbers; of more, an index says which class is meant.
+        kind = np.int64 if self.target.n_outputs > 1 else np.float64
+        return replace(binned, values=np.asarray(binned.values, dtype=kind))
 
-    def base(self, share: float, events: list[Event]) -> Base:
+    def base(self) -> Base:
         """Release the target's base."""
-        base, event = release_base(self.training.target, self.spending.share(share), share, self.randomness)
-        events.append(event)
+        mu = self.spending.share(BASE_SHARE)
+        base, event = release_base(self.target, self.training.records.values, mu, BASE_SHARE, self.paid.randomness)
+        self.events.append(event)
         return base
 
-    def axes(
-        self,
-        mu: float,
-        share: float,
-        events: list[Event],
-        *,
-        quantiles: int | None = None,
-        at_least: int = 0,
-        faint: bool = False,
-    ) -> list[Axis]:
-        """Release the bins, and return those of the attributes that seem to vary; of all, if these are too few.
-
-        With ``faint`` an attribute is kept if it has two bins, however few records they seem to hold.
-        """
+    def axes(self, mu: float, share: float, *, quantiles: int | None = None) -> list[Axis]:
+        """Release the bins of all attributes."""
         counts = self.training.records.cell_counts(self.plan.grids)
-        axes, event = bin_counted(counts, self.plan.grids, mu, share, self.randomness, quantiles=quantiles)
-        events.append(event)
-        kept = [k for k, axis in enumerate(axes) if (axis.n_bins > 1 if faint else axis.useful)]
-        if len(kept) < at_least:
-            kept = list(range(len(axes)))
-        return [axes[k] for k in kept]
+        axes, event = bin_counted(counts, self.plan.grids, mu, share, self.paid.randomness, quantiles=quantiles)
+        self.events.append(event)
+        return axes
 
+    def frame(self, axes: Sequence[Axis]) -> Frame:
+        """Return what is published beside the scores."""
+        noise = [float(np.sqrt(axis.variances.max())) for axis in axes]
+        guarantee = self.budget.claim(self.paid.caveats, max(noise, default=None))
+        return Frame(domain=self.training.domain, target=self.target, guarantee=guarantee, source=self.source)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Result:
-    """What an algorithm has fitted: scores of the axes, then of the pairs; or the tables to fit them to."""
-
-    shapes: Shapes
-    axes: list[Axis]
-    fitted: FittedPairs = NO_PAIRS
-    marginals: Marginals | None = None
-
-
-def _penalized(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
-    base = given.base(BASE_SHARE, events)
-    chosen = given.plan.override or choices(
-        classes=given.classes,
-        n_terms=len(given.plan.grids),
-        n_records=base.n_records,
-        mu=given.budget.mu,
-        pairs=given.plan.interactions.wanted,
-    )
-    axes = given.axes(given.spending.share(chosen.bin_share), chosen.bin_share, events)
-    if not axes:
-        return _Result(shapes=Shapes(scores=(), errors=(), intercept=base.start), axes=[])
-    left = 1 - BASE_SHARE - chosen.bin_share
-    clip = chosen.clip if given.classes else float(np.clip(chosen.clip * base.deviation, 0.01, 1.0))
-    rounds = Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early)
-    codes, values = given.passes(axes)
-    shapes, fitted, released = fit_rounds(
-        codes,
-        values,
-        axes,
-        base=base,
-        classes=given.classes,
-        rounds=rounds,
-        interactions=given.plan.interactions,
-        barred=given.plan.monotone,
-        strength=strength(n_terms=len(given.plan.grids), n_records=base.n_records, mu=given.budget.mu),
-        mu=given.spending.share(left),
-        share=left,
-        randomness=given.randomness,
-        progress=given.progress,
-    )
-    events += released
-    return _Result(shapes=shapes, axes=axes, fitted=fitted)
-
-
-def _boosting(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
-    boosting, share = Boosting(), ebm_boosting.BIN_SHARE
-    mu = given.spending.spend(stage_mu(given.budget, given.plan.accounting, share))
-    axes = given.axes(mu, share, events, quantiles=boosting.bins, faint=True)
-    if not axes:
-        return _Result(
-            shapes=Shapes(scores=(), errors=(), intercept=np.zeros(given.training.target.n_outputs)), axes=[]
+    def published(self, axes: Sequence[Axis], shapes: Shapes, pairs: FittedPairs = NO_PAIRS) -> AdditiveModel:
+        """Return the model of the scores of the axes, then of the pairs; those of ordered numbers in their order."""
+        frame, n_mains = self.frame(axes), len(axes)
+        terms = terms_of_pairs(pairs.pairs, pairs.counts, shapes.scores[n_mains:], shapes.errors[n_mains:], frame)
+        ordered = tuple(
+            _ordered(axis, scores, self.plan.monotone) for axis, scores in zip(axes, shapes.scores, strict=False)
         )
-    codes, values = given.passes(axes)
-    shapes, event = boost(
-        codes,
-        values,
-        axes,
-        n_classes=len(given.training.target.classes or ()),
-        boosting=boosting,
-        mu=given.spending.spend(stage_mu(given.budget, given.plan.accounting, 1 - share)),
-        share=1 - share,
-        randomness=given.randomness,
-        progress=given.progress,
-    )
-    events.append(event)
-    return _Result(shapes=shapes, axes=axes)
-
-
-def _marginals(given: _Given, events: list[Event], caveats: Sequence[str], source: str) -> _Result:
-    base = given.base(BASE_SHARE, events)
-    part = given.spending.share(MARGINAL_BINS)
-    axes = given.axes(part, MARGINAL_BINS, events, at_least=2, quantiles=QUANTILES)
-    left = 1 - BASE_SHARE - MARGINAL_BINS
-    records = given.training.records
-    marginals, event = release_marginals(
-        records.pair_tables(axes) or records.binned(given.plan.grids, axes),
-        axes,
-        base=base,
-        frame=_frame(given, axes, caveats, source),
-        mu=given.spending.share(left),
-        share=left,
-        randomness=given.randomness,
-        progress=given.progress,
-    )
-    events.append(event)
-    shapes = Shapes(scores=(), errors=(), intercept=base.start)
-    return _Result(shapes=shapes, axes=axes, marginals=marginals)
-
-
-def _frame(given: _Given, axes: Sequence[Axis], caveats: Sequence[str], source: str) -> Frame:
-    target = given.training.target
-    bare = Target(values=np.empty(0), classes=target.classes, bounds=target.bounds, name=target.name)
-    found = [float(np.sqrt(axis.variances.max())) for axis in axes]
-    guarantee = given.budget.claim(caveats, max(found, default=None))
-    return Frame(domain=given.training.domain, target=bare, guarantee=guarantee, source=source)
+        mains = Shapes(scores=ordered, errors=shapes.errors[:n_mains], intercept=shapes.intercept)
+        return publish(axes, mains, frame, terms)
 
 
 def _ordered(axis: Axis, scores: npt.NDArray[np.float64], monotone: dict[str, bool]) -> npt.NDArray[np.float64]:
     up = monotone.get(axis.grid.attribute)
     return scores if up is None else in_order(scores[:, 0], axis.counts, axis, up)[:, None]
+
+
+def _penalized(run: _Run) -> tuple[AdditiveModel, None]:
+    plan, base, classes = run.plan, run.base(), run.target.classes is not None
+    chosen = plan.override or choices(
+        classes=classes,
+        n_terms=len(plan.grids),
+        n_records=base.n_records,
+        mu=run.budget.mu,
+        pairs=plan.interactions.wanted,
+    )
+    axes = run.axes(run.spending.share(chosen.bin_share), chosen.bin_share)
+    axes = [axis for axis in axes if axis.useful]
+    if not axes:
+        return run.published([], Shapes(scores=(), errors=(), intercept=base.start)), None
+    left = 1 - BASE_SHARE - chosen.bin_share
+    clip = chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS))
+    shapes, pairs, events = fit_rounds(
+        run.binned(axes),
+        axes,
+        base=base,
+        classes=classes,
+        rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early),
+        interactions=plan.interactions,
+        barred=plan.monotone,
+        strength=strength(n_terms=len(plan.grids), n_records=base.n_records, mu=run.budget.mu),
+        mu=run.spending.share(left),
+        share=left,
+        randomness=run.paid.randomness,
+        progress=run.progress,
+    )
+    run.events.extend(events)
+    return run.published(axes, shapes, pairs), None
+
+
+def _boosting(run: _Run) -> tuple[AdditiveModel, None]:
+    boosting, accounting = Boosting(), run.plan.accounting
+    mu = run.spending.spend(stage_mu(run.budget, accounting, BIN_SHARE))
+    axes = run.axes(mu, BIN_SHARE, quantiles=boosting.bins)
+    # As published: an attribute takes part if it has two bins, however few records they seem to hold.
+    axes = [axis for axis in axes if axis.n_bins > 1]
+    if not axes:
+        return run.published([], Shapes(scores=(), errors=(), intercept=np.zeros(run.target.n_outputs))), None
+    shapes, event = boost(
+        run.binned(axes),
+        axes,
+        n_classes=len(run.target.classes or ()),
+        boosting=boosting,
+        mu=run.spending.spend(stage_mu(run.budget, accounting, 1 - BIN_SHARE)),
+        share=1 - BIN_SHARE,
+        randomness=run.paid.randomness,
+        progress=run.progress,
+    )
+    run.events.append(event)
+    return run.published(axes, shapes), None
+
+
+def _marginals(run: _Run) -> tuple[AdditiveModel, Marginals]:
+    plan, records, base = run.plan, run.training.records, run.base()
+    every = run.axes(run.spending.share(MARGINAL_BINS), MARGINAL_BINS, quantiles=QUANTILES)
+    useful = [axis for axis in every if axis.useful]
+    # Tables are of two attributes.
+    axes = useful if len(useful) >= 2 else every
+    left = 1 - BASE_SHARE - MARGINAL_BINS
+    marginals, event = release_marginals(
+        records.pair_tables(axes) or records.binned(plan.grids, axes),
+        axes,
+        base=base,
+        frame=run.frame(axes),
+        mu=run.spending.share(left),
+        share=left,
+        randomness=run.paid.randomness,
+        progress=run.progress,
+    )
+    run.events.append(event)
+    directions = {name: "increasing" if up else "decreasing" for name, up in plan.monotone.items()}
+    return marginals.fit(monotone=directions, interactions=plan.interactions.parameter), marginals

@@ -37,7 +37,7 @@ __all__ = [
 
 
 FINEST = 4096
-"""Most cells of the public grid of one number."""
+"""Most cells of the public grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16]
@@ -214,10 +214,12 @@ def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
 
 
 MERGE = 2.0
-"""Neighbouring cells are merged until their noisy count exceeds so many standard deviations; twice that splits one."""
+"""Neighbouring cells are merged until their noisy count exceeds so many standard deviations; twice that splits one.
+
+Bins this fine pay where each term has a penalty of its own (docs/papers/dp-ebm.md)."""
 
 MOST_BINS = 128
-"""Most bins of one number."""
+"""Most bins of one number: smoothing takes the cube of it, and a code one byte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,6 +350,7 @@ class CountTree:
             least = MERGE * noise if target is None else target
             bins = _runs(counts, least)
             while len(bins) > MOST_BINS:
+                # A quarter more at a time: the number of bins falls about as fast, so that not many fewer remain.
                 least *= 1.25
                 bins = _runs(counts, least)
         bin_of = np.zeros(self.grid.n_cells + 1, dtype=np.int64)
@@ -438,7 +441,7 @@ def bin_axes(
 
     Guarantee
     ---------
-    That of :func:`bin_counted`; see ``binning.md``.
+    That of :func:`bin_counted`; see ``grids.md``.
     """
     counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
     return bin_counted(counts, grids, mu, share, randomness, quantiles=quantiles)
@@ -458,7 +461,7 @@ def bin_counted(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
-    record is in at most one node; see ``binning.md``.
+    record is in at most one node; see ``grids.md``.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def most_released(grids: Sequence[Grid], target: Target, algorithm: str, pairs: 
 
     Guarantee
     ---------
-    none by itself: both follow from public quantities, for the slack of discrete noise; see ``ebm_fitting.md``.
+    none by itself: both follow from public quantities, for the slack of discrete noise; see ``fitting.md``.
 
     Parameters
     ----------

@@ -205,6 +205,8 @@ def terms_of_pairs(
 # The private choice of pairs: noisy scores of what the cells of two attributes would explain, and joint counts.
 
 
+# The constants of the choice were set on California and Adult; no other data confirm them: docs/papers/dp-ebm.md.
+
 COARSE = 8
 """Bins of each attribute for the choice."""
 
@@ -218,7 +220,7 @@ CLEAR, WORTH = 2.5, 2.0
 """A pair is taken by the rule if its gain exceeds so many standard deviations plus so many times what chance gives."""
 
 STEPS = 2**80
-"""Parts of one in which gains are reckoned."""
+"""Parts of one in which gains are reckoned: rounding of all cells together stays below 2^-60."""
 
 PROOF = "learners/additive/penalized.md"
 
@@ -286,7 +288,7 @@ def gain_reach(score: Number) -> Fraction:
 
     Guarantee
     ---------
-    none by itself: four times the score, which ``ebm_penalized.md`` proves for scores of at most 1.
+    none by itself: four times the score, which ``penalized.md`` proves for scores of at most 1.
 
     Raises
     ------
@@ -354,7 +356,7 @@ def release_gains(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise, if a record adds a vector of at most
     ``units`` to one cell's sums and 1 to its count: a gain moves by at most four times ``SCORE``; see
-    ``ebm_penalized.md``.
+    ``penalized.md``.
 
     Parameters
     ----------
@@ -405,7 +407,7 @@ def release_counts(
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count of each
-    pair; see ``ebm_penalized.md``.
+    pair; see ``penalized.md``.
 
     Returns
     -------

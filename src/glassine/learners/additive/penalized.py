@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
-from glassine.learners.additive.descent import Descent, Rounds
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.pairs import (
     COARSE,
@@ -24,7 +23,8 @@ from glassine.learners.additive.pairs import (
     release_gains,
 )
 from glassine.learners.additive.publishing import COUNT_SHARE, SELECT_SHARE, Shapes, most_pairs, pair_bins
-from glassine.learners.additive.smoothing import Cells, cells_of
+from glassine.learners.additive.records import Binned
+from glassine.learners.additive.smoothing import Cells, Descent, Rounds, cells_of
 from glassine.learners.additive.sums import Packed, advance, pack, start_scores
 from glassine.learners.additive.targets import Base
 from glassine.privacy.accounting import DiscreteGaussianNoise
@@ -72,28 +72,28 @@ NO_PAIRS = FittedPairs()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class _Records:
-    """What the passes read of the records, and the scores, which they change."""
+class _Passes:
+    """The records that the passes read, and their scores, shape (outputs, n), which the passes change in place."""
 
-    codes: npt.NDArray[Any]
-    target: npt.NDArray[Any]
+    binned: Binned
     scores: Array
     classes: bool
 
-    def part(self, where: slice) -> _Records:
-        """Return some of the records; what they share with these is the same memory."""
-        return replace(self, codes=self.codes[:, where], target=self.target[where], scores=self.scores[:, where])
-
     def packed(self, terms: Sequence[Cells], more: npt.NDArray[Any] | None = None) -> Packed:
         """Return the bins of all terms."""
-        codes = self.codes if more is None else np.concatenate([self.codes.astype(np.uint16), more])
+        codes = self.binned.codes if more is None else np.concatenate([self.binned.codes.astype(np.uint16), more])
         return pack(codes, [cells.n_bins for cells in terms], len(self.scores))
 
     def advance(
         self, codes: npt.NDArray[Any] | Packed, step: Array, shift: Array, clip: float, units: int
     ) -> tuple[npt.NDArray[np.int64], int]:
         """Move the scores, and return the sums of residuals and of curvatures."""
-        return advance(codes, self.scores, self.target, step, shift, classes=self.classes, clip=clip, units=units)
+        values = self.binned.values
+        return advance(codes, self.scores, values, step, shift, classes=self.classes, clip=clip, units=units)
+
+    def part(self, where: slice) -> _Passes:
+        """Return some of the records; their scores are the same memory."""
+        return replace(self, binned=self.binned.part(where), scores=self.scores[:, where])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class _Stage:
     all: int
 
     def run(
-        self, records: _Records, terms: Sequence[Cells], codes: Packed, base: Base, before: Descent | None
+        self, records: _Passes, terms: Sequence[Cells], codes: Packed, base: Base, before: Descent | None
     ) -> tuple[Descent, DiscreteGaussianNoise]:
         """Run the rounds; the scores of the records are those after the last of them."""
         noise = FineNoise.of(self.mu / np.sqrt(self.rounds.number), len(terms) + CURVATURE**2)
@@ -143,8 +143,7 @@ class _Stage:
 
 
 def fit_rounds(
-    codes: npt.NDArray[Any],
-    target: npt.NDArray[Any],
+    binned: Binned,
     axes: Sequence[Axis],
     *,
     base: Base,
@@ -164,14 +163,12 @@ def fit_rounds(
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: in each round one record adds to one bin
     of each term and to one cell of each pair, a vector no longer than the clip; the choice of pairs and their counts
-    are releases of their own, and a filter keeps all of them within ``mu``. See ``ebm_penalized.md``.
+    are releases of their own, and a filter keeps all of them within ``mu``. See ``penalized.md``.
 
     Parameters
     ----------
-    codes : ndarray, shape (terms, n)
-        Bins of the records.
-    target : ndarray, shape (n,)
-        Targets in [-1, 1], or classes.
+    binned : Binned
+        Bins of the records, and their targets in [-1, 1], or classes.
     axes : sequence of Axis
         The released bins of each term.
     base : Base
@@ -193,7 +190,7 @@ def fit_rounds(
     progress : callable or None
         Called with the rounds done and in all.
     """
-    records = _Records(codes=codes, target=target, scores=start_scores(codes.shape[1], base.start), classes=classes)
+    records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
     packed, spending = records.packed(terms), GaussianFilter(mu)
 
@@ -223,7 +220,7 @@ def fit_rounds(
         pairs, spent = asked.choose(interactions, barred, axes, descent, records, base, events)
         left -= spent
         if pairs:
-            more = codes_of(pairs, codes)
+            more = codes_of(pairs, binned.codes)
             counts, safe, event = release_counts(
                 pairs, more, mu=spending.share(COUNT_SHARE), share=share * COUNT_SHARE, randomness=randomness
             )
@@ -252,7 +249,7 @@ class _Asked:
         barred: Collection[str],
         axes: Sequence[Axis],
         descent: Descent,
-        records: _Records,
+        records: _Passes,
         base: Base,
         events: list[DiscreteGaussianNoise],
     ) -> tuple[list[Pair], float]:
@@ -284,14 +281,14 @@ class _Asked:
 
 
 def _coarse_sums(
-    records: _Records, compared: Sequence[Pair], clip: float
+    records: _Passes, compared: Sequence[Pair], clip: float
 ) -> tuple[list[npt.NDArray[np.object_]], list[npt.NDArray[np.int64]]]:
     """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs.
 
     The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of
     records, whose sums fit 64 bits, and then as Python's integers.
     """
-    codes, (outputs, n) = codes_of(compared, records.codes), records.scores.shape
+    codes, (outputs, n) = codes_of(compared, records.binned.codes), records.scores.shape
     still = np.zeros((len(compared), max(pair.n_cells for pair in compared), outputs))
     total = np.zeros(still.shape, dtype=object)
     for first in range(0, n, BLOCK):

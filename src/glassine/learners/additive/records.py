@@ -38,15 +38,24 @@ class Binned:
     codes : ndarray of uint8 or uint16, shape (terms, n)
         Bin of each record in each term.
     values : ndarray, shape (n,)
-        The target of each record, as in :class:`~glassine.learners.additive.targets.Target`.
+        The target of each record: index of the class, or the number clipped to its range and brought to [-1, 1].
     """
 
     codes: npt.NDArray[Any]
     values: npt.NDArray[Any]
 
+    def part(self, where: slice) -> Binned:
+        """Return some of the records, as views."""
+        return Binned(codes=self.codes[:, where], values=self.values[where])
+
 
 class AdditiveRecords(Protocol):
     """Records of an additive fit."""
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The target of each record, shape (n,), as in :class:`Binned`; in no order that others share."""
+        ...
 
     def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
         """Return the exact number of records in each public cell of each attribute, the last cell included."""
@@ -112,7 +121,7 @@ class CountedRecords:
     term and record.
 
     Guarantee: none of its own. All counts are exact and whole, and records of one group and class cannot be told apart
-    by the passes; so what is released has the law that it has for records in memory. See ``ebm_records.md``.
+    by the passes; so what is released has the law that it has for records in memory. See ``records.md``.
 
     Attributes
     ----------
@@ -122,20 +131,23 @@ class CountedRecords:
 
     intake: EngineIntake
 
-    def class_counts(self) -> Ints:
-        """Return the number of records of each class."""
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The class of each record, shape (n,), class by class."""
         groups, labels = self.intake.grouped([], {})
-        return _weighed(labels, groups.counts, len(self.intake.classes))
+        n_classes = len(self.intake.classes)
+        small = np.arange(n_classes, dtype=np.min_scalar_type(n_classes))
+        return np.repeat(small, _weighed(labels, groups.counts, n_classes))
 
     def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
         """Return the exact number of records in each public cell of each attribute."""
-        found: dict[str, Ints] = {}
+        counted: dict[str, Ints] = {}
         coded = [grid for grid in grids if grid.cuts is None]
         for block in blocks_of([grid.n_cells + 2 for grid in coded], [(k, k) for k in range(len(coded))], MOST_GROUPS):
             some = [coded[k] for k in block]
             groups, _ = self.intake.grouped([grid.attribute for grid in some], {})
             for grid, cells in zip(some, read_cells(groups.columns, some), strict=True):
-                found[grid.attribute] = _weighed(cells, groups.counts, grid.n_cells + 1)
+                counted[grid.attribute] = _weighed(cells, groups.counts, grid.n_cells + 1)
         for grid in grids:
             attribute = self.intake.domain[grid.attribute]
             if grid.cuts is not None and isinstance(attribute, Integer | Real):
@@ -143,8 +155,8 @@ class CountedRecords:
                     self.intake.table.frame, grid.attribute, attribute, grid.cuts, outside=self.intake.table.outside
                 )
                 self.intake.check_number(int(counts.sum()))
-                found[grid.attribute] = counts
-        return [found[grid.attribute] for grid in grids]
+                counted[grid.attribute] = counts
+        return [counted[grid.attribute] for grid in grids]
 
     def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
         """Return all records in the released bins of some attributes."""

@@ -153,10 +153,10 @@ CHUNK = 2048
 """Records that are worked on at once, so that what is read stays in the cache."""
 
 STEPS = 4096
-"""Steps of the table of the logistic function for each unit of the score."""
+"""Steps of the table of the logistic function for each unit of the score: a probability is off by at most 1 / 32768."""
 
 REACH = 16
-"""Scores beyond it count as certain."""
+"""Scores beyond it count as certain: exp(-16) is about 1e-7. The kernels write both numbers out, as constants."""
 
 
 def logistic_table() -> Array:
@@ -182,6 +182,8 @@ def _table(outputs: int) -> Array:
 
 @compiled
 def _cells(values: Any, cuts: Any, out: Any) -> None:
+    # values: (n,); cuts: (k,), increasing. The cell is guessed as if cuts were evenly spaced, as most are, and then
+    # moved to where it belongs: exact whatever they are.
     n = len(cuts)
     scale = (n - 1) / (cuts[n - 1] - cuts[0]) if n > 1 else 0.0
     for i in range(len(values)):
@@ -246,6 +248,8 @@ def start_scores(n: int, intercept: Array) -> Array:
 @compiled
 def _sum_units(codes: Any, units: Any, first: int, out: Any) -> None:
     """Add the units of some records to the bins of every term; ``out`` is (terms, bins, outputs)."""
+    # Term by term, so that the sums of one stay in the cache. Whole numbers: the order does not matter, and wrapping
+    # around modulo 2^64 is undone by what follows (``privacy/fine_gaussian.md``).
     last = first + units.shape[1]
     for k in range(codes.shape[0]):
         row, sums = codes[k, first:last], out[k]
@@ -258,6 +262,7 @@ def _sum_units(codes: Any, units: Any, first: int, out: Any) -> None:
 @compiled
 def _add_scores(codes: Any, step: Any, shift: Any, first: int, last: int, scores: Any) -> None:
     """Add to the scores of some records what changed in every term, and in the intercept."""
+    # Terms in one order: a record's score is the same sum, rounded alike, whoever stands beside it.
     for c in range(scores.shape[0]):
         part = scores[c, first:last]
         for i in range(len(part)):
@@ -322,6 +327,7 @@ def class_units(scores: Any, target: Any, clip: float, units: int, table: Any, o
             variance += work[c] / total * (1.0 - work[c] / total)
             work[c] = (1.0 if target[i] == c else 0.0) - work[c] / total
             square += work[c] * work[c]
+        # The margin is more than the rounding of the root and of the quotient together.
         factor = units * (1.0 - 1e-9) / max(clip, np.sqrt(square))
         whole = 0.0
         for c in range(n_classes):

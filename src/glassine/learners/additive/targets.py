@@ -34,7 +34,9 @@ __all__ = ["Base", "Target", "Training", "release_base", "take_in_classes", "tak
 PROOF = "learners/additive/targets.md"
 
 SMALLEST_SPREAD = 0.02
-"""A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much."""
+"""A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.
+
+The clip follows the deviation: one near zero would leave nothing of the residuals but their signs."""
 
 LARGEST_TARGET = 1e280
 """Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
@@ -44,13 +46,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Target:
-    """What is to be predicted.
+    """What is to be predicted; all of it public.
 
     Attributes
     ----------
-    values : ndarray, shape (n,)
-        Index of the class, or the number clipped to its range and brought to [-1, 1]; in no order, where an engine
-        counts the records.
     classes : tuple of scalars, or None
         The public classes; None for numbers.
     bounds : (float, float), or None
@@ -59,7 +58,6 @@ class Target:
         Name of the target, if it has one.
     """
 
-    values: npt.NDArray[Any]
     classes: tuple[Scalar, ...] | None
     bounds: tuple[float, float] | None
     name: str
@@ -132,17 +130,15 @@ def take_in_classes(
         estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, keep_undeclared=True
     )
     if isinstance(intake, EngineIntake):
-        counted = CountedRecords(intake=intake)
-        small = np.arange(len(intake.classes), dtype=np.min_scalar_type(len(intake.classes)))
-        target = Target(
-            values=np.repeat(small, counted.class_counts()), classes=intake.classes, bounds=None, name=_name(y)
+        target = Target(classes=intake.classes, bounds=None, name=_name(y))
+        return Training(
+            records=CountedRecords(intake=intake), target=target, domain=intake.domain, caveats=intake.caveats
         )
-        return Training(records=counted, target=target, domain=intake.domain, caveats=intake.caveats)
     columns, labels = intake.columns, intake.labels
     if intake.multiplicities is not None:
         rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
         columns, labels = columns.take(rows), labels[rows]
-    target = Target(values=labels, classes=intake.classes, bounds=None, name=_name(y))
+    target = Target(classes=intake.classes, bounds=None, name=_name(y))
     records = HeldRecords(columns=columns, values=labels)
     return Training(
         records=records,
@@ -234,7 +230,7 @@ def take_in_numbers(
         if not len(kept):
             raise InvalidDataError("no record has an identifier and a number as its target. Check persons.")
         columns, values = columns.take(kept), values[kept]
-    target = Target(values=values, classes=None, bounds=found, name=name)
+    target = Target(classes=None, bounds=found, name=name)
     return Training(
         records=HeldRecords(columns=columns, values=values),
         target=target,
@@ -292,22 +288,35 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
     return _checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 
-def release_base(target: Target, mu: float, share: float, randomness: Randomness) -> tuple[Base, DiscreteGaussianNoise]:
+def release_base(
+    target: Target, values: npt.NDArray[Any], mu: float, share: float, randomness: Randomness
+) -> tuple[Base, DiscreteGaussianNoise]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
-    1 in size to each of three sums. See ``ebm_targets.md``.
+    1 in size to each of three sums. See ``targets.md``.
+
+    Parameters
+    ----------
+    target : Target
+        Classes or range.
+    values : ndarray, shape (n,)
+        Index of the class, or the number clipped to its range and brought to [-1, 1], of each record, in any order.
+    mu, share : float
+        Budget, and its share of the whole.
+    randomness : Randomness
+        Source of the noise.
     """
     if target.classes is not None:
         noise = FineNoise.of(mu, 1)
-        exact = np.bincount(target.values, minlength=len(target.classes)).astype(np.int64) * noise.units
+        exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * noise.units
     else:
         noise = FineNoise.of(mu, 3)
         units = noise.units
-        first = np.rint(target.values * units).astype(np.int64)
-        second = np.rint(target.values**2 * units).astype(np.int64)
+        first = np.rint(values * units).astype(np.int64)
+        second = np.rint(values**2 * units).astype(np.int64)
         # Modulo 2^64, as everywhere: see fine_gaussian.md.
         exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
     noisy = noise.release(exact, randomness)

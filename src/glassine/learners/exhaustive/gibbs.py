@@ -22,6 +22,7 @@ __all__ = [
     "Weighting",
     "choices",
     "draw",
+    "exact_rate",
     "labels",
     "least",
     "log_probabilities",
@@ -31,12 +32,18 @@ __all__ = [
 ]
 
 EPSILON_BITS = 40
+"""Epsilon is a multiple of 2^-40, so that its product with a whole number of errors is exact."""
+
 LOG_BITS = 48
+"""Logarithms of weights are multiples of 2^-48: eight bits finer, so that their rounding is below that of epsilon."""
+
 LOG_RANGE = 600.0
-"""Largest range of the logarithms of sums of weights: beyond it, doubles could overflow."""
+"""Largest range of the logarithms of sums of weights: doubles end at exp(709), and a product of sums needs room."""
 
 UNDERFLOW = 700.0
-"""Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero."""
+"""Powers beyond exp(-700) are taken as zero in sums; a choice is never given probability zero.
+
+Above exp(-708) doubles are normal, with all of their digits; see ``gibbs.md`` for what is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +70,7 @@ class Weighting:
     @classmethod
     def private(cls, epsilon: Fraction, part_weight: float, n_records: int) -> Weighting:
         """Return the weighting of the exponential mechanism; epsilon is rounded down to a multiple of 2^-40."""
-        rounded = Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
+        rounded = exact_rate(epsilon)
         length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)
         # Extended precision where the platform has it; the slack allows for plain doubles.
         exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rounded))
@@ -86,6 +93,11 @@ class Weighting:
     def optimal(cls, penalty: float) -> Weighting:
         """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
         return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]))
+
+
+def exact_rate(epsilon: Fraction) -> Fraction:
+    """Return the epsilon at which models are drawn: rounded down to a multiple of 2^-40."""
+    return Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
 
 
 def powers_bytes(epsilon: Fraction) -> int:

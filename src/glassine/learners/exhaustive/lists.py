@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,17 @@ from glassine.counting.logic import RuleLogic
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions, index_type
 from glassine.data.slices import Progress, cuts, run
-from glassine.errors import ClassTooLargeError
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.exhaustive.tree_sums import leaf_errors, leaf_weight, total
+from glassine.learners.publishing import evidence
+from glassine.models import Guarantee, Rule, RuleList
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums"]
+__all__ = ["DEFAULT", "DrawnList", "ListClass", "ListSums", "list_model"]
 
 # Sums over all rule lists, by one backward pass over the sets of public rules.
 #
@@ -98,6 +102,9 @@ def choices(
     ``table`` holds the class counts of what each set of rules leaves. The sums below sets of m + 1 rules are given,
     unless those are ``last``: then only the default rule follows.
     """
+    # table: (sets, c); costs, weights: (p + 1,); captured: room of shape (c,). Invariant: ``below`` and ``above`` are
+    # the ranks of the chosen rules before and behind the next one, the latter one place further, so that the row of
+    # the wider set is found without sorting.
     p = len(allowed)
     n_classes = table.shape[1]
     own = offsets[m]
@@ -155,6 +162,8 @@ def sum_level(
     out_weights: Any,
 ) -> None:  # pragma: no cover - compiled
     """Sum over the lists that continue every set of m rules; ``sets`` are rows ``first`` onward."""
+    # sets: (slice, m). A set is summed whatever order its rules came in: what remains is the same. Room is allotted
+    # once for a slice, which one thread works on.
     m = sets.shape[1]
     p = len(blocks)
     allowed = np.empty(p, dtype=np.bool_)
@@ -194,6 +203,7 @@ DEFAULT = -1
 """Number of the choice that ends a list with its default rule."""
 
 SLICES = 40
+"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +215,7 @@ class DrawnList:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListClass:
+class ListClass(ModelClass[DrawnList]):
     """All rule lists of at most some number of rules from a pool, each rule taking and leaving something.
 
     Attributes
@@ -221,6 +231,17 @@ class ListClass:
     logic: RuleLogic
     length: int
     n_classes: int
+
+    ways_out: ClassVar[str] = "Lower max_rules, take a smaller pool, or raise the limits."
+
+    @property
+    def antecedents(self) -> tuple[tuple[Literal, ...], ...]:
+        """The rules."""
+        return self.logic.antecedents
+
+    def text(self) -> str:
+        """Return what the class is, in words."""
+        return f"rule lists of up to {self.length} of {len(self.logic.antecedents)} rules"
 
     @property
     def levels(self) -> int:
@@ -247,29 +268,35 @@ class ListClass:
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
         return upper - self.levels * min(0.0, math.log(part_weight))
 
-    def log_count(self) -> float:
-        """Return the natural logarithm of the number of lists in the class, labels told apart.
-
-        Raises
-        ------
-        ClassTooLargeError
-            If the number can exceed exp(600).
-        """
-        if not self.log_range(1.0) <= gibbs.LOG_RANGE:
-            raise ClassTooLargeError(
-                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
-                f"(e^{gibbs.LOG_RANGE:.0f}). Take a smaller class.",
-                bytes_needed=self.table_bytes(),
-                seconds_needed=0.0,
-            )
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.antecedents), nothing, self.n_classes)
-        return self.sums(empty, Weighting.count()).log_size()
+    def rounding(self) -> float:
+        """Return a bound on the log-ratio that rounding adds to a draw: of each part a rule and a label are drawn."""
+        return gibbs.rounding(2 * self.length + 2, 1, len(self.logic.antecedents) + self.n_classes)
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
         """Return the sums over the class on some records, given as the bit sets of the rules."""
         counts = count_conjunctions(bitsets.complement(), self.levels, progress)
         return ListSums.of(self, counts, weighting, progress)
+
+    def publish(
+        self,
+        drawn: DrawnList,
+        counts: npt.NDArray[np.int64] | None,
+        *,
+        domain: Domain,
+        classes: tuple[Scalar, ...],
+        source: str,
+        guarantee: Guarantee | None = None,
+    ) -> RuleList:
+        """Return a rule list as a published model."""
+        return list_model(
+            drawn,
+            self.antecedents,
+            counts=counts,
+            attributes=domain.names,
+            classes=classes,
+            source=source,
+            guarantee=guarantee,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -426,3 +453,22 @@ class ListSums:
                     else:
                         stack.append(((*rules, (option.number, label.number)), so_far + log + more))
         return out
+
+
+def list_model(
+    drawn: DrawnList,
+    antecedents: Sequence[tuple[Literal, ...]],
+    *,
+    counts: npt.NDArray[np.int64] | None,
+    attributes: tuple[str, ...],
+    classes: tuple[Scalar, ...],
+    source: str,
+    guarantee: Guarantee | None = None,
+) -> RuleList:
+    """Return a rule list as a published model; ``counts`` are those of its rules in order, the default rule last."""
+    parts = [(antecedents[rule], label) for rule, label in drawn.rules] + [((), drawn.default)]
+    rules = tuple(
+        Rule(antecedent=antecedent, evidence=evidence(label, None if counts is None else counts[i]))
+        for i, (antecedent, label) in enumerate(parts)
+    )
+    return RuleList(rules, attributes=attributes, classes=classes, source=source, guarantee=guarantee)

@@ -1,33 +1,75 @@
-"""Optimal decision trees: the tree of fewest errors among all trees of a depth, without privacy."""
+"""Optimal trees and rule lists: the model of fewest errors among all of a class, without privacy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
-from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.learners.antecedents import LiteralPlan, PoolPlan, check_whole
-from glassine.learners.base import TransparentClassifier
 from glassine.learners.budget import check_number
+from glassine.learners.estimator import TransparentClassifier, fitted, keep
+from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.trees import TreeClass
-from glassine.learners.intake import pack, take_in
-from glassine.learners.limits import check_size
-from glassine.learners.publishing import leaf_nodes, list_model, tree_model
+from glassine.learners.intake import take_in
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
 
-# Optimal rule lists: the list of fewest errors among all lists over a pool, without privacy.
+
+class _Optimal(ClassLearner):
+    """A model of least cost among all of a class: errors, and a penalty for each split or rule."""
+
+    released = TransparentClassifier.released | {"objective_"}
+
+    model_: Any
+    certificate_: Certificate
+    objective_: float
+
+    penalty: float
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find a model of least cost.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        sample_weight : array-like of shape (n,), optional
+            How many records each row stands for; whole numbers.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError, ClassTooLargeError
+            As for :class:`~glassine.PrivateTreeClassifier`.
+        """
+        self._check_parameters()
+        penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
+        intake = take_in(
+            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
+        )
+        conditions = self._conditions(intake.domain).from_data(intake)
+        members = self._members(intake.domain, conditions, len(intake.classes))
+        members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
+        n = intake.n_records
+        sums = members.sums(intake.pack(members.antecedents), Weighting.optimal(penalty * n), self.progress)
+        best = sums.best()
+        counts = sums.class_counts(best)
+        model = members.publish(
+            best, counts, domain=intake.domain, classes=intake.classes, source=f"glassine.{type(self).__name__}"
+        )
+        errors = int(counts.sum() - counts.max(axis=1).sum())
+        # A tree has one leaf more than splits, a list one part more than rules: the default rule's.
+        objective = errors / max(n, 1) + penalty * (len(counts) - 1)
+        certificate = Certificate.none("exact counts of the records")
+        keep(self, fitted(intake, model, certificate) | {"objective_": objective})
+        return self
 
 
-class OptimalRuleListClassifier(TransparentClassifier):
+class OptimalRuleListClassifier(Lists, _Optimal):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
     The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
@@ -76,11 +118,6 @@ class OptimalRuleListClassifier(TransparentClassifier):
     (0.0, 3)
     """
 
-    released = TransparentClassifier.released | {"objective_"}
-
-    model_: Any
-    certificate_: Certificate
-
     def __init__(
         self,
         max_rules: int = 3,
@@ -95,77 +132,10 @@ class OptimalRuleListClassifier(TransparentClassifier):
         time_limit: float = 600.0,
         progress: Progress | None = None,
     ) -> None:
-        self.max_rules = max_rules
-        self.domain = domain
-        self.pool = pool
-        self.literals = literals
-        self.classes = classes
-        self.penalty = penalty
-        self.n_quantiles = n_quantiles
-        self.memory_limit = memory_limit
-        self.time_limit = time_limit
-        self.progress = progress
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find a rule list of least cost.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError, ClassTooLargeError
-            As for :class:`~glassine.PrivateTreeClassifier`.
-        """
-        length = check_whole(self.max_rules, "max_rules", 1, 12)
-        penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = take_in(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
-        plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
-        lists = self._class(intake.domain, plan, plan.literals.from_data(intake), len(intake.classes))
-        check_size(
-            f"rule lists of up to {length} of {len(lists.logic.antecedents)} rules",
-            "Lower max_rules, take a smaller pool, or raise the limits.",
-            table_bytes=lists.table_bytes(),
-            steps=lists.steps(),
-            memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
-        )
-        n = intake.n_records
-        sums = lists.sums(pack(intake, lists.logic.antecedents), Weighting.optimal(penalty * n), self.progress)
-        drawn = sums.best()
-        counts = sums.class_counts(drawn)
-        self._publish(intake.classes, intake.domain)
-        self.certificate_ = Certificate.none("exact counts of the records")
-        self.model_ = list_model(
-            drawn,
-            lists.logic.antecedents,
-            counts=counts,
-            attributes=intake.domain.names,
-            classes=intake.classes,
-            source="glassine.OptimalRuleListClassifier",
-        )
-        errors = int(counts.sum() - counts.max(axis=1).sum())
-        self.objective_ = errors / max(n, 1) + penalty * len(drawn.rules)
-        return self
-
-    def _class(self, domain: Domain, plan: PoolPlan, literals: Sequence[Literal], n_classes: int) -> ListClass:
-        logic = RuleLogic.of(domain, plan.pool(literals))
-        return ListClass(logic=logic, length=int(self.max_rules), n_classes=n_classes)
-
-    def _widest(self, domain: Domain, n_classes: int) -> ListClass:
-        plan = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
-        return self._class(domain, plan, plan.literals.widest(), n_classes)
+        self._store(locals())
 
 
-class OptimalTreeClassifier(TransparentClassifier):
+class OptimalTreeClassifier(Trees, _Optimal):
     """A decision tree of least cost among all trees of a depth over given literals.
 
     The cost is the number of errors on the training records plus ``penalty`` times the number of records for each
@@ -216,11 +186,6 @@ class OptimalTreeClassifier(TransparentClassifier):
     (0.0, 'decision tree with 4 leaves, depth 2')
     """
 
-    released = TransparentClassifier.released | {"objective_"}
-
-    model_: Any
-    certificate_: Certificate
-
     def __init__(
         self,
         max_depth: int = 3,
@@ -234,71 +199,4 @@ class OptimalTreeClassifier(TransparentClassifier):
         time_limit: float = 600.0,
         progress: Progress | None = None,
     ) -> None:
-        self.max_depth = max_depth
-        self.domain = domain
-        self.literals = literals
-        self.classes = classes
-        self.penalty = penalty
-        self.n_quantiles = n_quantiles
-        self.memory_limit = memory_limit
-        self.time_limit = time_limit
-        self.progress = progress
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find a tree of least cost.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError, ClassTooLargeError
-            As for :class:`~glassine.PrivateTreeClassifier`.
-        """
-        depth = check_whole(self.max_depth, "max_depth", 1, 8)
-        penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = take_in(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
-        plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
-        trees = self._class(intake.domain, plan.from_data(intake), len(intake.classes))
-        check_size(
-            f"trees of depth {depth} over {len(trees.logic.literals)} literals",
-            "Lower max_depth, declare fewer thresholds or literals, or raise the limits.",
-            table_bytes=trees.table_bytes(),
-            steps=trees.steps(),
-            memory_limit=self.memory_limit,
-            time_limit=self.time_limit,
-        )
-        n = intake.n_records
-        bitsets = pack(intake, [(literal,) for literal in trees.logic.literals])
-        sums = trees.sums(bitsets, Weighting.optimal(penalty * n), self.progress)
-        tree = sums.best()
-        counts = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
-        self._publish(intake.classes, intake.domain)
-        self.certificate_ = Certificate.none("exact counts of the records")
-        self.model_ = tree_model(
-            tree,
-            trees.logic.literals,
-            counts=counts,
-            domain=intake.domain,
-            classes=intake.classes,
-            source="glassine.OptimalTreeClassifier",
-        )
-        errors = int(counts.sum() - counts.max(axis=1).sum())
-        self.objective_ = errors / max(n, 1) + penalty * (len(counts) - 1)
-        return self
-
-    def _class(self, domain: Domain, literals: Sequence[Literal], n_classes: int) -> TreeClass:
-        logic = LiteralLogic.of(domain, literals, up_to_negation=True)
-        return TreeClass(logic=logic, depth=int(self.max_depth), n_classes=n_classes)
-
-    def _widest(self, domain: Domain, n_classes: int) -> TreeClass:
-        plan = LiteralPlan.of(domain, self.literals, self.n_quantiles)
-        return self._class(domain, plan.widest(), n_classes)
+        self._store(locals())

@@ -1,41 +1,125 @@
-"""Private decision trees: one draw from all trees of a depth by the exponential mechanism."""
+"""Private trees and rule lists: one draw from all models of a class by the exponential mechanism."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar
 
-import numpy as np
-
-from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.learners.antecedents import LiteralPlan, PoolPlan, check_whole
-from glassine.learners.base import TransparentClassifier, fitted
-from glassine.learners.budget import certify, check_number, claim, selection_event
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.plan import ExponentialPlan, Extent
-from glassine.learners.exhaustive.trees import TreeClass
-from glassine.learners.intake import Intake, pack, take_in
+from glassine.learners.antecedents import LiteralPlan, PoolPlan
+from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
+from glassine.learners.estimator import PrivateLearner, fitted
+from glassine.learners.exhaustive.families import ClassLearner, Conditions, Lists, Trees
+from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
+from glassine.learners.intake import Intake, take_in
 from glassine.learners.persons import Persons
-from glassine.learners.private_learner import PrivateLearner
-from glassine.learners.publishing import leaf_nodes, list_model, noisy_histogram, tree_model
+from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import Paid, Planned, Price
 
 __all__ = ["PrivateRuleListClassifier", "PrivateTreeClassifier"]
 
-# Private rule lists: one draw from all lists over a public pool by the exponential mechanism.
+PROOF = "learners/exhaustive/private.md"
 
 
-LIST_PROOF = "learners/exhaustive/private.md"
+class _Exponential(PrivateLearner, ClassLearner):
+    """A model drawn from all of a class with probability proportional to prior * exp(-epsilon errors)."""
 
-LIST_WAYS_OUT = "Lower max_rules, take a smaller pool, or raise the limits."
+    part: ClassVar[str]
+    """The parameter that holds the prior weight of each split or rule."""
+
+    drawn: ClassVar[str]
+    """What is drawn, for the event."""
+
+    model_: Any
+    certificate_: Certificate
+
+    epsilon: float
+    leaf_counts_share: float
+    quantile_share: float
+
+    @abstractmethod
+    def _note(self) -> str:
+        """Return what is fitted, for the ledger."""
+
+    @abstractmethod
+    def _public(self, intake: Intake, conditions: Any, n_distinct: int) -> dict[str, Any]:
+        """Return what the certificate names as public, of so many different conditions."""
+
+    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+        self._check_parameters()
+        # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
+        prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
+        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
+        conditions = self._conditions(intake.domain)
+        budget = Budget.split(
+            self.epsilon,
+            literals_share=self.quantile_share,
+            counts_share=self.leaf_counts_share,
+            with_literals=bool(conditions.quantiled),
+            unit=intake.unit,
+        )
+        # Private quantiles can only merge, so that the class is at most as large as with all of them.
+        widest = self._members(intake.domain, conditions.widest(), len(intake.classes))
+        slack = widest.rounding()
+        epsilon = budget.selection(slack)
+        widest.refuse_too_large(
+            memory_limit=self.memory_limit,
+            time_limit=self.time_limit,
+            more_bytes=powers_bytes(budget.per_record(budget.total)),
+            part_weight=prior,
+        )
+        return Planned(
+            price=Price(epsilon=budget.total, note=self._note(), unit=budget.unit),
+            caveats=intake.caveats,
+            check=partial(claim, budget, intake.caveats),
+            draw=partial(self._draw, intake, conditions, budget, epsilon, slack, prior),
+        )
+
+    def _draw(
+        self,
+        intake: Intake,
+        conditions: Conditions,
+        budget: Budget,
+        epsilon: Fraction,
+        slack: float,
+        prior: float,
+        paid: Paid,
+    ) -> dict[str, Any]:
+        """Release thresholds, the model at ``epsilon``, and its class counts: three releases, each given the others."""
+        own, events = conditions.release(intake, budget.per_record(budget.literals), paid.randomness)
+        members = self._members(intake.domain, own, len(intake.classes))
+        weighting = Weighting.private(budget.per_record(epsilon), prior, intake.n_records)
+        sums = members.sums(intake.pack(members.antecedents), weighting, self.progress)
+        drawn = sums.draw(paid.randomness)
+        events.append(selection_event(self.drawn, weighting.exact_epsilon, slack, budget, PROOF))
+        counts = None
+        if budget.counts:
+            counts, event = noisy_histogram(
+                sums.class_counts(drawn),
+                budget.per_record(budget.counts),
+                budget.per_record(budget.total),
+                paid.randomness,
+            )
+            events.append(event)
+        model = members.publish(
+            drawn,
+            counts,
+            domain=intake.domain,
+            classes=intake.classes,
+            source=f"glassine.{type(self).__name__}",
+            guarantee=claim(budget, paid.caveats),
+        )
+        public = self._public(intake, conditions, len(members.antecedents))
+        return fitted(intake, model, certify(budget, events, model, paid=paid, public=public))
 
 
-class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], TransparentClassifier):
+class PrivateRuleListClassifier(Lists, _Exponential):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
     A list with e errors on the training records is drawn with probability proportional to
@@ -81,7 +165,7 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
     -----
     Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
     records of one person, of everything that is kept: rules, order, consequents, counts. See
-    ``exponential_rule_list.md``, ``leaf_counts.md`` and :attr:`certificate_`.
+    ``private.md``, ``publishing.md`` and :attr:`certificate_`.
 
     Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -107,8 +191,10 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
     (1.0, 1.0)
     """
 
-    model_: Any
-    certificate_: Certificate
+    part = "rule_weight"
+    drawn = "rules, order and consequents of the list"
+
+    rule_weight: float
 
     def __init__(
         self,
@@ -132,89 +218,16 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
         progress: Progress | None = None,
         random_state: Any = None,
     ) -> None:
-        self.max_rules = max_rules
-        self.epsilon = epsilon
-        self.domain = domain
-        self.pool = pool
-        self.literals = literals
-        self.classes = classes
-        self.leaf_counts_share = leaf_counts_share
-        self.quantile_share = quantile_share
-        self.n_quantiles = n_quantiles
-        self.rule_weight = rule_weight
-        self.ledger = ledger
-        self.dataset = dataset
-        self.records_per_person = records_per_person
-        self.person_weights = person_weights
-        self.memory_limit = memory_limit
-        self.time_limit = time_limit
-        self.progress = progress
-        self.random_state = random_state
+        self._store(locals())
 
-    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> ExponentialPlan[PoolPlan]:
-        length = check_whole(self.max_rules, "max_rules", 1, 12)
-        rule_weight = check_number(self.rule_weight, "rule_weight", low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
-        plan = PoolPlan.of(intake.domain, self.pool, self.literals, self.n_quantiles)
-        # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = self._widest(intake.domain, len(intake.classes))
-        n_rules = len(widest.logic.antecedents)
-        extent = Extent(
-            members=widest,
-            levels=2 * length + 2,
-            fan_out=1,
-            n_terms=n_rules + len(intake.classes),
-            what=f"rule lists of up to {length} of {n_rules} rules",
-            ways_out=LIST_WAYS_OUT,
-        )
-        note = f"private rule list of up to {length} rules"
-        return ExponentialPlan.of(self, intake, plan, extent, prior=rule_weight, note=note)
+    def _note(self) -> str:
+        return f"private rule list of up to {self.max_rules} rules"
 
-    def _rehearse(self, prepared: ExponentialPlan[PoolPlan], caveats: tuple[str, ...]) -> None:
-        claim(prepared.budget, caveats)
-
-    def _draw(
-        self, prepared: ExponentialPlan[PoolPlan], caveats: tuple[str, ...], randomness: Randomness
-    ) -> dict[str, Any]:
-        intake, plan, budget = prepared.intake, prepared.source, prepared.budget
-        literals, events = plan.literals.release(intake, budget.per_record(budget.literals), randomness)
-        lists = self._class(intake.domain, plan, literals, len(intake.classes))
-        weighting = Weighting.private(budget.per_record(prepared.epsilon), prepared.prior, intake.n_records)
-        sums = lists.sums(pack(intake, lists.logic.antecedents), weighting, self.progress)
-        drawn = sums.draw(randomness)
-        name = "rules, order and consequents of the list"
-        events.append(selection_event(name, weighting.exact_epsilon, prepared.slack, budget, LIST_PROOF))
-        counts = None
-        if budget.counts:
-            counts, event = noisy_histogram(
-                sums.class_counts(drawn), budget.per_record(budget.counts), budget.per_record(budget.total), randomness
-            )
-            events.append(event)
-        model = list_model(
-            drawn,
-            lists.logic.antecedents,
-            counts=counts,
-            attributes=intake.domain.names,
-            classes=intake.classes,
-            source="glassine.PrivateRuleListClassifier",
-            guarantee=claim(budget, caveats),
-        )
-        public = self._public(intake, plan, len(lists.logic.antecedents))
-        return fitted(intake, model, certify(budget, events, model, caveats=caveats, public=public))
-
-    def _class(self, domain: Domain, plan: PoolPlan, literals: Sequence[Literal], n_classes: int) -> ListClass:
-        logic = RuleLogic.of(domain, plan.pool(literals))
-        return ListClass(logic=logic, length=int(self.max_rules), n_classes=n_classes)
-
-    def _widest(self, domain: Domain, n_classes: int) -> ListClass:
-        plan = PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
-        return self._class(domain, plan, plan.literals.widest(), n_classes)
-
-    def _public(self, intake: Intake, plan: PoolPlan, n_distinct: int) -> dict[str, Any]:
+    def _public(self, intake: Intake, conditions: PoolPlan, n_distinct: int) -> dict[str, Any]:
         return {
             "model class": f"all rule lists of up to {self.max_rules} rules of the pool",
-            "pool": plan.text(),
-            "literals": plan.literals.text(),
+            "pool": conditions.text(),
+            "literals": conditions.literals.text(),
             "different rules": n_distinct,
             "prior weight of a rule": float(self.rule_weight),
             "classes": list(intake.classes),
@@ -222,12 +235,7 @@ class PrivateRuleListClassifier(PrivateLearner[ExponentialPlan[PoolPlan]], Trans
         }
 
 
-PROOF = "learners/exhaustive/private.md"
-
-WAYS_OUT = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
-
-
-class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], TransparentClassifier):
+class PrivateTreeClassifier(Trees, _Exponential):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
     A tree with e errors on the training records is drawn with probability proportional to
@@ -296,7 +304,7 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
     -----
     Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
     records of one person, of everything that is kept: the structure, the labels, the counts. See
-    ``exponential_tree.md``, ``leaf_counts.md`` and :attr:`certificate_`.
+    ``private.md``, ``publishing.md`` and :attr:`certificate_`.
 
     Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
     with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
@@ -322,8 +330,10 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
     (1.0, 1.0)
     """
 
-    model_: Any
-    certificate_: Certificate
+    part = "split_weight"
+    drawn = "structure and labels of the tree"
+
+    split_weight: float
 
     def __init__(
         self,
@@ -346,88 +356,15 @@ class PrivateTreeClassifier(PrivateLearner[ExponentialPlan[LiteralPlan]], Transp
         progress: Progress | None = None,
         random_state: Any = None,
     ) -> None:
-        self.max_depth = max_depth
-        self.epsilon = epsilon
-        self.domain = domain
-        self.literals = literals
-        self.classes = classes
-        self.leaf_counts_share = leaf_counts_share
-        self.quantile_share = quantile_share
-        self.n_quantiles = n_quantiles
-        self.split_weight = split_weight
-        self.ledger = ledger
-        self.dataset = dataset
-        self.records_per_person = records_per_person
-        self.person_weights = person_weights
-        self.memory_limit = memory_limit
-        self.time_limit = time_limit
-        self.progress = progress
-        self.random_state = random_state
+        self._store(locals())
 
-    def _prepare(self, X: Any, y: Any, persons: Persons | None = None) -> ExponentialPlan[LiteralPlan]:
-        depth = check_whole(self.max_depth, "max_depth", 1, 8)
-        split_weight = check_number(self.split_weight, "split_weight", low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
-        plan = LiteralPlan.of(intake.domain, self.literals, self.n_quantiles)
-        # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = self._widest(intake.domain, len(intake.classes))
-        n_literals = len(widest.logic.literals)
-        extent = Extent(
-            members=widest,
-            levels=depth + 1,
-            fan_out=2,
-            n_terms=n_literals + len(intake.classes),
-            what=f"trees of depth {depth} over {n_literals} literals",
-            ways_out=WAYS_OUT,
-        )
-        note = f"private tree of depth {depth}"
-        return ExponentialPlan.of(self, intake, plan, extent, prior=split_weight, note=note)
+    def _note(self) -> str:
+        return f"private tree of depth {self.max_depth}"
 
-    def _rehearse(self, prepared: ExponentialPlan[LiteralPlan], caveats: tuple[str, ...]) -> None:
-        claim(prepared.budget, caveats)
-
-    def _draw(
-        self, prepared: ExponentialPlan[LiteralPlan], caveats: tuple[str, ...], randomness: Randomness
-    ) -> dict[str, Any]:
-        intake, plan, budget = prepared.intake, prepared.source, prepared.budget
-        literals, events = plan.release(intake, budget.per_record(budget.literals), randomness)
-        trees = self._class(intake.domain, literals, len(intake.classes))
-        weighting = Weighting.private(budget.per_record(prepared.epsilon), prepared.prior, intake.n_records)
-        sums = trees.sums(pack(intake, [(literal,) for literal in trees.logic.literals]), weighting, self.progress)
-        tree = sums.draw(randomness)
-        name = "structure and labels of the tree"
-        events.append(selection_event(name, weighting.exact_epsilon, prepared.slack, budget, PROOF))
-        counts = None
-        if budget.counts:
-            exact = np.array([sums.class_counts(*leaf) for leaf in leaf_nodes(tree)])
-            counts, event = noisy_histogram(
-                exact, budget.per_record(budget.counts), budget.per_record(budget.total), randomness
-            )
-            events.append(event)
-        model = tree_model(
-            tree,
-            trees.logic.literals,
-            counts=counts,
-            domain=intake.domain,
-            classes=intake.classes,
-            source="glassine.PrivateTreeClassifier",
-            guarantee=claim(budget, caveats),
-        )
-        public = self._public(intake, plan, len(trees.logic.literals))
-        return fitted(intake, model, certify(budget, events, model, caveats=caveats, public=public))
-
-    def _class(self, domain: Domain, literals: Sequence[Literal], n_classes: int) -> TreeClass:
-        logic = LiteralLogic.of(domain, literals, up_to_negation=True)
-        return TreeClass(logic=logic, depth=int(self.max_depth), n_classes=n_classes)
-
-    def _widest(self, domain: Domain, n_classes: int) -> TreeClass:
-        plan = LiteralPlan.of(domain, self.literals, self.n_quantiles)
-        return self._class(domain, plan.widest(), n_classes)
-
-    def _public(self, intake: Intake, plan: LiteralPlan, n_distinct: int) -> dict[str, Any]:
+    def _public(self, intake: Intake, conditions: LiteralPlan, n_distinct: int) -> dict[str, Any]:
         return {
             "model class": f"all trees of depth {self.max_depth} over the literals",
-            "literals": plan.text(),
+            "literals": conditions.text(),
             "different splits": n_distinct,
             "prior weight of a split": float(self.split_weight),
             "classes": list(intake.classes),

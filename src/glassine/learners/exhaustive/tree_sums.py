@@ -3,7 +3,7 @@
 A node of a tree is a set of m literals with signs; below it stand trees of depth d - m at most. Its sum is kept as
 ``weight * exp(-epsilon * errors)``, where ``errors`` is the least number of errors below the node, a whole number, and
 ``weight`` a float of moderate size: nothing overflows, and the powers of exp(-epsilon) come from a table.
-See ``exponential_tree.md`` for the recursion and the bound on rounding.
+See ``private.md`` for the recursion and the bound on rounding.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ __all__: list[str] = []
 @compiled
 def leaf_errors(counts: Any) -> Any:  # pragma: no cover - compiled
     """Return the least number of errors of one label, given class counts."""
+    # counts: (c,), whole numbers, so that what is returned is exact.
     total = 0
     most = counts[0]
     for c in range(len(counts)):
@@ -34,6 +35,7 @@ def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compil
     most = counts[0]
     for c in range(len(counts)):
         most = max(most, counts[c])
+    # Beyond the table of powers stands its last entry, 0: what it leaves out is below exp(-700) of the sum.
     weight = 0.0
     for c in range(len(counts)):
         weight += powers[min(most - counts[c], len(powers) - 1)]
@@ -43,6 +45,7 @@ def leaf_weight(counts: Any, powers: Any) -> float:  # pragma: no cover - compil
 @compiled
 def _rank_of(chosen: Any, subset: int, m: int, binom: Any) -> int:  # pragma: no cover - compiled
     """Return the rank of the members of a set that a bit mask picks."""
+    # The rank of an increasing set x_1 < x_2 < ... in the combinatorial number system: the sum of binom(x_i, i).
     out = 0
     place = 0
     for i in range(m):
@@ -91,6 +94,8 @@ def signed_counts(
                     place += 1
                     below += binom[chosen[i], place] - binom[chosen[i], place + 1]
             start = stop + 1
+    # Until here a pattern's counts are those of its true literals alone, the others free. One literal at a time, what
+    # has it true is subtracted from what leaves it free: after step i the patterns of literals 0 to i are exact.
     for i in range(m):
         for subset in range(1 << m):
             if not subset >> i & 1:
@@ -109,6 +114,9 @@ def admissible(
 
     Returns whether the node itself is possible.
     """
+    # blocks: (p,), the block of dependent attributes of each literal; masks: (p, w), its atoms in that block, as bits;
+    # full: (blocks, w); starts: (blocks + 1,). Literals are sorted by block, so that one pass forms each block's atoms.
+    # Other blocks' literals are possible with any of these: they stay marked.
     out[:] = True
     width = masks.shape[1]
     i = 0
@@ -206,6 +214,9 @@ def inner_choices(
     weights: Any,
 ) -> None:  # pragma: no cover - compiled
     """As :func:`last_choices`, for a node whose children's sums are known; rows of the tables are ranks."""
+    # below_costs, below_weights: (binom(p, m + 1), 2^(m + 1)), the sums of the children; entry l of costs and weights,
+    # (p + 1,), is the split on literal l. Invariant: ``below`` is the rank of the members before the literal, ``above``
+    # that of those behind it, each one place further, so that the child's row is found without sorting.
     p = len(allowed)
     at = 0
     below = 0
@@ -234,6 +245,7 @@ def inner_choices(
 @compiled
 def total(costs: Any, weights: Any, powers: Any) -> tuple[float, float]:  # pragma: no cover - compiled
     """Return the least cost, and the sum of the weights relative to it."""
+    # Two passes: relative to the least cost every weight is at most its own size, and nothing overflows.
     least = np.inf
     for i in range(len(costs)):
         least = min(least, costs[i])
@@ -264,6 +276,8 @@ def sum_last(
     out_weights: Any,
 ) -> None:  # pragma: no cover - compiled
     """Sum over the trees of depth one below every node of m literals; ``sets`` are rows ``first`` onward."""
+    # sets: (slice, m); table: (conjunctions, c). Room is allotted once for a slice, which one thread works on; counts
+    # of all 2^m patterns are formed together, since each needs those of the others.
     m = sets.shape[1]
     p = len(blocks)
     n_classes = table.shape[1]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,17 @@ from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions, index_type
 from glassine.data.slices import Progress, cuts, run
-from glassine.errors import ClassTooLargeError
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.domain.literals import complement
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
+from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.publishing import evidence
+from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.privacy.randomness import Randomness
 
-__all__ = ["LEAF", "Leaf", "Split", "Tree", "TreeClass", "TreeSums"]
+__all__ = ["LEAF", "Leaf", "Split", "Tree", "TreeClass", "TreeSums", "leaf_nodes", "tree_model"]
 
 LEAF = -1
 """Number of the choice that makes a node a leaf."""
@@ -49,7 +54,7 @@ Tree: TypeAlias = Leaf | Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeClass:
+class TreeClass(ModelClass[Tree]):
     """All trees of at most some depth whose splits are admissible by the domain's logic.
 
     A split is admissible at a node if both of its parts are possible in the domain; whether the data have records there
@@ -69,6 +74,17 @@ class TreeClass:
     depth: int
     n_classes: int
 
+    ways_out: ClassVar[str] = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
+
+    @property
+    def antecedents(self) -> tuple[tuple[Literal, ...], ...]:
+        """The literals, each by itself."""
+        return tuple((literal,) for literal in self.logic.literals)
+
+    def text(self) -> str:
+        """Return what the class is, in words."""
+        return f"trees of depth {self.depth} over {len(self.logic.literals)} literals"
+
     @property
     def levels(self) -> int:
         """Depth that can be reached: at most one split per literal on a path."""
@@ -76,6 +92,7 @@ class TreeClass:
 
     def table_bytes(self) -> int:
         """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
+        # Counts are of 32 bits a class; a cost and a weight take 16 bytes; sets of literals two bytes a member.
         p, d = len(self.logic.literals), self.levels
         counts = sum(comb(p, k) for k in range(d + 1)) * self.n_classes * 4
         sums = sum(comb(p, k) * 2**k * 16 for k in range(d))
@@ -94,29 +111,35 @@ class TreeClass:
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
         return upper - float(2**self.levels - 1) * min(0.0, math.log(part_weight))
 
-    def log_count(self) -> float:
-        """Return the natural logarithm of the number of trees in the class, labels told apart.
-
-        Raises
-        ------
-        ClassTooLargeError
-            If the number can exceed exp(600).
-        """
-        if not self.log_range(1.0) <= gibbs.LOG_RANGE:
-            raise ClassTooLargeError(
-                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
-                f"(e^{gibbs.LOG_RANGE:.0f}). Take a smaller class.",
-                bytes_needed=self.table_bytes(),
-                seconds_needed=0.0,
-            )
-        nothing = np.zeros(0, dtype=np.int64)
-        empty = BitSets.pack([nothing.astype(bool)] * len(self.logic.literals), nothing, self.n_classes)
-        return self.sums(empty, Weighting.count()).log_size()
+    def rounding(self) -> float:
+        """Return a bound on the log-ratio that rounding adds to a draw: a split divides a node into two."""
+        return gibbs.rounding(self.depth + 1, 2, len(self.logic.literals) + self.n_classes)
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> TreeSums:
         """Return the sums over the class on some records, given as the bit sets of the literals."""
         counts = count_conjunctions(bitsets, self.levels, progress)
         return TreeSums.of(self, counts, weighting, progress)
+
+    def publish(
+        self,
+        drawn: Tree,
+        counts: npt.NDArray[np.int64] | None,
+        *,
+        domain: Domain,
+        classes: tuple[Scalar, ...],
+        source: str,
+        guarantee: Guarantee | None = None,
+    ) -> DecisionTree:
+        """Return a tree as a published model."""
+        return tree_model(
+            drawn,
+            self.logic.literals,
+            counts=counts,
+            domain=domain,
+            classes=classes,
+            source=source,
+            guarantee=guarantee,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -162,6 +185,7 @@ class TreeSums:
             below = (costs[0], weights[0]) if costs else ()
             kernel = tree_sums.sum_inner if costs else tree_sums.sum_last
 
+            # Bound now: the slices run after the loop has moved on, on several threads, each on rows of its own.
             def work(
                 start: int,
                 stop: int,
@@ -180,7 +204,11 @@ class TreeSums:
     def __repr__(self) -> str:
         return f"<TreeSums of depth {self.trees.depth} over {len(self.trees.logic.literals)} literals>"
 
-    def class_counts(self, chosen: tuple[int, ...], signs: int) -> npt.NDArray[np.int64]:
+    def class_counts(self, drawn: Tree) -> npt.NDArray[np.int64]:
+        """Return the class counts of a tree's leaves, in the order of :func:`leaf_nodes`, shape (k, c)."""
+        return np.array([self.node_counts(*leaf) for leaf in leaf_nodes(drawn)])
+
+    def node_counts(self, chosen: tuple[int, ...], signs: int) -> npt.NDArray[np.int64]:
         """Return the class counts, shape (c,), of a node; bit i of ``signs`` is the sign of its i-th literal."""
         return self.counts.signed(chosen, tuple(bool(signs >> i & 1) for i in range(len(chosen))))
 
@@ -190,7 +218,7 @@ class TreeSums:
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
         powers = self.weighting.powers
-        here = self.class_counts(chosen, signs)
+        here = self.node_counts(chosen, signs)
         if m == self.trees.levels:
             costs[p], weights[p] = tree_sums.leaf_errors(here), tree_sums.leaf_weight(here, powers)
             return costs, weights
@@ -239,7 +267,7 @@ class TreeSums:
         return gibbs.choices([LEAF, *range(len(costs) - 1)], costs[order], weights[order], self.weighting)
 
     def _labels(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
-        return gibbs.labels(self.class_counts(chosen, signs), self.weighting)
+        return gibbs.labels(self.node_counts(chosen, signs), self.weighting)
 
     def log_distribution(self) -> dict[Tree, float]:
         """Return the logarithm of the probability with which :meth:`draw` returns each tree. For small classes."""
@@ -265,3 +293,70 @@ def children(chosen: tuple[int, ...], signs: int, literal: int) -> tuple[tuple[t
     wider = (*chosen[:at], literal, *chosen[at:])
     low, high = signs & (1 << at) - 1, (signs >> at) << (at + 1)
     return (wider, low | high | 1 << at), (wider, low | high)
+
+
+def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
+    """Return the leaves of a tree, depth first, true before false, each as its literals and their signs."""
+    out: list[tuple[tuple[int, ...], int]] = []
+    stack: list[tuple[Tree, tuple[int, ...], int]] = [(tree, (), 0)]
+    while stack:
+        node, chosen, signs = stack.pop()
+        if isinstance(node, Leaf):
+            out.append((chosen, signs))
+            continue
+        true, false = children(chosen, signs, node.literal)
+        stack += [(node.false, *false), (node.true, *true)]
+    return out
+
+
+def tree_model(
+    tree: Tree,
+    literals: Sequence[Literal],
+    *,
+    counts: npt.NDArray[np.int64] | None,
+    domain: Domain,
+    classes: tuple[Scalar, ...],
+    source: str,
+    guarantee: Guarantee | None = None,
+) -> DecisionTree:
+    """Return a tree as a published model.
+
+    Parameters
+    ----------
+    tree : Leaf or Split
+        The tree, by index of literals and labels.
+    literals : sequence of Literal
+        The public literals.
+    counts : ndarray of int64, shape (k, c), or None
+        Published class counts of the leaves, in the order of :func:`leaf_nodes`; inner nodes get their sums.
+    domain : Domain
+        The domain of the attributes.
+    classes, source, guarantee
+        As in :class:`~glassine.models.DecisionTree`.
+    """
+    nodes: list[Node] = []
+    rows = iter(counts if counts is not None else ())
+
+    def build(part: Tree) -> tuple[int, npt.NDArray[np.int64] | None]:
+        index = len(nodes)
+        if isinstance(part, Leaf):
+            own = next(rows, None)
+            nodes.append(Node(evidence=evidence(part.label, own)))
+            return index, own
+        nodes.append(Node())
+        literal = literals[part.literal]
+        true, true_counts = build(part.true)
+        false, false_counts = build(part.false)
+        total = None if true_counts is None or false_counts is None else true_counts.astype(object) + false_counts
+        nodes[index] = Node(
+            branches=(Branch(literal, true), Branch(_other(literal, domain), false)),
+            evidence=Evidence() if total is None else Evidence(counts=tuple(int(count) for count in total)),
+        )
+        return index, total
+
+    build(tree)
+    return DecisionTree(tuple(nodes), attributes=domain.names, classes=classes, source=source, guarantee=guarantee)
+
+
+def _other(literal: Literal, domain: Domain) -> Literal:
+    return complement(literal, missing=domain[literal.attribute].missing)

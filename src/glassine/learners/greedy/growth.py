@@ -1,11 +1,9 @@
-"""Growing a rule list without privacy: GreedyRL of the rule-list paper; and what every way of growing returns."""
+"""What every way of growing a rule list works on: the records that remain, the public pool, and the grown list."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,15 +13,14 @@ from glassine.compiling import compiled
 from glassine.counting.space import Box, Space
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import _popcount
-from glassine.data.slices import Progress, cuts, run
+from glassine.data.slices import cuts, run
 from glassine.domain import Domain, Literal
 from glassine.learners.antecedents import Antecedent
 from glassine.learners.exhaustive.lists import DrawnList
-from glassine.learners.greedy.impurity import best_split
-from glassine.learners.intake import Intake, pack
+from glassine.learners.intake import Intake
 from glassine.privacy.accounting import Event
 
-__all__ = ["GreedyPool", "Growth", "Remaining", "bit_set_bytes", "grow"]
+__all__ = ["GreedyPool", "Growth", "Remaining", "bit_set_bytes", "count_bytes"]
 
 # The counting kernel of greedy rule lists: class counts of every rule of a pool among the records that remain.
 
@@ -32,12 +29,20 @@ CHUNK = 512
 """Words of one literal that are counted at a time: a hundred rows then stay in the second-level cache."""
 
 SLICES = 16
-"""Pieces in which the rules of a pool are counted."""
+"""Pieces in which the rules of a pool are counted: several for each core of a usual machine, so that none waits."""
 
 
 def bit_set_bytes(antecedents: Sequence[Antecedent], n_records: int) -> int:
     """Return about how many bytes the bit sets of a pool's distinct literals take."""
     return len({literal for antecedent in antecedents for literal in antecedent}) * (n_records // 8 + 8)
+
+
+def count_bytes(n_rules: int, n_classes: int, *, ahead: bool = False) -> int:
+    """Return the bytes of the class counts of a pool's rules; ``ahead``: of all pairs of them too."""
+    # Eight bytes a number: the counts, their sums over classes, and the impurities; of pairs the counts of both, of
+    # the first alone and of what is left, and the terms of the losses, which are summed over classes.
+    tables, sums = 3, 8
+    return 8 * ((n_classes + 2) * n_rules + (tables * n_classes + sums) * n_rules**2 * ahead)
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -71,7 +76,7 @@ class Remaining:
         for antecedent in antecedents:
             for literal in antecedent:
                 row.setdefault(literal, len(row))
-        bitsets = pack(intake, [(literal,) for literal in row])
+        bitsets = intake.pack([(literal,) for literal in row])
         return cls(
             bitsets=bitsets,
             rows=np.array([row[literal] for antecedent in antecedents for literal in antecedent], dtype=np.int64),
@@ -156,6 +161,9 @@ def _count_rules(
     rules: Any,
     out: Any,
 ) -> None:  # pragma: no cover - compiled
+    # words: (literals, w), a bit for each record; segments: (s + 1,), the words of one class and weight each; out:
+    # (m, c). A chunk of words is counted for all rules before the next, so that the literals' rows are read from the
+    # cache. One and two literals, the most frequent rules, are formed without a buffer.
     buffer = np.empty(CHUNK, dtype=np.uint64)
     for segment in range(len(labels)):
         label, weight = labels[segment], weights[segment]
@@ -291,38 +299,3 @@ class Growth:
     counts: npt.NDArray[np.int64]
     scale: float | None = None
     events: tuple[Event, ...] = ()
-
-
-def grow(
-    pool: GreedyPool, remaining: Remaining, length: int, support: Fraction, progress: Progress | None = None
-) -> Growth:
-    """Grow a list by the least weighted Gini impurity, without privacy.
-
-    Each rule captures at least ``ceil(support * n)`` records, and as many remain before it. Of equal rules the first of
-    the pool is taken. The list ends at its length, when too few records remain, or when no rule lowers the impurity.
-
-    Guarantee
-    ---------
-    none: rules and exact counts are those of the records.
-    """
-    n = int(remaining.totals().sum())
-    least = math.ceil(support * n)
-    chosen: list[int] = []
-    counts: list[npt.NDArray[np.int64]] = []
-    while len(chosen) < length:
-        totals = remaining.totals()
-        rules = pool.admissible(chosen)
-        if not rules or int(totals.sum()) < max(1, least):
-            break
-        captured = remaining.counts(rules)
-        best = best_split(captured, totals, captured.sum(axis=1) >= least)
-        if progress is not None:
-            progress(len(chosen) + 1, length)
-        if best is None:
-            break
-        chosen.append(rules[best])
-        counts.append(remaining.take(rules[best]))
-    counts.append(remaining.totals())
-    labels = [int(np.argmax(row)) for row in counts]
-    drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])
-    return Growth(drawn=drawn, counts=np.array(counts))

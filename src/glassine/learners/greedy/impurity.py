@@ -34,10 +34,12 @@ __all__ = [
 
 
 GRID = 2**40
-"""Steps into which an impurity of 1 is divided where impurities are compared privately."""
+"""Steps into which an impurity of 1 is divided where impurities are compared privately.
+
+One record among n moves an impurity by about 1 / n: with 2^40 steps rounding adds little for up to 10^9 records."""
 
 COUNTED_GRID = 2**20
-"""Steps into which a counted impurity of one record is divided."""
+"""Steps into which a counted impurity of one record is divided: with up to 2^31 records, levels fit 64 bits."""
 
 LARGEST = 2**31
 """Numbers of records below it keep the squares of counts within 64 bits."""
@@ -128,7 +130,8 @@ def best_split(captured: Counts, totals: Counts, allowed: Sequence[bool] | npt.N
     if not len(rows):
         return None
     floats = _floats(captured[rows], totals)
-    # Floats leave a few rows; among these the comparison is exact.
+    # Floats leave a few rows; among these the comparison is exact. A sum of c quotients is off by some c 2^-53, far
+    # below the margin.
     near = rows[floats <= floats.min() * (1 + 1e-9) + 1e-12]
     numerators, denominators = _fractions(captured[near], totals)
     exact = [Fraction(a, b) for a, b in zip(numerators, denominators, strict=True)]

@@ -21,7 +21,7 @@ MECHANISMS = (
     "noisy-counts",
     "counted-gini",
 )
-"""The private mechanisms; None learns without privacy."""
+"""How a rule can be chosen privately."""
 
 ACCOUNTINGS = ("strict", "published")
 
@@ -32,15 +32,18 @@ SUPPORT_CHECKED = ("smooth-laplace", "smooth-cauchy")
 """Mechanisms whose published form checks the support at each rule."""
 
 TOTAL_SHARE = Fraction(1, 20)
-"""Share of epsilon for the noisy number of records, where a mechanism needs it."""
+"""Share of epsilon for the noisy number of records, where a mechanism needs it: its noise is that of one count."""
 
 COUNTS_SHARE = Fraction(1, 4)
-"""Share for the class counts, where none is asked for, of what the thresholds leave of epsilon."""
+"""Share for the class counts, where none is asked for, of what the thresholds leave of epsilon.
+
+It was chosen on Adult and COMPAS (docs/greedy-rule-lists.md); public and fixed, so that no guarantee rests on it."""
 
 LEAST_LEFT = Fraction(1, 1000)
-"""Least share of epsilon for the choices of the rules."""
+"""Least share of epsilon for the choices of the rules: with less they are drawn by chance."""
 
 SMALLEST = Fraction(1, 10**6)
+"""Least epsilon for one record, far below any use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +52,8 @@ class GreedyPlan:
 
     Attributes
     ----------
-    mechanism : str or None
-        One of :data:`MECHANISMS`, or None for a fit without privacy.
+    mechanism : str
+        One of :data:`MECHANISMS`.
     published : bool
         Whether the accounting is the paper's.
     length : int
@@ -62,7 +65,7 @@ class GreedyPlan:
     unit : PrivacyUnit
         Whose data epsilon and delta cover: one record, or one person with so many records.
     total : Fraction
-        Epsilon of the fit, divided by the most records of the unit; 0 without privacy. Its parts are for one record.
+        Epsilon of the fit, divided by the most records of the unit. Its parts are for one record.
     delta : Fraction or None
         Delta of the fit; None where the published default 1 / n^2 is to be taken.
     literals, counts, records : Fraction
@@ -71,7 +74,7 @@ class GreedyPlan:
         Part of epsilon for the choice of each rule, one per rule.
     """
 
-    mechanism: str | None
+    mechanism: str
     published: bool
     length: int
     support: Fraction
@@ -108,41 +111,36 @@ class GreedyPlan:
             If a parameter is out of its range or missing, if the parts of epsilon do not fit, or if epsilon, delta,
             ``counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
         """
-        _check_names(mechanism, accounting)
+        name = _mechanism(mechanism, accounting)
         support = decimal(check_number(min_support, "min_support", low=0.0, high=0.5), "min_support")
+        # With certainty the threshold of the paper would be infinite.
         sure = check_number(confidence, "confidence", low=0.5, high=1 - 1e-12)
         share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
-        published = accounting == "published" and mechanism is not None
-        if unit.is_person and (mechanism is None or published):
+        published = accounting == "published"
+        if unit.is_person and published:
             raise InvalidParameterError(
-                f"records_per_person={unit.most_records} needs a mechanism and accounting='strict': nothing else has a "
-                "guarantee for persons. Name a mechanism, such as 'counted-gini'."
+                f"records_per_person={unit.most_records} needs accounting='strict': the published forms have no "
+                "guarantee for persons."
             )
-        if mechanism is None:
-            _refuse_budget(epsilon, delta, counts_share, accounting)
-            total, lost, literals, counts = Fraction(0), Fraction(0), Fraction(0), Fraction(0)
-        else:
-            total = _epsilon(epsilon, str(mechanism), unit.most_records)
-            lost_or_none = _delta(delta, str(mechanism), published)
-            literals = total * share if with_literals else Fraction(0)
-            counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0)
-            lost = lost_or_none if lost_or_none is not None else Fraction(0)
-        records = total * TOTAL_SHARE if mechanism == "smooth-laplace" and not published else Fraction(0)
+        total = _epsilon(epsilon, unit.most_records)
+        lost = _delta(delta, name, published)
+        literals = total * share if with_literals else Fraction(0)
+        counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0)
+        records = total * TOTAL_SHARE if name == "smooth-laplace" and not published else Fraction(0)
         left = total - literals - counts - records
-        if mechanism is not None:
-            _check_parts(total, left, literals, None if published else counts)
+        _check_parts(total, left, literals, None if published else counts)
         return cls(
-            mechanism=None if mechanism is None else str(mechanism),
+            mechanism=name,
             published=published,
             length=length,
             support=support,
             confidence=sure,
             total=total,
-            delta=None if mechanism in WITH_DELTA and published and delta is None else lost,
+            delta=lost,
             literals=literals,
             counts=counts,
             records=records,
-            steps=() if mechanism is None or published else (left / length,) * length,
+            steps=() if published else (left / length,) * length,
             unit=unit,
         )
 
@@ -162,9 +160,13 @@ class GreedyPlan:
         return self.mechanism in SUPPORT_CHECKED
 
 
-def _check_names(mechanism: object, accounting: object) -> None:
-    if mechanism is not None and (not isinstance(mechanism, str) or mechanism not in MECHANISMS):
-        raise InvalidParameterError(f"mechanism must be None or one of {', '.join(MECHANISMS)}, got {mechanism!r}.")
+def _mechanism(mechanism: object, accounting: object) -> str:
+    """Return the mechanism, if the accounting applies to it."""
+    if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
+        raise InvalidParameterError(
+            f"mechanism must be one of {', '.join(MECHANISMS)}, got {mechanism!r}. Without privacy use "
+            "GreedyRuleListClassifier."
+        )
     if not isinstance(accounting, str) or accounting not in ACCOUNTINGS:
         raise InvalidParameterError(f"accounting must be 'strict' or 'published', got {accounting!r}.")
     if mechanism == "counted-gini" and accounting == "published":
@@ -172,26 +174,10 @@ def _check_names(mechanism: object, accounting: object) -> None:
             "accounting='published' does not apply to mechanism='counted-gini', which the paper does not have. "
             "Use accounting='strict'."
         )
+    return mechanism
 
 
-def _refuse_budget(epsilon: object, delta: object, counts_share: object, accounting: object) -> None:
-    published = accounting if accounting != "strict" else None
-    for name, value in (
-        ("epsilon", epsilon),
-        ("delta", delta),
-        ("leaf_counts_share", counts_share),
-        ("accounting", published),
-    ):
-        if value is not None:
-            raise InvalidParameterError(
-                f"{name}={value!r} has no effect without a mechanism: mechanism=None learns without privacy. "
-                "Name a mechanism, such as 'counted-gini', or leave it out."
-            )
-
-
-def _epsilon(epsilon: object, mechanism: str, records: int) -> Fraction:
-    if epsilon is None:
-        raise InvalidParameterError(f"mechanism={mechanism!r} needs epsilon, the privacy budget of the fit, such as 1.")
+def _epsilon(epsilon: object, records: int) -> Fraction:
     total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
     if not total >= SMALLEST * records:
         raise InvalidParameterError(

@@ -33,7 +33,7 @@ GLOBAL = 0.5
 """The paper's global sensitivity of the Gini impurity."""
 
 GRANULARITY = 2.0**-60
-"""Grid of the Cauchy noise."""
+"""Grid of the Cauchy noise: finer than the rounding of an impurity, a double in [0, 1]."""
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -1,10 +1,10 @@
-"""What all learners of trees and rule lists share: prediction from the published model."""
+"""Scikit-learn's face of the learners: parameters, prediction from the published model, and the one private fit."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +15,37 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError
-from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.trees import TreeClass
+from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake, read_records
+from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities, route
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.release import Planned, release
 
-__all__ = ["TransparentClassifier", "class_array", "fitted", "keep", "tags_of_domain"]
+__all__ = [
+    "Parameters",
+    "PrivateLearner",
+    "TransparentClassifier",
+    "class_array",
+    "fitted",
+    "keep",
+    "tags_of_domain",
+]
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""
 
 
-class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+class Parameters:
+    """Parameters of an estimator, kept under their names as scikit-learn wants them."""
+
+    def _store(self, parameters: Mapping[str, Any]) -> None:
+        """Keep what the constructor was called with: its ``locals()``, unchecked and unchanged."""
+        vars(self).update({name: value for name, value in parameters.items() if name not in ("self", "__class__")})
+
+
+class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier whose fitted state is the published model.
 
     Attributes
@@ -97,16 +114,17 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignor
         epsilon it is about the largest loss, in errors, of a private model against the best. It takes as long as a
         fit without records.
         """
-        return self._public_class("size").log_count()
+        return self._widest(*self._public_knowledge("size")).log_count()
 
     def memory_needed(self) -> int:
         """Return the most bytes of the tables that a fit holds at once, besides the records.
 
         It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
         """
-        return self._public_class("memory").table_bytes()
+        return self._widest(*self._public_knowledge("memory")).table_bytes()
 
-    def _public_class(self, what: str) -> TreeClass | ListClass:
+    def _public_knowledge(self, what: str) -> tuple[Domain, int]:
+        """Return the domain of the attributes and the number of classes, from which a size follows."""
         domain, classes = getattr(self, "domain", None), getattr(self, "classes", None)
         if hasattr(self, "model_"):
             domain, classes = self.domain_, self.classes_
@@ -115,23 +133,19 @@ class TransparentClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignor
                 f"the {what} of a class needs the domain of the attributes and the classes. Pass domain= and "
                 "classes=, or fit first."
             )
-        return self._widest(domain, len(classes))
+        return domain, len(classes)
 
     @abstractmethod
-    def _widest(self, domain: Domain, n_classes: int) -> TreeClass | ListClass:
+    def _widest(self, domain: Domain, n_classes: int) -> ModelClass[Any]:
         """Return the largest class that the parameters can lead to."""
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
         return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
 
-    def _publish(self, classes: tuple[Any, ...], domain: Domain) -> None:
-        self.classes_ = class_array(classes)
-        self.domain_ = domain
-
 
 def fitted(intake: Intake, model: DecisionTree | RuleList, certificate: Certificate) -> dict[str, Any]:
-    """Return the fitted attributes of a classifier by name."""
+    """Return the fitted attributes of a classifier of trees or rules by name."""
     return {
         "model_": model,
         "certificate_": certificate,
@@ -162,3 +176,92 @@ def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
         out[:] = classes
         return out
     return np.array(classes)
+
+
+class PrivateLearner(ABC):
+    """An estimator whose fit spends privacy budget; each kind of model plans its release in its own way.
+
+    The fit is one :func:`glassine.privacy.release.release`: what can be refused is refused, the budget is charged, the
+    model is drawn.
+
+    Notes
+    -----
+    Guarantee: none of its own: it is that of each draw.
+    """
+
+    released: ClassVar[frozenset[str]]
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    ledger: Any
+    dataset: Any
+    progress: Any
+    random_state: Any
+    records_per_person: Any
+    person_weights: Any
+
+    def fit(self, X: Any, y: Any, *, persons: Any = None, **unsupported: Any) -> Self:
+        """Learn a model; each fit spends again.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records, the attributes of the domain. Values outside it are clipped, or count as missing. A
+            regressor takes no table.
+        y : array-like of shape (n,), or str
+            Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
+        persons : array-like of shape (n,), series, or str, optional
+            Whose record each is: identifiers, or the name of the column of ``X`` that holds them, which is then no
+            attribute. With it, and ``records_per_person``, epsilon and delta cover all records of one person. Records
+            without an identifier are left out. Numbers of equal value are one identifier, and texts of the same
+            characters; a missing value, an empty text, a truth value and a date are none. A lazy frame is brought
+            into memory.
+        **unsupported
+            Nothing is accepted; ``sample_weight`` gets an error of its own.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a parameter is out of its range, missing, or without effect; if ``persons`` comes without
+            ``records_per_person``, or the other way round.
+        InvalidDataError
+            If the data do not fit the domain.
+        ClassTooLargeError
+            If what has to be summed or tabulated may exceed the limits. Nothing is spent.
+        BudgetExceededError
+            If the ledger does not allow the fit. Nothing is released.
+        GlassineError
+            If literals or a pool do not fit the domain, or a choice cannot be calibrated. Nothing is spent.
+        """
+        _refuse_unsupported(unsupported)
+        unit = unit_of(self.records_per_person, persons)
+        whose: Persons | None = None
+        if unit.is_person:
+            domain = getattr(self, "domain", None)
+            X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
+        planned = self._plan(X, y, whose)
+        _check_progress(self.progress)
+        released = release(planned, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state)
+        keep(self, released)
+        return self
+
+    @abstractmethod
+    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+        """Read the records and plan the fit, or refuse it; the plan draws the fitted attributes by name."""
+
+
+def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:
+    """Raise TypeError for any further argument of a private fit."""
+    if unsupported.get("sample_weight") is not None:
+        raise TypeError(
+            "a private fit takes no sample_weight: a weight changes how much one record can do, and so the guarantee. "
+            "Leave it out. Where persons have several records, pass persons and records_per_person."
+        )
+    for name in unsupported:
+        if name != "sample_weight":
+            raise TypeError(f"fit() got an unexpected argument {name!r}.")
+
+
+def _check_progress(progress: object) -> None:
+    """Raise InvalidParameterError if progress cannot be called."""
+    if progress is not None and not callable(progress):
+        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")

@@ -1,0 +1,150 @@
+"""A class of models that is small enough to be summed whole: what trees and rule lists have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.bits import BitSets
+from glassine.data.slices import Progress
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.errors import ClassTooLargeError
+from glassine.learners.exhaustive.gibbs import LOG_RANGE, Weighting
+from glassine.learners.limits import check_size
+from glassine.models import DecisionTree, Guarantee, RuleList
+from glassine.privacy.randomness import Randomness
+
+__all__ = ["ModelClass", "Sums"]
+
+M = TypeVar("M")
+
+
+class Sums(Protocol[M]):
+    """Sums over a class of models on some records, from which a member is drawn or the best one taken."""
+
+    def draw(self, randomness: Randomness) -> M:
+        """Draw a member with probability proportional to its prior weight times exp(-epsilon errors), exactly."""
+        ...
+
+    def best(self) -> M:
+        """Return a member of least cost, the first in a public order among equals."""
+        ...
+
+    def class_counts(self, drawn: M) -> npt.NDArray[np.int64]:
+        """Return the exact class counts of a member's leaves or rules, shape (k, c)."""
+        ...
+
+    def log_size(self) -> float:
+        """Return the natural logarithm of the sum of all weights."""
+        ...
+
+
+class ModelClass(ABC, Generic[M]):
+    """All models of a kind and size over public conditions; nothing of it is read from data."""
+
+    __slots__ = ()
+
+    ways_out: ClassVar[str]
+    """What to do where the class is too large."""
+
+    n_classes: int
+
+    @property
+    @abstractmethod
+    def antecedents(self) -> Sequence[tuple[Literal, ...]]:
+        """The p public conditions, each a conjunction: what the bit sets of the records hold, in this order."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """Return what the class is, in words."""
+
+    @abstractmethod
+    def table_bytes(self) -> int:
+        """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
+
+    @abstractmethod
+    def steps(self) -> int:
+        """Return the number of choices that a fit weighs."""
+
+    @abstractmethod
+    def log_range(self, part_weight: float) -> float:
+        """Return a bound on the range of the logarithms of sums of weights over the class, largest less least."""
+
+    @abstractmethod
+    def rounding(self) -> float:
+        """Return a bound on the log-ratio that rounding adds to a draw, for two data sets; see ``gibbs.md``."""
+
+    @abstractmethod
+    def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> Sums[M]:
+        """Return the sums over the class on some records, given as the bit sets of the conditions."""
+
+    @abstractmethod
+    def publish(
+        self,
+        drawn: M,
+        counts: npt.NDArray[np.int64] | None,
+        *,
+        domain: Domain,
+        classes: tuple[Scalar, ...],
+        source: str,
+        guarantee: Guarantee | None = None,
+    ) -> DecisionTree | RuleList:
+        """Return a member as a published model, with the class counts of its leaves or rules, shape (k, c), if any."""
+
+    def log_count(self) -> float:
+        """Return the natural logarithm of the number of models in the class, labels told apart.
+
+        Raises
+        ------
+        ClassTooLargeError
+            If the number can exceed exp(600).
+        """
+        if not self.log_range(1.0) <= LOG_RANGE:
+            raise ClassTooLargeError(
+                f"the class has up to e^{self.log_range(1.0):.0f} models, more than are numbered "
+                f"(e^{LOG_RANGE:.0f}). Take a smaller class.",
+                bytes_needed=self.table_bytes(),
+                seconds_needed=0.0,
+            )
+        # On no records every model has the weight one, so that their sum numbers the class.
+        nothing = np.zeros(0, dtype=np.int64)
+        empty = BitSets.pack([nothing.astype(bool)] * len(self.antecedents), nothing, self.n_classes)
+        return self.sums(empty, Weighting.count()).log_size()
+
+    def refuse_too_large(
+        self,
+        *,
+        memory_limit: float,
+        time_limit: float,
+        more_bytes: int = 0,
+        part_weight: float | None = None,
+        times: int = 1,
+    ) -> None:
+        """Raise ClassTooLargeError if summing the class so many times may exceed the limits.
+
+        Parameters
+        ----------
+        memory_limit, time_limit : float
+            Most bytes, and most seconds.
+        more_bytes : int, default=0
+            Bytes of tables besides those of the class.
+        part_weight : float, optional
+            Prior weight of each split or rule of a private draw, whose weights must be summed in floating point; the
+            best member needs none.
+        times : int, default=1
+            How often the class is summed.
+        """
+        check_size(
+            self.text() + (f", {times} times" if times > 1 else ""),
+            self.ways_out,
+            table_bytes=self.table_bytes() + more_bytes,
+            steps=self.steps() * times,
+            memory_limit=memory_limit,
+            time_limit=time_limit,
+            log_range=0.0 if part_weight is None else self.log_range(part_weight),
+        )

@@ -1,0 +1,186 @@
+"""Greedy rule lists without privacy: GreedyRL of Ly et al. (2024)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.slices import Progress
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.learners.budget import check_number
+from glassine.learners.estimator import fitted, keep
+from glassine.learners.exhaustive.families import Lists
+from glassine.learners.exhaustive.lists import DrawnList, list_model
+from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
+from glassine.learners.greedy.impurity import best_split
+from glassine.learners.intake import take_in
+from glassine.privacy.certificate import Certificate
+from glassine.privacy.exact import decimal
+
+__all__ = ["GreedyRuleListClassifier", "grow"]
+
+
+class GreedyRuleListClassifier(Lists):
+    """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
+
+    At each step the rule is chosen that makes the weighted Gini impurity of what it captures and what it leaves least.
+    :class:`~glassine.PrivateGreedyRuleListClassifier` chooses with noise.
+
+    Parameters
+    ----------
+    max_rules : int, default=5
+        Largest number of rules besides the default rule, in [1, 100].
+    domain : Domain, optional
+        The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
+    min_support : float, default=0.05
+        Least share of the records, in [0, 0.5]: a rule captures as many, and as many remain before it.
+    pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
+        The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`. Those that the domain makes always true,
+        always false or equal to an earlier one are left out.
+    literals, classes
+        As for :class:`~glassine.OptimalTreeClassifier`.
+    n_quantiles : int, default=7
+        Quantiles for each number.
+    progress : callable, optional
+        Called with the rules done and in all.
+
+    Attributes
+    ----------
+    model_ : RuleList
+        The rule list, with exact class counts.
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: none: the list and its exact counts are those of the records. Audit it before it is published.
+
+    Edge cases: Without any rule the list is its default rule. It has ``max_rules`` rules unless the pool, the support
+    or the absence of a better rule ends it sooner. Rules that by the domain's logic can take or leave nothing are
+    passed over.
+
+    scikit-learn's estimator checks pass but for one with default arguments, ``check_classifiers_train``: it rounds two
+    numbers to a few whole ones, on which rules of one literal, chosen one at a time, end at an accuracy of 0.77 for
+    three classes where 0.83 is asked for. With ``pool="pairs"`` it passes.
+
+    References
+    ----------
+    Ly, Ferry, Huguet, Gambs and Aivodji, *Smooth Sensitivity for Learning Differentially-Private yet Accurate Rule
+    Lists* (2024), Algorithm 1 without noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    >>> rules = GreedyRuleListClassifier(2, Domain.binary(["a", "b"])).fit(X, X[:, 0] | X[:, 1])
+    >>> len(rules.model_.rules), rules.certificate_.holds
+    (3, False)
+    """
+
+    most_rules: ClassVar[int] = 100
+
+    model_: Any
+    certificate_: Certificate
+
+    min_support: float
+
+    def __init__(
+        self,
+        max_rules: int = 5,
+        domain: Domain | None = None,
+        *,
+        min_support: float = 0.05,
+        pool: str | Sequence[Sequence[Literal]] = "literals",
+        literals: str | Sequence[Literal] = "auto",
+        classes: Sequence[Scalar] | None = None,
+        n_quantiles: int = 7,
+        progress: Progress | None = None,
+    ) -> None:
+        self._store(locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow a rule list.
+
+        Parameters
+        ----------
+        X : data frame, array-like of shape (n, d), or CountTable
+            Training records.
+        y : array-like of shape (n,), or str
+            Classes, or the name of the column of ``X`` that holds them.
+        sample_weight : array-like of shape (n,), optional
+            How many records each row stands for; whole numbers.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            As for :class:`~glassine.PrivateTreeClassifier`.
+        """
+        self._check_parameters()
+        support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
+        intake = take_in(
+            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
+        )
+        pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
+        growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
+        model = list_model(
+            growth.drawn,
+            pool.antecedents,
+            counts=growth.counts,
+            attributes=intake.domain.names,
+            classes=intake.classes,
+            source=f"glassine.{type(self).__name__}",
+        )
+        keep(self, fitted(intake, model, Certificate.none("exact counts of the records")))
+        return self
+
+    def memory_needed(self) -> int:
+        """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
+
+        The bit sets of the distinct literals come to an eighth of a byte for each record and literal.
+        """
+        domain, n_classes = self._public_knowledge("memory")
+        return count_bytes(len(self._conditions(domain).widest()), n_classes)
+
+
+def grow(
+    pool: GreedyPool, remaining: Remaining, length: int, support: Fraction, progress: Progress | None = None
+) -> Growth:
+    """Grow a list by the least weighted Gini impurity, without privacy.
+
+    Each rule captures at least ``ceil(support * n)`` records, and as many remain before it. Of equal rules the first of
+    the pool is taken. The list ends at its length, when too few records remain, or when no rule lowers the impurity.
+
+    Guarantee
+    ---------
+    none: rules and exact counts are those of the records.
+    """
+    n = int(remaining.totals().sum())
+    least = math.ceil(support * n)
+    chosen: list[int] = []
+    counts: list[npt.NDArray[np.int64]] = []
+    while len(chosen) < length:
+        totals = remaining.totals()
+        rules = pool.admissible(chosen)
+        if not rules or int(totals.sum()) < max(1, least):
+            break
+        captured = remaining.counts(rules)
+        best = best_split(captured, totals, captured.sum(axis=1) >= least)
+        if progress is not None:
+            progress(len(chosen) + 1, length)
+        if best is None:
+            break
+        chosen.append(rules[best])
+        counts.append(remaining.take(rules[best]))
+    counts.append(remaining.totals())
+    labels = [int(np.argmax(row)) for row in counts]
+    drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])
+    return Growth(drawn=drawn, counts=np.array(counts))
