@@ -21,7 +21,6 @@ from glassine.errors import GlassineError
 from glassine.files import read_json
 from glassine.formats import (
     extras_of_interpret,
-    load_any,
     load_forest,
     load_model,
     to_onnx,
@@ -35,7 +34,7 @@ from glassine.privacy.certificate import Certificate
 
 __all__ = ["Seed", "seeds"]
 
-FILES = Path(__file__).resolve().parents[1] / "tests" / "models" / "formats" / "files"
+FILES = Path(__file__).resolve().parents[1] / "tests" / "formats" / "files"
 FAST = Path("/dev/shm")  # noqa: S108 - a folder in memory, in which a folder of our own is made
 DOMAIN = Domain(
     {
@@ -110,8 +109,8 @@ def seeds() -> dict[str, Seed]:
     """Return a good file of every kind, and its reader."""
     from sklearn.tree import export_text
 
-    plain = _through_file(lambda path: load_any(path))
-    named = _through_file(lambda path: load_any(path, DOMAIN))
+    plain = _through_file(lambda path: load_model(path))
+    named = _through_file(lambda path: load_model(path, DOMAIN))
     fitted = _tree()
     tree = tree_from_sklearn(fitted)
     rules = parse_rules(RULES)

@@ -11,7 +11,7 @@ import pytest
 from glassine import Domain, Integer, Real
 from tests.cli.running import Run
 
-FILES = Path(__file__).parents[1] / "models" / "formats" / "files"
+FILES = Path(__file__).parents[1] / "formats" / "files"
 
 
 @pytest.fixture

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassine.attacks.reconstruction.entropy import reconstruct
+from glassine.domain import Domain, Integer
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.formats import fingerprint, load_additive, load_any, load_model, write_model
+from glassine.formats import fingerprint, load_model, tree_or_rules, write_model
 from glassine.formats.json import from_dict, layout, to_dict
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, RuleList
 from glassine.models.editing import edit, monotone, set_score, zero
 from tests.models.additive_models import additive_models, income_model, simple_model
 
@@ -48,16 +50,21 @@ def test_a_file_is_read_by_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     model = monotone(income_model(), "age", reason="as expected")
     write_model(model, path)
-    assert load_additive(path) == load_any(path) == model
-    with pytest.raises(UnsupportedModelError, match="Read it with load_additive"):
-        load_model(path)
+    assert load_model(path) == model
     lines = path.read_text().splitlines()
     assert any(line.strip().startswith('"scores": [') and line.count(",") > 20 for line in lines)
     (tmp_path / "rules.txt").write_text("if [age <= 40] then [a] (3 examples)\nelse [b] (5 examples)")
-    with pytest.raises(UnsupportedModelError, match="not an additive model"):
-        load_additive(tmp_path / "rules.txt")
+    assert isinstance(load_model(tmp_path / "rules.txt"), RuleList)
     with pytest.raises(UnreadableFileError):
-        load_additive(tmp_path / "absent.json")
+        load_model(tmp_path / "absent.json")
+
+
+def test_what_needs_leaves_refuses_an_additive_model(tmp_path: Path) -> None:
+    write_model(income_model(), tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    for use in (tree_or_rules, lambda given: reconstruct(given, Domain({"age": Integer(0, 99)}))):
+        with pytest.raises(UnsupportedModelError, match="has no leaves or rules"):
+            use(model)
 
 
 def put(*path: Any, value: Any) -> Callable[[Any], None]:

@@ -16,7 +16,18 @@ from glassine.errors import InvalidModelError
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["at_least", "at_most", "binary", "check_domain", "conformed", "just_below", "near", "require", "scalar"]
+__all__ = [
+    "all_but",
+    "at_least",
+    "at_most",
+    "binary",
+    "check_domain",
+    "conformed",
+    "just_below",
+    "near",
+    "require",
+    "scalar",
+]
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -94,6 +105,11 @@ def at_least(name: str, bound: float, domain: Domain | None) -> tuple[Literal, L
 def with_missing(literal: Literal, missing: bool) -> Literal:
     """Return a literal that a missing value satisfies, or does not."""
     return literal if literal.missing == missing else dataclasses.replace(literal, missing=missing)
+
+
+def all_but(name: str, missing: bool, *, none: bool) -> OneOf:
+    """Return the literal that every present value satisfies, or none does."""
+    return OneOf(name, (), negated=not none, missing=missing)
 
 
 def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
+import re
 from typing import Any
 
-from glassine.domain import Between, Literal, OneOf
+from glassine.domain import Between, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, is_scalar
-from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.files import write_json, write_text
+from glassine.errors import InvalidModelError
+from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.edits import LARGEST_SCORE, Edit
@@ -22,6 +22,7 @@ from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = [
+    "FORMATS",
     "KIND",
     "SCHEMA",
     "additive_dict",
@@ -38,7 +39,6 @@ __all__ = [
     "take",
     "text",
     "to_dict",
-    "write_model",
 ]
 
 # Parts of JSON that every kind of model shares, and the checks of their readers.
@@ -406,6 +406,10 @@ def from_dict(data: Any) -> DecisionTree | RuleList | AdditiveModel:
     head = ("schema", "kind", "attributes", "classes", "source", "approximate", "guarantee")
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidModelError(f'a model must be a JSON object with "schema": "{SCHEMA}".')
+    other = data["schema"] if isinstance(data["schema"], str) else ""
+    if re.fullmatch(r"glassine\.(?!model/)[a-z-]+/.*", other, re.DOTALL):
+        hint = " Give it as the domain." if other.startswith("glassine.domain/") else ""
+        raise InvalidModelError(f"this is no model, but of schema {other!r}; a model's is {SCHEMA!r}.{hint}")
     if data["schema"] != SCHEMA:
         raise InvalidModelError(f"this version reads models of schema {SCHEMA!r}, got {data['schema']!r}.")
     kind = data.get("kind")
@@ -462,18 +466,50 @@ def fingerprint(model: DecisionTree | RuleList | AdditiveModel) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_model(model: DecisionTree | RuleList | AdditiveModel, path: str | os.PathLike[str]) -> None:
-    """Write a model to a JSON file, whole or not at all.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If it is not a model; fitted estimators become one by :func:`glassine.as_model`.
-    """
-    given: object = model
-    if not isinstance(given, DecisionTree | RuleList | AdditiveModel):
-        raise UnsupportedModelError(f"got {type(given).__name__}, not a model. Write as_model(...) of it.")
+def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str:
+    """Return a model as the text of its JSON file; the scores of an additive model stand on lines of their own."""
     if isinstance(model, AdditiveModel):
-        write_text(layout(to_dict(model)) + "\n", path)
-    else:
-        write_json(to_dict(model), path)
+        return layout(to_dict(model)) + "\n"
+    return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _is_own_estimator(obj: object) -> bool:
+    """Return whether an object is an estimator of this package, or carries one of its models as they do."""
+    if isinstance(obj, type):
+        return False
+    released = getattr(obj, "model_", None)
+    return isinstance(released, PublishedModel) or type(obj).__module__.startswith("glassine.learners.")
+
+
+def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
+    """Return the model that a fitted estimator has released."""
+    released = getattr(obj, "model_", None)
+    if not isinstance(released, PublishedModel):
+        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'. Call fit first.")
+    return released
+
+
+FORMATS = (
+    Format(
+        name="Glassine",
+        reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
+        tells="everything",
+        extensions=(".json",),
+        contents=("values",),
+        # What no other format claims is taken for ours, so that its errors say what is wrong with it.
+        sniff=lambda values: True,
+        rank=LAST,
+        read=lambda values, domain: from_dict(values),
+        to="json",
+        write=write_json_model,
+    ),
+    Format(
+        name="a Glassine estimator",
+        reads="fitted estimator of Glassine",
+        tells="the model that it released, its guarantee included",
+        contents=("object",),
+        sniff=_is_own_estimator,
+        rank=BY_START,
+        read=_of_estimator,
+    ),
+)

@@ -13,9 +13,17 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, from_shares, sides
+from glassine.formats.builder import (
+    Part,
+    assembled,
+    can_be_missing,
+    feature_names,
+    from_shares,
+    place_of,
+    sides,
+    source_of,
+)
 from glassine.formats.conditions import require, with_missing
-from glassine.formats.several import place_of, source_of
 from glassine.formats.sklearn.encodings import Coded, Column, Number
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest

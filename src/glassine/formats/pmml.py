@@ -11,10 +11,9 @@ from glassine.domain import Between, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import are_disjoint, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, can_be_missing, from_shares
+from glassine.formats.builder import Part, assembled, can_be_missing, from_shares, place_of, source_of, without_sizes
 from glassine.formats.conditions import with_missing
 from glassine.formats.pmml_predicates import Element, Fields, anything, fields_of, literal_of, parsed_xml, typed
-from glassine.formats.several import place_of, source_of, without_sizes
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree

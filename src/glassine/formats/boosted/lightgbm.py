@@ -22,14 +22,21 @@ from glassine.formats.boosted.ensemble import (
     spelled,
     whole_numbers,
 )
-from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, sides
+from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import require, scalar
-from glassine.formats.several import place_of, source_of
+from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = ["binary_counts", "columns_of_categories", "forest_from_lightgbm", "is_lightgbm_text", "tree_from_lightgbm"]
+__all__ = [
+    "FORMAT",
+    "binary_counts",
+    "columns_of_categories",
+    "forest_from_lightgbm",
+    "is_lightgbm_text",
+    "tree_from_lightgbm",
+]
 
 # The categories of data frames that LightGBM writes at the end of its files.
 
@@ -484,3 +491,17 @@ def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
     if not all(re.fullmatch(r"-?[0-9]{1,15}", entry) for entry in listed):
         raise InvalidModelError(f"{key} must be a list of whole numbers.")
     return whole_numbers([int(entry) for entry in listed], length, key)
+
+
+FORMAT = Format(
+    name="LightGBM",
+    reads="text of LightGBM's `save_model`",
+    tells="conditions, scores as classes or values, numbers of records, often class counts",
+    leaves_out="sample weights; class counts that its figures do not determine",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=is_lightgbm_text,
+    rank=BY_START,
+    read=tree_from_lightgbm,
+    read_all=forest_from_lightgbm,
+)

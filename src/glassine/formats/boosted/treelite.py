@@ -18,14 +18,24 @@ from glassine.formats.boosted.ensemble import (
     spelled,
     whole_numbers,
 )
-from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, from_shares, sides
+from glassine.formats.builder import (
+    Part,
+    assembled,
+    can_be_missing,
+    feature_names,
+    from_shares,
+    place_of,
+    sides,
+    source_of,
+    without_sizes,
+)
 from glassine.formats.conditions import require
-from glassine.formats.several import place_of, source_of, without_sizes
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest, Table
 from glassine.models.tree import DecisionTree
 
-__all__ = ["forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
+__all__ = ["FORMAT", "forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
 
 SHARES = ("identity", "identity_multiclass")
 OPERATORS = ("<", "<=", ">", ">=", "==")
@@ -258,3 +268,16 @@ def _bound(bound: Any) -> float:
     if abs(bound) > LARGEST:  # no bound
         return math.inf if bound > 0 else -math.inf
     return float(bound)
+
+
+FORMAT = Format(
+    name="treelite",
+    reads="JSON of treelite's `dump_as_json`",
+    tells="conditions, shares or scores as classes or values, often numbers of records and class counts",
+    leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",
+    extensions=(".json",),
+    contents=("values",),
+    sniff=is_treelite_json,
+    read=tree_from_treelite,
+    read_all=forest_from_treelite,
+)

@@ -24,14 +24,14 @@ from glassine.formats.boosted.ensemble import (
     whole_numbers,
 )
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
-from glassine.formats.builder import Part, assembled, can_be_missing, sides
+from glassine.formats.builder import Part, assembled, can_be_missing, place_of, sides, source_of
 from glassine.formats.conditions import require
-from glassine.formats.several import place_of, source_of
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = ["binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
+__all__ = ["FORMAT", "binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
 
 # How many records of each class a leaf of XGBoost holds: what its published figures determine.
 #
@@ -412,3 +412,16 @@ def _is_tree(children: Sequence[tuple[int, ...]]) -> bool:
     """Return whether no node is the child of two, or the root the child of any."""
     below = [child for pair in children for child in pair]
     return len(set(below)) == len(below) and 0 not in below
+
+
+FORMAT = Format(
+    name="XGBoost",
+    reads="XGBoost's JSON or UBJSON",
+    tells="conditions, scores as classes or values, often numbers of records and class counts",
+    leaves_out="sample weights; numbers of records where its sums do not determine them",
+    extensions=(".json", ".ubj"),
+    contents=("values",),
+    sniff=is_xgboost_json,
+    read=tree_from_xgboost,
+    read_all=forest_from_xgboost,
+)

@@ -14,10 +14,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import Part, assembled, refuse_gaps, sides
 from glassine.formats.conditions import near, require
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["as_c45_lines", "is_c45_text", "is_party_text", "tree_from_c45"]
+__all__ = ["FORMAT", "as_c45_lines", "is_c45_text", "is_party_text", "tree_from_c45"]
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
 
@@ -359,3 +360,17 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     if len(classes) == 1:
         return Evidence(counts=(total,), label=label)
     return Evidence(total=total, label=label, error_rate=rate)
+
+
+FORMAT = Format(
+    name="C4.5",
+    reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
+    tells="conditions, and the records and errors of each leaf",
+    leaves_out="where missing values go; class counts of more than two classes",
+    extensions=(".txt",),
+    contents=("text",),
+    # A rule list may speak of examples in the same marks.
+    sniff=lambda text: is_c45_text(text) and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE),
+    rank=BY_LEAF,
+    read=tree_from_c45,
+)

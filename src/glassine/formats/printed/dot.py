@@ -13,10 +13,11 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import Part, assembled, refuse_gaps
 from glassine.formats.conditions import at_most, require
+from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_dot_text", "tree_from_dot"]
+__all__ = ["FORMAT", "is_dot_text", "tree_from_dot"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 NODE = re.compile(
@@ -174,3 +175,16 @@ def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) ->
     if counted:
         return Evidence(counts=_counts(node), label=label)
     return Evidence(total=node.samples, label=label, weighted=True)
+
+
+FORMAT = Format(
+    name="export_graphviz",
+    reads="graph of `sklearn.tree.export_graphviz`",
+    tells="conditions to three digits behind the point, and class counts",
+    leaves_out="further digits of thresholds; where missing values go",
+    extensions=(".dot",),
+    contents=("text",),
+    sniff=is_dot_text,
+    rank=BY_START,
+    read=tree_from_dot,
+)

@@ -11,10 +11,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import Part, assembled, refuse_gaps, sides
 from glassine.formats.conditions import require
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_randomforest_text", "tree_from_randomforest"]
+__all__ = ["FORMAT", "is_randomforest_text", "tree_from_randomforest"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(
@@ -107,3 +108,15 @@ def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:
     if not abs(value) <= 1e300:
         raise InvalidModelError(f"a leaf of the table of getTree predicts {text[:40]!r}, which is not finite.")
     return Evidence(value=value)
+
+
+FORMAT = Format(
+    name="randomForest",
+    reads="table of `getTree(forest, k, labelVar = TRUE)` of R's randomForest",
+    tells="conditions and predictions",
+    leaves_out="counts; where missing values go",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=is_randomforest_text,
+    read=tree_from_randomforest,
+)

@@ -13,10 +13,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import Part, assembled, refuse_gaps, sides
 from glassine.formats.conditions import near, require
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_rpart_text", "tree_from_rpart"]
+__all__ = ["FORMAT", "is_rpart_text", "tree_from_rpart"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
@@ -256,3 +257,15 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
         out.append(spelled[found])
         rest = rest[len(found) + 1 :]
     return tuple(out)
+
+
+FORMAT = Format(
+    name="rpart",
+    reads="text that R prints of a tree of rpart or of the package tree",
+    tells="conditions as printed, and class counts",
+    leaves_out="further digits of thresholds; where missing values go",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=is_rpart_text,
+    read=tree_from_rpart,
+)

@@ -19,12 +19,20 @@ from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.json import listed, text
+from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
 
-__all__ = ["EbmExtras", "additive_from_interpret", "extras_of_interpret", "is_interpret_ebm", "is_interpret_json"]
+__all__ = [
+    "FORMAT",
+    "EbmExtras",
+    "additive_from_interpret",
+    "extras_of_interpret",
+    "is_interpret_ebm",
+    "is_interpret_json",
+]
 
 SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
@@ -416,3 +424,15 @@ def _tensor(given: Any, what: str, least: int, most: int | None = None) -> Array
     if not least <= array.ndim <= (most or least) or not (np.abs(array) < 1e300).all():
         raise InvalidModelError(f"{what} must be finite numbers, lists nested {least} deep, got {array.ndim}.")
     return array
+
+
+FORMAT = Format(
+    name="interpret",
+    reads="explainable boosting machine of interpret, or its JSON",
+    tells="terms, bins and scores: [additive models](additive-audit.md)",
+    leaves_out="histograms, deviations over the bags and scores of single bags, which the audit reads beside the model",
+    extensions=(".json",),
+    contents=("object", "values"),
+    sniff=lambda content: is_interpret_ebm(content) or is_interpret_json(content),
+    read=additive_from_interpret,
+)

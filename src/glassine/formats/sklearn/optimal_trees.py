@@ -14,10 +14,11 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import Part, assembled, feature_names, from_shares, refuse_gaps, sides
 from glassine.formats.conditions import binary, require, scalar
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_dl85", "is_streed", "tree_from_dl85", "tree_from_streed"]
+__all__ = ["FORMATS", "is_dl85", "is_streed", "tree_from_dl85", "tree_from_streed"]
 
 WHOLE = 1e-6
 MOST_NODES = 10**6
@@ -231,3 +232,25 @@ def _dl85_leaf(node: dict[str, Any], classes: Sequence[Scalar]) -> Evidence:
         if abs(size - round(size)) <= WHOLE * max(1.0, size):
             return from_shares(shares, label, round(size))
     return from_shares(shares, label)
+
+
+FORMATS = (
+    Format(
+        name="pystreed",
+        reads="tree of pystreed",
+        tells="conditions; class counts of classifiers",
+        leaves_out="where missing values go; numbers of records of a regression",
+        contents=("object",),
+        sniff=is_streed,
+        read=tree_from_streed,
+    ),
+    Format(
+        name="pydl8.5",
+        reads="tree of pydl8.5",
+        tells="conditions, and often error rates and numbers of records",
+        leaves_out="where missing values go",
+        contents=("object",),
+        sniff=is_dl85,
+        read=tree_from_dl85,
+    ),
+)
