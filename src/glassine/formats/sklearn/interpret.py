@@ -18,7 +18,6 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.json import listed, text
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -202,6 +201,14 @@ def _ebm(obj: Any) -> dict[str, Any]:
     return inner
 
 
+def listed(entry: dict[str, Any], key: str, what: str) -> list[Any]:
+    """Return a list of an object, empty where it is absent."""
+    value = entry.get(key, [])
+    if not isinstance(value, list):
+        raise InvalidModelError(f"{what}: {key!r} must be a list, got {type(value).__name__}.")
+    return value
+
+
 def _only_output(data: dict[str, Any]) -> dict[str, Any]:
     outputs = listed(data, "outputs", "the model")
     if len(outputs) != 1 or not isinstance(outputs[0], dict):
@@ -212,10 +219,10 @@ def _only_output(data: dict[str, Any]) -> dict[str, Any]:
 def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     """Return the link and the classes."""
     output = _only_output(data)
-    link = text(output, "link", "the output")
-    if link not in LINKS:
+    link = output.get("link", "")
+    if not isinstance(link, str) or link not in LINKS:
         raise UnsupportedModelError(
-            f"the link {link[:40]!r} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
+            f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
         )
     classes = None
     if LINKS[link] != "identity":
