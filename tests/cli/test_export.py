@@ -172,3 +172,10 @@ def test_a_format_of_one_more_module_is_exported(tmp_path: Path, run: Run) -> No
         assert done.err == "glassine: left out: a guarantee, the names of classes.\n"
         assert "Did you mean 'tally'?" in run("export", "t", "--to", "talley", cwd=tmp_path).err
     assert run("export", "t", "--to", "sql", cwd=tmp_path).status == 2
+
+
+def test_a_pickle_is_allowed_in_the_words_of_the_command_line(model: Path, run: Run) -> None:
+    assert run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", cwd=model).status == 0
+    done = run("export", "p.pkl", "--to", "sql", cwd=model)
+    assert (done.status, "allow it with --trust-pickle." in done.err) == (2, True)
+    assert run("export", "p.pkl", "--to", "sql", "--trust-pickle", cwd=model).status == 0

@@ -42,7 +42,10 @@ def test_a_certificate_carries_its_receipt() -> None:
     assert Certificate.from_json(without.to_json()).receipt is None
     wrongs: tuple[object, ...] = (None, [], {}, {"ledger": "0a" * 32}, RECEIPT.to_dict() | {"more": 1})
     for wrong in wrongs:
-        with pytest.raises(InvalidCertificateError, match="the certificate, receipt, (must be an object|lacks the key|has an unknown key)"):
+        with pytest.raises(
+            InvalidCertificateError,
+            match=r"the certificate, receipt, (must be an object|lacks the key|has an unknown key)",
+        ):
             Certificate.from_dict(without.to_dict() | {"receipt": wrong})
     receipt: Any = "charge 3"
     with pytest.raises(InvalidCertificateError, match="receipt must be a Receipt or None"):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 from glassine.domain import Binary, Domain, Literal, OneOf
-from glassine.domain.attributes import LARGEST, is_whole
+from glassine.domain.attributes import LARGEST, Scalar, is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, SeveralTreesError, UnsupportedModelError
-from glassine.formats.conditions import all_but, at_least, at_most, binary, scalar, with_missing
+from glassine.formats.conditions import all_but, at_least, at_most, binary, require, scalar, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = [
+    "BY_ESTIMATOR",
     "COMPLETE_RECORDS",
     "ONE_OF_SEVERAL",
-    "Part",
-    "assembled",
+    "TreeBuilder",
     "can_be_missing",
     "feature_names",
     "from_shares",
@@ -27,12 +28,11 @@ __all__ = [
     "refuse_gaps",
     "sides",
     "source_of",
+    "whole_counts",
     "without_sizes",
 ]
 
 Key = TypeVar("Key", bound=Hashable)
-Part: TypeAlias = tuple[Sequence[tuple[Literal, Key]], Evidence]
-"""The branches of a node, each with the key of its child, and what the node publishes."""
 
 COMPLETE_RECORDS = (
     'if it was fitted on complete records, drop "missing" from the domain and leave records with gaps out of the data.'
@@ -45,43 +45,141 @@ WHOLE_SHARE = 1e-4
 """By how much the shares of a leaf, written in single precision or few digits, may miss 1."""
 
 
-def assembled(root: Key, parts: Mapping[Key, Part[Key]], *, spare: bool = False) -> tuple[Node, ...]:
-    """Return the nodes of a tree in depth-first order.
+class TreeBuilder(Generic[Key]):
+    """A tree that is put together from the parts that a file lists in its own order.
 
     Parameters
     ----------
-    root : hashable
-        Key of the root.
-    parts : mapping
-        The nodes by key.
+    what : str
+        The tree, for messages: "the LightGBM tree".
+    domain : Domain or None
+        The public domain.
+    names : sequence of str, optional
+        The features of the file by number; without them the attributes are those of the domain, or those tested.
     spare : bool, default=False
         Whether parts that the root does not lead to are left out; otherwise they are an error.
-
-    Raises
-    ------
-    InvalidModelError
-        If a child is not among the parts, or is the child of two nodes.
+    silent : bool, default=False
+        Whether the file does not say where missing values go, so that no attribute that is tested may be missing.
+    remedy : str
+        How to get a file that says it; empty where there is none.
     """
-    order: list[Key] = []
-    places: dict[Key, int] = {}
-    stack = [root]
-    while stack:
-        key = stack.pop()
-        if key not in parts:
-            raise InvalidModelError(
-                f"the tree leads to node {key!r:.60}, which the file does not hold. Export it anew."
-            )
-        if key in places:
-            raise InvalidModelError(f"node {key!r:.60} is the child of two nodes, or of itself. Export the tree anew.")
-        places[key] = len(order)
-        order.append(key)
-        stack += [child for _, child in reversed(parts[key][0])]
-    if len(order) < len(parts) and not spare:
-        raise InvalidModelError(f"{len(parts) - len(order)} nodes of the file stand apart from its tree.")
-    return tuple(
-        Node(branches=tuple(Branch(literal, places[child]) for literal, child in parts[key][0]), evidence=parts[key][1])
-        for key in order
-    )
+
+    def __init__(
+        self,
+        what: str,
+        domain: Domain | None,
+        names: Sequence[str] | None = None,
+        *,
+        spare: bool = False,
+        silent: bool = False,
+        remedy: str = "",
+    ) -> None:
+        self.what, self.domain, self.names, self.spare = what, domain, names, spare
+        self.silent, self.remedy = silent, remedy
+        self._parts: dict[Key, tuple[tuple[tuple[Literal, Key], ...], Evidence]] = {}
+        self._tested: dict[str, None] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def attribute(self, name: str) -> str:
+        """Return the name of an attribute that the tree tests.
+
+        Raises
+        ------
+        InvalidModelError
+            If the domain lacks it, or it can be missing and the file does not say where missing values go.
+        """
+        require(name, self.domain, f"{self.what} tests")
+        if self.silent:
+            refuse_gaps(name, self.domain, self.what, self.remedy)
+        self._tested[name] = None
+        return name
+
+    def feature(self, number: object, node: object = "") -> str:
+        """Return the name of the feature of a number that the tree tests.
+
+        Raises
+        ------
+        InvalidModelError
+            If there is none, or as for :meth:`attribute`.
+        """
+        names = self.names or ()
+        if type(number) is not int or not 0 <= number < len(names):
+            where = f"node {node}" if node != "" else "a node"
+            raise InvalidModelError(f"{where} tests feature {number!r:.40}, but {self.what} has {len(names)}.")
+        return self.attribute(names[number])
+
+    def gaps(self, name: str, to_left: bool) -> tuple[bool, bool]:
+        """Return whether a missing value takes the left and the right branch; neither if the attribute has none."""
+        missing = can_be_missing(name, self.domain, False)
+        return missing and to_left, missing and not to_left
+
+    def leaf(self, key: Key, evidence: Evidence) -> None:
+        """Add a leaf."""
+        self._parts[key] = ((), evidence)
+
+    def split(
+        self, key: Key, literals: Iterable[Literal], children: Iterable[Key], evidence: Evidence | None = None
+    ) -> None:
+        """Add a node with a condition for each of its children."""
+        branches = tuple(zip(literals, children, strict=True))
+        self._parts[key] = (branches, evidence or Evidence())
+        self._tested.update((literal.attribute, None) for literal, _ in branches)
+
+    def tree(self, root: Key, classes: tuple[Scalar, ...] | None, source: str) -> DecisionTree:
+        """Return the tree, its nodes in depth-first order.
+
+        Raises
+        ------
+        InvalidModelError
+            If a child is not among the parts, or is the child of two nodes.
+        """
+        places: dict[Key, int] = {}
+        stack = [root]
+        while stack:
+            key = stack.pop()
+            if key not in self._parts:
+                raise InvalidModelError(
+                    f"the tree leads to node {key!r:.60}, which the file does not hold. Export it anew."
+                )
+            if key in places:
+                raise InvalidModelError(
+                    f"node {key!r:.60} is the child of two nodes, or of itself. Export the tree anew."
+                )
+            places[key] = len(places)
+            stack += [child for _, child in reversed(self._parts[key][0])]
+        if len(places) < len(self._parts) and not self.spare:
+            raise InvalidModelError(f"{len(self._parts) - len(places)} nodes of the file stand apart from its tree.")
+        nodes = tuple(
+            Node(branches=tuple(Branch(literal, places[child]) for literal, child in branches), evidence=evidence)
+            for branches, evidence in (self._parts[key] for key in places)
+        )
+        names = self.names if self.names is not None else self.domain.names if self.domain else self._tested
+        return DecisionTree(nodes, tuple(names), classes, source=source)
+
+
+def whole_counts(values: Sequence[float], total: int, near: Callable[[float], float]) -> tuple[int, ...] | None:
+    """Return figures as the class counts of a node, None where they are not whole or do not add up to its records.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Its figures, one a class.
+    total : int
+        Its number of records.
+    near : callable
+        Returns by how much a figure, given as a whole number, may miss it.
+    """
+    if not all(math.isfinite(value) for value in values):
+        return None
+    whole = tuple(round(value) for value in values)
+    if any(count < 0 or abs(value - count) > near(count) for value, count in zip(values, whole, strict=True)):
+        return None
+    return whole if sum(whole) == total else None
 
 
 def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None, what: str) -> tuple[str, ...]:
@@ -113,9 +211,10 @@ def can_be_missing(name: str, domain: Domain | None, told: bool) -> bool:
     return domain[name].missing if domain is not None and name in domain else told
 
 
-def refuse_gaps(
-    name: str, domain: Domain | None, what: str, remedy: str = "Give the estimator itself, or a format that says it"
-) -> None:
+BY_ESTIMATOR = "Give the estimator itself, or a format that says it"
+
+
+def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ESTIMATOR) -> None:
     """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go.
 
     ``remedy`` is how to get a file that says it; where there is none, it is empty.

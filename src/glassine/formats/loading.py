@@ -290,7 +290,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 def _listed() -> str:
     """Return what files are read, as an error lists them."""
     names = [one.name for one in formats() if one.read is not None and set(one.contents) != {"object"}]
-    return f"a skops file, or a file of {', '.join(names[:-1])} or {names[-1]}"
+    return f"a skops file, or one of {', '.join(names[:-1])} or {names[-1]}"
 
 
 @contextmanager

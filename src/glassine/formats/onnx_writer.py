@@ -13,9 +13,8 @@ from glassine.domain import Domain, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import check_domain
+from glassine.formats.conditions import check_domain, check_model, outcomes, readable
 from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
-from glassine.formats.paths import check_model, outcomes, readable
 from glassine.formats.registry import Format
 from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
 from glassine.models.probabilities import cell_probabilities

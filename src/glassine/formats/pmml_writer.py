@@ -9,8 +9,7 @@ from xml.sax.saxutils import quoteattr
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import check_domain
-from glassine.formats.paths import check_model, compared_values
+from glassine.formats.conditions import check_domain, check_model, compared_values
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_from_pmml
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence

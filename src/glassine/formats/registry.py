@@ -87,7 +87,7 @@ class Format:
     Examples
     --------
     >>> [format.name for format in formats() if format.read_all is not None]
-    ['LightGBM', 'ONNX', 'PMML', 'XGBoost', 'scikit-learn forest', 'treelite']
+    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'treelite']
     """
 
     name: str

@@ -12,7 +12,7 @@ from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
-from glassine.formats.paths import check_model, outcomes
+from glassine.formats.conditions import check_model, outcomes
 from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
 from glassine.models.additive import AdditiveModel

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.paths import check_model, compared_values, merged, outcomes, readable
+from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins

@@ -15,8 +15,7 @@ from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, UnsupportedModelError
-from glassine.formats.conditions import check_domain
-from glassine.formats.paths import check_model, compared_values, outcomes
+from glassine.formats.conditions import check_domain, check_model, compared_values, outcomes
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.probabilities import cell_probabilities
