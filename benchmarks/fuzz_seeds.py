@@ -21,7 +21,6 @@ from glassine.errors import GlassineError
 from glassine.files import read_json
 from glassine.formats import (
     extras_of_interpret,
-    load_any,
     load_forest,
     load_model,
     to_onnx,
@@ -110,8 +109,8 @@ def seeds() -> dict[str, Seed]:
     """Return a good file of every kind, and its reader."""
     from sklearn.tree import export_text
 
-    plain = _through_file(lambda path: load_any(path))
-    named = _through_file(lambda path: load_any(path, DOMAIN))
+    plain = _through_file(lambda path: load_model(path))
+    named = _through_file(lambda path: load_model(path, DOMAIN))
     fitted = _tree()
     tree = tree_from_sklearn(fitted)
     rules = parse_rules(RULES)

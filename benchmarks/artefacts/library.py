@@ -63,9 +63,7 @@ def audited_arrays(folder: Path) -> dict[str, str]:
 
 
 def audited_additive(folder: Path) -> dict[str, str]:
-    result = g.audit(
-        g.load_additive(folder / "private_additive.json"), domain(), policy=g.Policy(accept_guarantee=True)
-    )
+    result = g.audit(g.load_model(folder / "private_additive.json"), domain(), policy=g.Policy(accept_guarantee=True))
     return {
         "findings.json": json.dumps(result.to_dict()),
         "findings.txt": g.render_text(result),
@@ -158,7 +156,7 @@ def scrubbed(folder: Path) -> dict[str, str]:
 
 
 def edited(folder: Path) -> dict[str, str]:
-    model = g.load_additive(folder / "plain_pairs.json")
+    model = g.load_model(folder / "plain_pairs.json")
     editor = g.Editor(model).zero("smoker", reason="lore").monotone("age", "increasing").smooth("hours")
     done = getattr(editor, "model", editor)
     drawn = as_json(edits=done.edits, shapes=g.explain_global(done), coverage=g.explain_global(model, 0.5))

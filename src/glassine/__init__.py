@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from glassine.errors import GlassineError, PrivacyLeakWarning
     from glassine.formats import (
         as_model,
-        load_additive,
         load_forest,
         load_model,
         parse_rules,
@@ -126,7 +125,6 @@ _HOME = {
     "explain_global": "glassine.models.additive",
     "infer_domain": "glassine.data.inference",
     "infer_sensitive": "glassine.attacks.disclosure",
-    "load_additive": "glassine.formats",
     "load_black_box": "glassine.surrogates",
     "load_forest": "glassine.formats",
     "load_model": "glassine.formats",
@@ -208,7 +206,6 @@ __all__ = [
     "explain_global",
     "infer_domain",
     "infer_sensitive",
-    "load_additive",
     "load_black_box",
     "load_forest",
     "load_model",

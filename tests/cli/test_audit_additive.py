@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Real
-from glassine.formats import load_additive
 from tests.cli.running import Done, Run
+from tests.formats.reading import read_additive
 
 glassbox = pytest.importorskip("interpret.glassbox")
 
@@ -64,7 +64,7 @@ def test_an_ebm_is_scrubbed_and_then_within_policy(run: Run, files: dict[str, Pa
     assert (found["before"]["verdict"], found["after"]["verdict"]) == ("outside policy", "within policy")
     assert found["accuracy"]["after"] > found["accuracy"]["before"] - 0.05
     assert found["changes"]["rounded"] > 100
-    assert all(term.weights is None for term in load_additive(copy).terms)
+    assert all(term.weights is None for term in read_additive(copy).terms)
     again = call(run, tmp_path, "audit", copy, *options)
     assert again.status == 0, again.err
     told = call(run, tmp_path, "scrub", files["ebm"], *options, "--smallest-leaf", "10", "-o", copy)

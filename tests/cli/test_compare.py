@@ -24,9 +24,9 @@ from glassine import Category, Certificate, Domain, load_model
 from glassine.cli.compare import fit_command_line
 from glassine.comparison import CANDIDATES, Row, Shape, Task
 from glassine.errors import PrivacyLeakWarning
-from glassine.formats import load_any
 from glassine.formats.json import to_dict
 from tests.cli.running import Run, attributes, listing, people
+from tests.formats.reading import read_cells
 
 COMPARE = ("compare", "people.csv", "--target", "ill", "--epsilon", "1,4", "--max-depth", "2", "--splits", "2")
 KNOWN = (*COMPARE, "--domain", "domain.json", "--models", "tree,cart,constant")
@@ -47,7 +47,7 @@ def test_a_comparison_and_the_command_that_it_recommends(run: Run, folder: Path)
     assert program == "glassine"
     fitted = run(*words, cwd=folder)
     assert fitted.status == 0, fitted.err
-    model = load_model(folder / "private-tree.json")
+    model = read_cells(folder / "private-tree.json")
     assert model.guarantee is not None
     assert model.guarantee.epsilon == 1
     assert max(len(cell.inside) for cell in model.cells) <= 2
@@ -68,7 +68,7 @@ def test_the_command_of_every_private_learner_runs(run: Run, folder: Path, name:
     )
     done = run(*shlex.split(command)[1:], cwd=folder)
     assert done.status == 0, (command, done.err)
-    model = load_any(folder / f"private-{name}.json")
+    model = load_model(folder / f"private-{name}.json")
     assert model.guarantee is not None
     assert (model.guarantee.epsilon, model.guarantee.delta) == (0.5, 1e-5 if name == "additive" else 0)
 
@@ -87,7 +87,7 @@ def test_the_command_fits_what_was_compared(run: Run, folder: Path, name: str) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         learner.fit(frame.select(names), (frame["ill"] == "yes").to_numpy().astype(int))
-    assert learnt(load_any(folder / f"private-{name}.json")) == learnt(learner.model_)
+    assert learnt(load_model(folder / f"private-{name}.json")) == learnt(learner.model_)
 
 
 def learnt(model: Any) -> dict[str, Any]:

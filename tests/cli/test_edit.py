@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassine.formats import load_additive, write_model
+from glassine.formats import write_model
 from glassine.models import AdditiveModel, Term
 from glassine.models.editing import flatten, monotone, set_score, smooth, undo, zero
 from tests.cli.running import Run
+from tests.formats.reading import read_additive
 from tests.models.additive_models import income_model, simple_model
 
 
@@ -42,22 +43,22 @@ def test_every_kind_of_edit(run: Run, models: Path) -> None:
     expected = smooth(expected, "age", (1, 4), strength=0.25, passes=2, reason="trade lore")
     expected = monotone(expected, "hours", reason="trade lore")
     expected = monotone(expected, "age", "decreasing", (0, 4), reason="trade lore")
-    assert load_additive(models / "out.json") == expected
+    assert read_additive(models / "out.json") == expected
     assert "made: 8. No budget is spent." in done.out
 
 
 def test_undo_revert_and_the_log(run: Run, models: Path) -> None:
     done = run("edit", "edited.json", "--log", cwd=models)
     assert done.out.splitlines() == [
-        f"1. zero gain: {len(load_additive(models / 'edited.json').edits[0].cells)} scores",
+        f"1. zero gain: {len(read_additive(models / 'edited.json').edits[0].cells)} scores",
         f"2. monotone age, first 0, last 20, direction increasing: "
-        f"{len(load_additive(models / 'edited.json').edits[1].cells)} scores (lore)",
+        f"{len(read_additive(models / 'edited.json').edits[1].cells)} scores (lore)",
     ]
     assert run("edit", "edited.json", "--undo", "1", "-o", "one.json", cwd=models).status == 0
-    assert load_additive(models / "one.json") == undo(load_additive(models / "edited.json"))
+    assert read_additive(models / "one.json") == undo(read_additive(models / "edited.json"))
     done = run("edit", "edited.json", "--revert", "--log", "-o", "none.json", cwd=models)
     assert done.out.splitlines()[0] == "no edit"
-    assert load_additive(models / "none.json") == income_model()
+    assert read_additive(models / "none.json") == income_model()
 
 
 def test_json_tells_the_log_and_the_files(run: Run, models: Path) -> None:
@@ -94,7 +95,7 @@ def test_one_class_of_several(run: Run, tmp_path: Path) -> None:
     )
     write_model(model, tmp_path / "m.json")
     assert run("edit", "m.json", "--monotone", "x:increasing", "--class", "2", "-o", "o.json", cwd=tmp_path).status == 0
-    assert load_additive(tmp_path / "o.json") == monotone(model, "x", output=1)
+    assert read_additive(tmp_path / "o.json") == monotone(model, "x", output=1)
     done = run("edit", "m.json", "--zero", "x", "--class", "z", "--log", cwd=tmp_path)
     assert done.status == 2
     assert "a class that has a score of its own, got 'z': a, 2, c" in done.err
@@ -150,11 +151,11 @@ def test_a_log_that_lies_and_other_files_are_refused(run: Run, models: Path) -> 
 def test_additive_models_are_exported(run: Run, models: Path) -> None:
     for form in ("sql", "python", "text"):
         done = run("export", "edited.json", "--to", form, "-o", f"model.{form}", cwd=models)
-        assert (done.status, done.err) == (0, "")
+        assert (done.status, done.err.count("left out")) == (0, 1)
     query = run("export", "edited.json", "--to", "sql", "--table", "people", cwd=models).out
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE TABLE people (age REAL, hours REAL, gain REAL, job TEXT, married REAL)")
         connection.execute("INSERT INTO people VALUES (50, 40, 0, 'manager', 1)")
         assert connection.execute(query).fetchone()[-1] in ("<=50K", ">50K")
     done = run("export", "edited.json", "--to", "sklearn", "-o", "model.pkl", cwd=models)
-    assert (done.status, "no scikit-learn pipeline" in done.err) == (2, True)
+    assert (done.status, "cannot be written as a scikit-learn pipeline" in done.err) == (2, True)

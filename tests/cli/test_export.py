@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import pickle
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from glassine import RuleList, load_model, parse_rules, write_model
+from glassine.formats import formats
 from tests.cli.running import Run, listing, people
+from tests.formats.reading import TALLY, example_format, read_cells
 
 RULES = """
 if [age > 50] and [smoker] then [yes] ([3 ; 40] examples)
@@ -67,10 +70,10 @@ def test_text_reads_back(model: Path, run: Run) -> None:
 def test_onnx_and_pmml_read_back(model: Path, run: Run) -> None:
     done = run("export", "rules.json", "--to", "onnx", "-o", "m.onnx", cwd=model)
     assert (done.status, done.out) == (0, "Written: m.onnx\n"), done.err
-    tree = load_model(model / "m.onnx")
+    tree = read_cells(model / "m.onnx")
     write_model(tree, model / "tree.json")
     assert run("export", "tree.json", "--to", "pmml", "-o", "m.pmml", cwd=model).status == 0
-    again = load_model(model / "m.pmml")
+    again = read_cells(model / "m.pmml")
     assert [str(cell) for cell in again.cells] == [str(cell) for cell in tree.cells]
     assert json.loads(run("export", "tree.json", "--to", "pmml", "--json", cwd=model).out)["to"] == "pmml"
 
@@ -92,9 +95,10 @@ def test_a_pipeline_predicts_alike(model: Path, run: Run, name: str) -> None:
 def test_json(model: Path, run: Run) -> None:
     text = run("export", "rules.json", "--to", "sql", cwd=model).out
     plain = json.loads(run("export", "rules.json", "--to", "sql", "--json", cwd=model).out)
-    assert plain == {"to": "sql", "file": None, "text": text.rstrip("\n")}
+    left_out = "counts and a guarantee"
+    assert plain == {"to": "sql", "file": None, "leaves_out": left_out, "text": text.rstrip("\n")}
     written = json.loads(run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", "--json", cwd=model).out)
-    assert written == {"to": "sklearn", "file": "p.pkl"}
+    assert written == {"to": "sklearn", "file": "p.pkl", "leaves_out": "a guarantee"}
 
 
 BAD = {
@@ -146,3 +150,32 @@ def test_a_pipeline_is_written_whole_or_not_at_all(model: Path, run: Run, monkey
     assert done.status == 2
     assert done.err == "glassine: cannot write p.pkl: No space left on device.\n"
     assert listing(model) == before
+
+
+def test_what_is_left_out_is_said_with_every_export(model: Path, run: Run) -> None:
+    told = {one.to: one.leaves_out for one in formats() if RuleList in one.kinds and one.to not in ("", "json")}
+    assert len(told) >= 5
+    for to, left_out in told.items():
+        done = run("export", "rules.json", "--to", to, "-o", "out.skops", "--json", cwd=model)
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["leaves_out"] == left_out
+    done = run("export", "rules.json", "--to", "json", cwd=model)
+    assert done.err == ""
+    assert re.match(r'\{\s*"schema"', done.out)
+
+
+def test_a_format_of_one_more_module_is_exported(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "t").write_text(TALLY)
+    with example_format(tmp_path / "more"):
+        done = run("export", "t", "--to", "tally", cwd=tmp_path)
+        assert (done.status, done.out) == (0, TALLY), done.err
+        assert done.err == "glassine: left out: a guarantee, the names of classes.\n"
+        assert "Did you mean 'tally'?" in run("export", "t", "--to", "talley", cwd=tmp_path).err
+    assert run("export", "t", "--to", "sql", cwd=tmp_path).status == 2
+
+
+def test_a_pickle_is_allowed_in_the_words_of_the_command_line(model: Path, run: Run) -> None:
+    assert run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", cwd=model).status == 0
+    done = run("export", "p.pkl", "--to", "sql", cwd=model)
+    assert (done.status, "allow it with --trust-pickle." in done.err) == (2, True)
+    assert run("export", "p.pkl", "--to", "sql", "--trust-pickle", cwd=model).status == 0

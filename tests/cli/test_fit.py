@@ -20,12 +20,12 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
     RuleList,
-    load_model,
     write_model,
 )
 from glassine.cli import fitting, summary
 from glassine.errors import LedgerError, UnreadableFileError
 from tests.cli.running import Run, attributes, listing, people, process
+from tests.formats.reading import read_cells
 
 FIT = ("fit", "people.csv", "--target", "ill", "--epsilon", "0.5", "--max-depth", "2")
 TREE = (*FIT, "--domain", "domain.json", "-o", "m.json")
@@ -43,7 +43,7 @@ def bare(folder: Path) -> None:
 
 
 def learnt(folder: Path, name: str = "m.json") -> DecisionTree | RuleList:
-    return load_model(folder / name)
+    return read_cells(folder / name)
 
 
 def certified(folder: Path, name: str = "m.certificate.json") -> Certificate:
@@ -315,6 +315,8 @@ def test_a_long_model_is_cut_on_the_screen_only(folder: Path, run: Run, monkeypa
 KILL = """
 import os, signal
 from glassine.learners.exhaustive.trees import TreeClass
+from tests.formats.reading import read_cells
+from tests.formats.reading import read_cells
 def struck(*args, **kwargs): os.kill(os.getpid(), signal.{})
 TreeClass.sums = struck
 """

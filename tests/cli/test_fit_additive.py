@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from glassine import AdditiveModel, Certificate, Domain, Ledger, Real
-from glassine.formats import load_additive
 from tests.cli.running import Run, attributes, listing, people, process
+from tests.formats.reading import read_additive
 
 FIT = ("fit", "people.csv", "--target", "ill", "--model", "additive", "--domain", "domain.json", "-o", "a.json")
 NUMBER = (
@@ -22,7 +22,7 @@ NUMBER = (
 
 
 def additive(path: Path) -> AdditiveModel:
-    return load_additive(path)
+    return read_additive(path)
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 from glassine.domain import Binary, Domain, Real
-from glassine.formats import as_model, load_model, to_onnx, to_pmml, write_model
+from glassine.formats import as_model, to_onnx, to_pmml, tree_or_rules, write_model
 from glassine.models import DecisionTree, RuleList
 from glassine.models.evidence import predict
+from tests.formats.reading import read_cells
 from tests.models.test_corels import RULES, CorelsClassifier
 from tests.models.test_scikit import NAMES, columns_of, make_data
 
@@ -61,27 +62,29 @@ CASES = {
     "class weights": Case(lambda _: as_model(tree(class_weight="balanced"))),
     "regression tree": Case(lambda _: as_model(tree(DecisionTreeRegressor)), counted=False),
     "pipeline": Case(lambda _: as_model(SCALED, DOMAIN), predicts=SCALED),
-    "skops file": Case(lambda p: load_model(saved(skops.io.dumps(TREE), p)), predicts=TREE),
+    "skops file": Case(lambda p: read_cells(saved(skops.io.dumps(TREE), p)), predicts=TREE),
     "exported text": Case(
-        lambda p: load_model(
+        lambda p: read_cells(
             saved(export_text(TREE, feature_names=list(NAMES), show_weights=True, decimals=12), p), DOMAIN
         ),
         predicts=TREE,
     ),
     "imodels list": Case(lambda _: as_model(LISTED), predicts=LISTED),
-    "CORELS list": Case(lambda _: as_model(CorelsClassifier(CORELS, list(NAMES)), BINARY), BITS, BINARY, counted=False),
-    "rule text": Case(lambda p: load_model(saved(LIST, p), BINARY), BITS, BINARY, counted=False),
-    "ONNX": Case(
-        lambda p: load_model(saved(to_onnx(as_model(SINGLE)), p), DOMAIN), SINGLE_FRAME, counted=False, predicts=SINGLE
+    "CORELS list": Case(
+        lambda _: tree_or_rules(as_model(CorelsClassifier(CORELS, list(NAMES)), BINARY)), BITS, BINARY, counted=False
     ),
-    "PMML": Case(lambda p: load_model(saved(to_pmml(as_model(TREE)), p), DOMAIN), predicts=TREE),
+    "rule text": Case(lambda p: read_cells(saved(LIST, p), BINARY), BITS, BINARY, counted=False),
+    "ONNX": Case(
+        lambda p: read_cells(saved(to_onnx(as_model(SINGLE)), p), DOMAIN), SINGLE_FRAME, counted=False, predicts=SINGLE
+    ),
+    "PMML": Case(lambda p: read_cells(saved(to_pmml(as_model(TREE)), p), DOMAIN), predicts=TREE),
     "Glassine's JSON": Case(lambda p: through_json(as_model(TREE), p), predicts=TREE),
 }
 
 
 def through_json(model: DecisionTree | RuleList, path: Path) -> DecisionTree | RuleList:
     write_model(model, path)
-    return load_model(path)
+    return read_cells(path)
 
 
 @pytest.fixture(params=list(CASES.values()), ids=list(CASES))

@@ -135,7 +135,7 @@ BROKEN: list[tuple[Any, str]] = [
     ({"attributes": []}, "must be a JSON object"),
     ({"schema": "glassine.domain/9", "attributes": []}, "schema"),
     ({"schema": "glassine.domain/1", "attributes": []}, "at least one attribute"),
-    ({"schema": "glassine.domain/1", "attributes": {}}, "must be lists"),
+    ({"schema": "glassine.domain/1", "attributes": {}}, "attributes, must be a list, got an object"),
     ({"schema": "glassine.domain/1", "attributes": [], "extra": 1}, "unknown key 'extra'"),
     ({"schema": "glassine.domain/1", "attributes": [{"type": "binary"}]}, "needs a name"),
     ({"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "tensor"}]}, "type 'tensor'"),
@@ -143,7 +143,7 @@ BROKEN: list[tuple[Any, str]] = [
     ({"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "integer", "lo": 0}]}, "lacks the key 'hi'"),
     (
         {"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "integer", "lo": 0, "hi": "9"}]},
-        "whole numbers",
+        r"attributes\[a\].hi, must be a whole number, got a text",
     ),
     ({"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "binary", "colour": 1}]}, "unknown key"),
     ({"schema": "glassine.domain/1", "attributes": [{"name": "a", "type": "binary", "missing": 1}]}, "true or false"),

@@ -24,6 +24,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model, to_python, to_sql, tree_from_lightgbm, tree_from_treelite, tree_from_xgboost
 from glassine.models import DecisionTree
 from glassine.models.evidence import predict
+from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 
 FILES = Path(__file__).parent / "files"
@@ -154,7 +155,7 @@ def test_splits_on_categories_speak_of_the_names(name: str) -> None:
             "colour": Category(COLOURS, missing=True),
         }
     )
-    reread = load_model(FILES / name, open_domain)
+    reread = read_cells(FILES / name, open_domain)
     assert reread.apply(gap).shape == (1,)
     without = Domain({"age": Integer(18, 90), "dose": Real(-9, 9), "colour": Category(("blue", "grey"))})
     with pytest.raises(InvalidModelError, match="not a value of its domain"):
@@ -170,7 +171,7 @@ def test_lists_of_categories_are_written_as_sql_and_python(name: str) -> None:
             "colour": Category(COLOURS, missing=True),
         }
     )
-    tree = load_model(FILES / name, domain)
+    tree = read_cells(FILES / name, domain)
     gaps: dict[str, Any] = {key: LISTED[key].astype(object) for key in ("age", "dose", "colour")}
     for i, key in enumerate(gaps):
         gaps[key][i::7] = None
@@ -195,9 +196,9 @@ def test_figures_of_any_size_are_read(size: float) -> None:
 
 
 def test_treelite_keeps_the_codes_of_categories() -> None:
-    named = load_model(FILES / "lightgbm_categories.txt", CATEGORIES)
+    named = read_cells(FILES / "lightgbm_categories.txt", CATEGORIES)
     codes = Domain({"age": Integer(18, 90), "dose": Real(-9, 9), "colour": Category((0, 1, 2))})
-    coded = load_model(FILES / "treelite_categories.json", codes)
+    coded = read_cells(FILES / "treelite_categories.json", codes)
     order = sorted(COLOURS)
     columns = {**LISTED, "colour": np.array([order.index(value) for value in LISTED["colour"]])}
     assert coded.apply(columns).tolist() == named.apply(LISTED).tolist()
@@ -316,7 +317,7 @@ def test_treelite() -> None:
     assert isinstance(tree, DecisionTree)
     assert [cell.evidence.counts for cell in tree.cells] == true_counts(tree)
     boosted = tree_from_treelite(plain("treelite_boosted.json"), DOMAIN)
-    assert boosted.apply(COLUMNS).tolist() == load_model(FILES / "xgboost.json").apply(COLUMNS).tolist()
+    assert boosted.apply(COLUMNS).tolist() == read_cells(FILES / "xgboost.json").apply(COLUMNS).tolist()
     assert [cell.evidence.label for cell in boosted.cells] == [0, 0, 1]
 
 

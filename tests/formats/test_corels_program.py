@@ -13,6 +13,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import load_model
 from glassine.formats.sklearn.corels import rules_from_corels_program
 from glassine.models import RuleList
+from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 
 FILES = Path(__file__).parent / "files"
@@ -25,12 +26,12 @@ def test_what_the_program_prints() -> None:
     assert [str(cell) for cell in rules.cells] == ["age:18-20", "sex:Male and age:21-22", "otherwise"]
     assert rules.classes == ("recidivate:No", "recidivate:Yes")
     assert [cell.evidence.label for cell in rules.cells] == [1, 1, 0]
-    in_domain = load_model(FILES / "corels_program.txt", DOMAIN)
+    in_domain = read_cells(FILES / "corels_program.txt", DOMAIN)
     assert [str(cell) for cell in in_domain.cells] == ["age = 18-20", "sex = Male and age = 21-22", "otherwise"]
 
 
 def test_its_model_file() -> None:
-    rules = load_model(FILES / "corels_model.txt")
+    rules = read_cells(FILES / "corels_model.txt")
     assert rules.classes == (False, True)
     assert [str(cell) for cell in rules.cells] == [
         "income and sex:Male and juvenile-crimes:>0",
@@ -38,7 +39,7 @@ def test_its_model_file() -> None:
         "otherwise",
     ]
     domain = Domain({name: Binary() for name in ("income", "sex:Male", "juvenile-crimes:>0", "priors:>3")})
-    assert load_model(FILES / "corels_model.txt", domain).cells == rules.cells
+    assert read_cells(FILES / "corels_model.txt", domain).cells == rules.cells
     alone = rules_from_corels_program("default~1\n")
     assert [cell.evidence.label for cell in alone.cells] == [1]
 

@@ -14,9 +14,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_g
 
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats import as_model, load_model
+from glassine.formats import as_model
 from glassine.formats.printed.dot import is_dot_text, tree_from_dot
 from glassine.models import DecisionTree
+from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 
 FILES = Path(__file__).parent / "files"
@@ -56,7 +57,7 @@ def test_every_way_to_export_says_the_same(names: list[str], classes: Any) -> No
 
 def test_files() -> None:
     domain = Domain({"age": Integer(18, 90), "dose": Real(-9, 9)})
-    plain, marked = (load_model(FILES / name, domain) for name in ("tree.dot", "tree_marked.dot"))
+    plain, marked = (read_cells(FILES / name, domain) for name in ("tree.dot", "tree_marked.dot"))
     assert [cell.evidence for cell in plain.cells] == [cell.evidence for cell in marked.cells]
     assert plain.classes == ("well", "ill")
     assert isinstance(plain, DecisionTree)

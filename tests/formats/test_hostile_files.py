@@ -15,9 +15,9 @@ import pytest
 from glassine import files
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.files import parse_json, read_bytes, read_once, read_text
-from glassine.formats import load_any
+from glassine.formats import load_model
 from glassine.formats.boosted.ubjson import parse_ubjson
-from glassine.formats.estimators import load_estimator
+from glassine.formats.loading import load_estimator
 from glassine.formats.printed.rules import parse_rules
 
 hostile: Any = importlib.import_module("benchmarks.hostile_files")
@@ -71,7 +71,7 @@ def test_a_pipe_is_read_to_the_bound_only(tmp_path: Path) -> None:
     writer.join()
 
 
-@pytest.mark.parametrize("read", [load_any, load_estimator, read_text, read_once])
+@pytest.mark.parametrize("read", [load_model, load_estimator, read_text, read_once])
 def test_a_large_file_is_refused_by_its_size_before_it_is_read(read: Any, tmp_path: Path) -> None:
     path = tmp_path / "model"
     with path.open("wb") as stream:
@@ -86,7 +86,7 @@ def test_the_digest_is_of_the_bytes_that_were_parsed(tmp_path: Path) -> None:
     once = read_once(path)
     digest = once.sha256
     path.write_text("something else")
-    assert str(load_any(once)) == "rule list with 1 rules and a default"
+    assert str(load_model(once)) == "rule list with 1 rules and a default"
     assert once.sha256 == digest
 
 
@@ -140,7 +140,7 @@ def test_xml_attributes_are_counted_before_they_are_parsed(tmp_path: Path) -> No
     path = tmp_path / "model"
     path.write_bytes(b"<PMML " + b"a='1' " * 2_000_001 + b"/>")
     with pytest.raises(UnsupportedModelError, match="more than 2,000,000 attributes"):
-        load_any(path)
+        load_model(path)
 
 
 def test_a_rule_list_has_a_bounded_number_of_rules() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats import as_model, tree_from_streed
+from glassine.formats import as_model, tree_from_streed, tree_or_rules
 from glassine.models import DecisionTree, predict
 
 
@@ -108,19 +108,23 @@ TREE: dict[str, Any] = {
 
 
 def test_a_tree_of_pydl85_is_the_tree() -> None:
-    tree = as_model(DL85Classifier(TREE))
+    tree = tree_or_rules(as_model(DL85Classifier(TREE)))
     assert [str(cell) for cell in tree.cells] == ["x0 and x2", "x0 and not x2", "not x0"]
     assert [cell.evidence.label for cell in tree.cells] == [1, 0, 0]
     assert tree.attributes == ("x0", "x1", "x2")
-    named = as_model(DL85Classifier(TREE), Domain({name: Binary() for name in "abcd"}))
+    named = tree_or_rules(as_model(DL85Classifier(TREE), Domain({name: Binary() for name in "abcd"})))
     assert [str(cell) for cell in named.cells] == ["a and c", "a and not c", "not a"]
 
 
 def test_shares_and_errors_of_pydl85_give_away_the_size() -> None:
-    (cell,) = as_model(DL85Classifier({"value": 0, "error": 26, "proba": [0.675, 0.325]}, n_features_in_=4)).cells
+    (cell,) = tree_or_rules(
+        as_model(DL85Classifier({"value": 0, "error": 26, "proba": [0.675, 0.325]}, n_features_in_=4))
+    ).cells
     assert cell.evidence.total == 80
     assert cell.evidence.error_rate == pytest.approx(0.325)
-    (cell,) = as_model(DL85Classifier({"value": 1, "error": 0.0, "proba": [0.0, 1.0]}, n_features_in_=4)).cells
+    (cell,) = tree_or_rules(
+        as_model(DL85Classifier({"value": 1, "error": 0.0, "proba": [0.0, 1.0]}, n_features_in_=4))
+    ).cells
     assert (cell.evidence.total, cell.evidence.error_rate) == (None, 0.0)
 
 

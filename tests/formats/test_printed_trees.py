@@ -15,6 +15,7 @@ from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedMode
 from glassine.formats import load_model, tree_from_c45, tree_from_rpart
 from glassine.formats.printed.randomforest import tree_from_randomforest
 from glassine.models import Branch, DecisionTree, Evidence, Node
+from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 
 FILES = Path(__file__).parent / "files"
@@ -38,7 +39,7 @@ def test_rpart_tells_the_class_counts_of_every_node() -> None:
 
 
 def test_rpart_of_a_regression_and_of_categories() -> None:
-    tree = load_model(FILES / "rpart_regression.txt")
+    tree = read_cells(FILES / "rpart_regression.txt")
     assert [str(cell) for cell in tree.cells] == ["Price.type in {a, b, large one}", "Price.type = c"]
     assert [(c.evidence.total, c.evidence.value, c.evidence.error_rate) for c in tree.cells] == [
         (4, 9000.0, 0.0),
@@ -135,7 +136,7 @@ def test_attributes_that_are_named_like_a_tail_are_attributes() -> None:
 
 
 def test_c50_is_indented_by_steps() -> None:
-    tree = load_model(FILES / "c50.txt")
+    tree = read_cells(FILES / "c50.txt")
     assert [str(cell) for cell in tree.cells] == [
         "TSH <= 6",
         "TSH > 6 and FTI <= 65.1 and thyroid surgery = t and FTI <= 36.1",
@@ -149,13 +150,13 @@ def test_c50_is_indented_by_steps() -> None:
 
 
 def test_c45_with_all_that_it_prints() -> None:
-    tree = load_model(FILES / "c45.txt")
+    tree = read_cells(FILES / "c45.txt")
     assert tree.classes == ("Don't Play", "Play")
     assert tree.cells[1].evidence.counts == (0, 2)
 
 
 def test_ctree_prints_shares_of_errors() -> None:
-    tree = load_model(FILES / "ctree.txt")
+    tree = read_cells(FILES / "ctree.txt")
     assert [str(cell) for cell in tree.cells] == [
         "Petal.Width <= 0.6",
         "Petal.Width > 0.6 and Petal.Width <= 1.7",
@@ -200,7 +201,7 @@ def test_other_prints_are_refused(tmp_path: Path, text: str, message: str) -> No
 
 def test_r_package_tree() -> None:
     text = (FILES / "r_tree.txt").read_text()
-    tree = load_model(FILES / "r_tree.txt")
+    tree = read_cells(FILES / "r_tree.txt")
     assert [str(cell) for cell in tree.cells] == [
         f"Petal.Length <= {math.nextafter(2.45, 0)}",
         f"Petal.Length > {math.nextafter(2.45, 0)}",
@@ -231,7 +232,7 @@ def test_answers_behind_the_prompt_are_left_out() -> None:
 
 
 def test_get_tree_of_random_forest() -> None:
-    tree = load_model(FILES / "gettree.txt")
+    tree = read_cells(FILES / "gettree.txt")
     assert [str(cell) for cell in tree.cells] == [
         "Petal.Length <= 2.6",
         "Petal.Length > 2.6 and Petal.Width <= 1.65",

@@ -24,12 +24,13 @@ from glassine.formats import load_forest, load_model, tree_from_treelite, tree_f
 from glassine.formats.boosted.lightgbm import forest_from_lightgbm
 from glassine.formats.boosted.treelite import forest_from_treelite
 from glassine.formats.boosted.xgboost import forest_from_xgboost
+from glassine.formats.builder import not_judged
 from glassine.formats.onnx import forest_from_onnx
-from glassine.formats.several import not_judged
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import DecisionTree
 from glassine.models.evidence import predict
 from glassine.models.forest import Forest
+from tests.formats.reading import read_cells
 
 skl2onnx: Any = importlib.import_module("skl2onnx")
 onnxruntime: Any = importlib.import_module("onnxruntime")
@@ -61,7 +62,7 @@ def test_the_trees_of_a_boosted_model(name: str) -> None:
     for place, tree in enumerate(forest.trees[1:], start=1):
         assert load_model(FILES / name, DOMAIN, tree=place) == tree
         assert tree.source.startswith(f"tree {place} of ")
-    first = load_model(FILES / name, DOMAIN, tree=0)
+    first = read_cells(FILES / name, DOMAIN, tree=0)
     assert first.classes == (0, 1)
     assert [cell.inside for cell in first.cells] == [cell.inside for cell in forest.trees[0].cells]
 

@@ -11,9 +11,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from glassine import Domain, Integer, Ledger, PrivateEBMClassifier, PrivateEBMRegressor, load_additive
+from glassine import Domain, Integer, Ledger, PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.errors import InvalidModelError
 from glassine.formats import fingerprint, write_model
+from tests.formats.reading import read_additive
 
 DOMAIN = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
 KINDS: tuple[Any, ...] = (PrivateEBMClassifier, PrivateEBMRegressor)
@@ -68,7 +69,7 @@ def test_no_budget_is_spent(tmp_path: Path) -> None:
 def test_an_edited_file_comes_back(tmp_path: Path) -> None:
     model = fitted(PrivateEBMRegressor)
     write_model(model.edit().smooth("age").model, tmp_path / "m.json")
-    edited = model.with_model(load_additive(tmp_path / "m.json"))
+    edited = model.with_model(read_additive(tmp_path / "m.json"))
     assert len(edited.model_.edits) == 1
 
 

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassine.attacks.reconstruction.entropy import reconstruct
+from glassine.domain import Domain, Integer
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.formats import fingerprint, load_additive, load_any, load_model, write_model
+from glassine.formats import fingerprint, load_model, tree_or_rules, write_model
 from glassine.formats.json import from_dict, layout, to_dict
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, RuleList
 from glassine.models.editing import edit, monotone, set_score, zero
 from tests.models.additive_models import additive_models, income_model, simple_model
 
@@ -48,16 +50,21 @@ def test_a_file_is_read_by_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     model = monotone(income_model(), "age", reason="as expected")
     write_model(model, path)
-    assert load_additive(path) == load_any(path) == model
-    with pytest.raises(UnsupportedModelError, match="Read it with load_additive"):
-        load_model(path)
+    assert load_model(path) == model
     lines = path.read_text().splitlines()
     assert any(line.strip().startswith('"scores": [') and line.count(",") > 20 for line in lines)
     (tmp_path / "rules.txt").write_text("if [age <= 40] then [a] (3 examples)\nelse [b] (5 examples)")
-    with pytest.raises(UnsupportedModelError, match="not an additive model"):
-        load_additive(tmp_path / "rules.txt")
+    assert isinstance(load_model(tmp_path / "rules.txt"), RuleList)
     with pytest.raises(UnreadableFileError):
-        load_additive(tmp_path / "absent.json")
+        load_model(tmp_path / "absent.json")
+
+
+def test_what_needs_leaves_refuses_an_additive_model(tmp_path: Path) -> None:
+    write_model(income_model(), tmp_path / "model.json")
+    model = load_model(tmp_path / "model.json")
+    for use in (tree_or_rules, lambda given: reconstruct(given, Domain({"age": Integer(0, 99)}))):
+        with pytest.raises(UnsupportedModelError, match="has no leaves or rules"):
+            use(model)
 
 
 def put(*path: Any, value: Any) -> Callable[[Any], None]:
@@ -90,24 +97,27 @@ HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
     "unknown key of a term": (put("terms", 0, "colour", value=1), "unknown key 'colour'"),
     "another schema": (put("schema", value="glassine.model/9"), "reads models of schema"),
     "another kind": (put("kind", value="gam"), "kind must be"),
-    "terms of a kind": (put("terms", value={}), "'terms' must be a list"),
+    "terms of a kind": (put("terms", value={}), "the model, terms, must be a list, got an object"),
     "a term of a kind": (put("terms", 0, value=3), "must be an object"),
-    "attributes of a kind": (put("attributes", value=[1]), "must be strings"),
-    "classes of a kind": (put("classes", value=["a", None]), "finite numbers or Booleans"),
+    "attributes of a kind": (put("attributes", value=[1]), r"attributes\[0\], must be a text"),
+    "classes of a kind": (
+        put("classes", value=["a", None]),
+        r"classes\[1\], must be a text, a finite number or a Boolean, got null",
+    ),
     "three classes": (put("classes", value=["a", "b", "c"]), "two classes"),
-    "a text as link": (put("link", value=3), "'link' must be a text"),
+    "a text as link": (put("link", value=3), "link, must be a text"),
     "intercept as a number": (put("intercept", value=1.0), "must be a list"),
-    "intercept true": (put("intercept", value=[True]), "finite numbers"),
+    "intercept true": (put("intercept", value=[True]), r"intercept\[0\], must be a finite number"),
     "huge intercept": (put("intercept", value=[10**400]), "one beyond 1e300"),
     "no scores": (drop("terms", 0, "scores"), "lacks the key 'scores'"),
-    "scores null": (put("terms", 0, "scores", value=None), "must be numbers"),
+    "scores null": (put("terms", 0, "scores", value=None), r"terms\[0\].scores, must be a list of numbers, got null"),
     "scores as a number": (put("terms", 0, "scores", value=1), "must be a list"),
     "a score too many": (lambda data: data["terms"][0]["scores"].append(0.0), "must have shape"),
     "a score as text": (put("terms", 0, "scores", 0, value="0"), "finite numbers"),
     "a score true": (put("terms", 0, "scores", 0, value=True), "finite numbers"),
     "a score null": (put("terms", 0, "scores", 0, value=None), "finite numbers"),
     "a score beyond doubles": (put("terms", 0, "scores", 0, value=10**400), "one beyond"),
-    "a nested score": (put("terms", 0, "scores", 0, value=[[0.0]]), "finite numbers"),
+    "a nested score": (put("terms", 0, "scores", 0, value=[[0.0]]), "lists of one length"),
     "a ragged score": (put("terms", 0, "scores", 0, value=[0.0]), "lists of one length"),
     "negative errors": (put("terms", 0, "errors", 0, value=-1), "at least 0"),
     "weights too short": (put("terms", 0, "weights", value=[1]), "must have shape"),
@@ -117,17 +127,26 @@ HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
     "cuts and groups": (put("terms", 0, "bins", 0, "groups", value=[["a"]]), "either cuts or groups"),
     "neither": (drop("terms", 0, "bins", 0, "cuts"), "either cuts or groups"),
     "bounds of groups": (put("terms", 3, "bins", 0, "bounds", value=[0, 1]), "unknown key 'bounds'"),
-    "groups of no lists": (put("terms", 3, "bins", 0, "groups", value=["a"]), "lists of values"),
+    "groups of no lists": (
+        put("terms", 3, "bins", 0, "groups", value=["a"]),
+        r"terms\[3\].bins\[0\].groups\[0\], must be a list",
+    ),
     "a category twice": (put("terms", 3, "bins", 0, "groups", value=[["a"], ["a"]]), "twice"),
-    "a category as a list": (put("terms", 3, "bins", 0, "groups", 0, value=[["a"]]), "finite numbers"),
+    "a category as a list": (
+        put("terms", 3, "bins", 0, "groups", 0, value=[["a"]]),
+        r"groups\[0\]\[0\], must be a text, a finite",
+    ),
     "missing twice": (put("terms", 3, "bins", 0, "groups", value=[[None], [None]]), "twice"),
-    "an attribute unnamed": (put("terms", 0, "bins", 0, "attribute", value=7), "non-empty string"),
-    "bins as an object": (put("terms", 0, "bins", value={}), "'bins' must be a list"),
-    "bounds too long": (put("terms", 0, "bins", 0, "bounds", value=[1, 2, 3]), "lowest and a highest"),
+    "an attribute unnamed": (
+        put("terms", 0, "bins", 0, "attribute", value=7),
+        r"bins\[0\].attribute, must be a text, got a number",
+    ),
+    "bins as an object": (put("terms", 0, "bins", value={}), r"terms\[0\].bins, must be a list"),
+    "bounds too long": (put("terms", 0, "bins", 0, "bounds", value=[1, 2, 3]), "bounds, must hold 2 values, got 3"),
     "a guarantee without relation": (drop("guarantee", "neighboring"), "lacks the key 'neighboring'"),
     "a negative epsilon": (put("guarantee", "epsilon", value=-1), "epsilon must lie"),
     "target bounds of classes": (put("target_bounds", value=[0, 1]), "regression"),
-    "edits as an object": (put("edits", value={}), "'edits' must be a list"),
+    "edits as an object": (put("edits", value={}), "edits, must be a list"),
     "an edit without cells": (drop("edits", 0, "cells"), "lacks the key 'cells'"),
     "an edit of another term": (put("edits", 0, "term", value="agee"), "model lacks"),
     "an edit renumbered": (put("edits", 0, "number", value=2), "numbered 1, 2, 3"),
@@ -141,7 +160,7 @@ HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
     "an action unknown": (put("edits", 0, "action", value="delete"), "must be one of"),
     "parameters as a list": (put("edits", 0, "parameters", value=[]), "must be an object"),
     "a parameter as a list": (put("edits", 0, "parameters", "first", value=[0]), "text or a finite number"),
-    "a reason null": (put("edits", 0, "reason", value=None), "'reason' must be a text"),
+    "a reason null": (put("edits", 0, "reason", value=None), r"edits\[0\].reason, must be a text, got null"),
     "scores changed below the log": (put("terms", 0, "scores", 5, value=9.0), "does not lead"),
 }
 

@@ -12,7 +12,7 @@ import skops.io
 from sklearn.ensemble import RandomForestClassifier
 
 from glassine.errors import UnreadableFileError, UnsupportedModelError
-from glassine.formats.estimators import load_estimator
+from glassine.formats.loading import load_estimator
 from glassine.formats.sklearn.forest import forest_from_sklearn
 
 # Large enough that chance would not agree with its seeds.

@@ -110,7 +110,7 @@ def test_json_keeps_the_records_of_a_person_and_says_nothing_of_them_for_records
 def test_json_must_say_epsilon_and_the_relation(lacking: str) -> None:
     plain = to_dict(NOISY)
     del plain["guarantee"][lacking]
-    with pytest.raises(InvalidModelError, match=f"the model's guarantee lacks the key '{lacking}'"):
+    with pytest.raises(InvalidModelError, match=f"the model, guarantee, lacks the key '{lacking}'"):
         from_dict(plain)
     with pytest.raises(InvalidModelError, match="unknown key 'eps'"):
         from_dict({**to_dict(NOISY), "guarantee": {"epsilon": 1, "neighboring": "replace-one", "eps": 2}})

@@ -11,7 +11,7 @@ from imodels import GreedyRuleListClassifier, OneRClassifier
 
 from glassine.domain import Domain, Integer, OneOf
 from glassine.errors import InvalidModelError
-from glassine.formats import as_model
+from glassine.formats import as_model, tree_or_rules
 from glassine.models import RuleList
 from tests.models.test_scikit import columns_of, make_data
 
@@ -41,7 +41,7 @@ def test_binary_and_whole_attributes() -> None:
     fitted = GreedyRuleListClassifier(max_depth=4).fit(table, target)
     domain = Domain({"age": Integer(0, 1), "dose": Integer(-9, 9)})
     model = as_model(fitted, domain)
-    assert all(bound.is_integer() for lit in model.literals for bound in (lit.lo, lit.hi) if np.isfinite(bound))  # type: ignore[union-attr]
+    assert all(bound.is_integer() for lit in model.literals for bound in (lit.lo, lit.hi) if np.isfinite(bound))
     assert np.array_equal(model.apply(columns_of(table)), as_model(fitted).apply(columns_of(table)))
     bits = table[["age"]]
     one = as_model(GreedyRuleListClassifier(max_depth=1).fit(bits, target), Domain.binary(["age"]))
@@ -76,12 +76,12 @@ def test_bad_lists(rules: Any, message: str) -> None:
 
 
 def test_a_plain_look_alike_is_read() -> None:
-    model = as_model(SimpleNamespace(rules_=[SPLIT, {"val": 0.2, "num_pts": 10}]))
+    model = tree_or_rules(as_model(SimpleNamespace(rules_=[SPLIT, {"val": 0.2, "num_pts": 10}])))
     assert [cell.evidence.counts for cell in model.cells] == [(1, 3), (8, 2)]
 
 
 def test_a_list_without_default_rule_tells_the_rest() -> None:
-    model = as_model(SimpleNamespace(rules_=[SPLIT, SPLIT | {"num_pts": 10}]))
+    model = tree_or_rules(as_model(SimpleNamespace(rules_=[SPLIT, SPLIT | {"num_pts": 10}])))
     assert model.cells[-1].evidence.size == 10
     assert model.cells[-1].evidence.prediction is None
 

@@ -9,8 +9,9 @@ from sklearn.tree import DecisionTreeClassifier, export_text
 
 from glassine.domain import Between, Domain, Real
 from glassine.errors import UnsupportedModelError
-from glassine.formats import as_model, load_model, parse_rules, to_text
+from glassine.formats import as_model, parse_rules, to_text
 from glassine.models import Branch, DecisionTree, Evidence, Node, RuleList
+from tests.formats.reading import read_cells
 from tests.models.test_scikit import NAMES, make_data
 from tests.models.writing import HOSTILE, models, stump
 
@@ -23,7 +24,7 @@ def test_a_numeric_tree_reads_back(tmp_path: Path) -> None:
     assert isinstance(model, DecisionTree)
     path = tmp_path / "tree.txt"
     path.write_text(to_text(model))
-    back = load_model(path, DOMAIN)
+    back = read_cells(path, DOMAIN)
     assert back.cells == model.cells or [c.inside for c in back.cells] == [c.inside for c in model.cells]
     assert [c.evidence.counts for c in back.cells] == [c.evidence.counts for c in model.cells]
 

@@ -28,7 +28,7 @@ RECEIPT = Receipt(ledger="0a" * 32, charge=3, hash="f1" * 32)
     ],
 )
 def test_a_receipt_of_another_form_is_refused(field: str, value: Any) -> None:
-    with pytest.raises(InvalidCertificateError, match=f"a receipt's {field} must be"):
+    with pytest.raises(InvalidCertificateError, match=f"(a receipt's {field}|the receipt, {field},) must be"):
         Receipt.from_dict(RECEIPT.to_dict() | {field: value})
 
 
@@ -42,7 +42,10 @@ def test_a_certificate_carries_its_receipt() -> None:
     assert Certificate.from_json(without.to_json()).receipt is None
     wrongs: tuple[object, ...] = (None, [], {}, {"ledger": "0a" * 32}, RECEIPT.to_dict() | {"more": 1})
     for wrong in wrongs:
-        with pytest.raises(InvalidCertificateError, match="a receipt must have the fields"):
+        with pytest.raises(
+            InvalidCertificateError,
+            match=r"the certificate, receipt, (must be an object|lacks the key|has an unknown key)",
+        ):
             Certificate.from_dict(without.to_dict() | {"receipt": wrong})
     receipt: Any = "charge 3"
     with pytest.raises(InvalidCertificateError, match="receipt must be a Receipt or None"):

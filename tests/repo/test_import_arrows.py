@@ -23,7 +23,7 @@ ROOMS = [
     ["counting", "models"],
     ["data"],
     ["domain"],
-    ["compiling", "files"],
+    ["codec", "compiling", "files"],
     ["errors"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}

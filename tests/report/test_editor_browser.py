@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.formats import load_additive
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.editing import edit, flatten, monotone, set_score, smooth, undo, verify, zero
 from glassine.models.scoring import predict_proba, scores
 from glassine.report.editor_page import render_editor
+from tests.formats.reading import read_additive
 from tests.models.additive_models import income_model, simple_model
 from tests.report.test_browser import CONTRAST
 
@@ -66,7 +66,7 @@ def exported(page: Any, folder: Path) -> AdditiveModel:
         page.get_by_role("button", name="Export JSON").click()
     path = folder / "exported.json"
     download.value.save_as(path)
-    model = load_additive(path)
+    model = read_additive(path)
     verify(model)
     return model
 

@@ -41,7 +41,7 @@ from glassine.data.inference import eager, violations
 from glassine.data.table import Table, as_table
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidPolicyError
-from glassine.formats.loading import as_any
+from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
 from glassine.models.additive import explain_global, score_meaning
@@ -82,7 +82,7 @@ def audit_additive(
     Parameters
     ----------
     model : AdditiveModel, fitted estimator or explainable boosting machine
-        The model, or anything that :func:`glassine.formats.as_any` reads as an additive model.
+        The model, or anything that :func:`glassine.formats.as_model` reads as an additive model.
     domain : Domain, optional
         What is publicly known about the attributes: it tells which cuts, ranges and categories need no data.
     data : data frame, optional
@@ -133,7 +133,7 @@ def audit_additive(
         )
     if extras is None:
         extras = extras_of_interpret(model) if is_interpret_ebm(model) else EbmExtras()
-    read = as_any(model, domain)
+    read = as_model(model, domain)
     if not isinstance(read, AdditiveModel):
         raise InvalidDataError(f"audit_additive reads additive models, got a {read}. Use glassine.audit.")
     limits = policy or Policy()

@@ -19,6 +19,7 @@ from glassine.data.lazy import is_lazy
 from glassine.data.table import as_table
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidPolicyError
+from glassine.models import AdditiveModel
 
 __all__ = ["audit"]
 
@@ -102,10 +103,19 @@ def audit(
     >>> findings.verdict, [check.rule for check in findings.checks if check.status == "broken"]
     ('outside policy', ['purest_leaf'])
     """
-    from glassine.formats import as_model, is_additive
-    from glassine.formats.several import not_judged
+    from glassine.formats import as_model, tree_or_rules
+    from glassine.formats.builder import not_judged
 
-    if is_additive(model):
+    if domain is not None and not isinstance(domain, Domain):
+        raise InvalidDomainError(
+            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+        )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InvalidPolicyError(
+            f"policy must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
+        )
+    published = as_model(model, domain)
+    if isinstance(published, AdditiveModel):
         from glassine.auditing.additive import audit_additive
 
         return audit_additive(
@@ -118,14 +128,6 @@ def audit(
             show_small_counts=show_small_counts,
             progress=progress,
         )
-    if domain is not None and not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
-        )
-    if policy is not None and not isinstance(policy, Policy):
-        raise InvalidPolicyError(
-            f"policy must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
-        )
     limits, report = policy or Policy(), progress or (lambda stage: None)
 
     def audited(data: Any, holdout: Any, *, public: bool) -> Findings:
@@ -133,10 +135,10 @@ def audit(
         known = domain
         if known is None and data is not None:
             data = data if is_lazy(data) else as_table(data)
-            known = inferred_domain(as_model(model), read_columns(data), notes)
+            known = inferred_domain(published, read_columns(data), notes)
         elif known is not None and known.inferred:
             notes.append("The domain was inferred from data, which understates what a reader learns.")
-        read = as_model(model, known)
+        read = tree_or_rules(as_model(model, known))
         if alone := not_judged(read.source or ""):
             notes.append(alone)
         counted = None
@@ -171,7 +173,7 @@ def audit(
             progress=report,
         ).run()
 
-    private = relied_on(describe_guarantee(as_model(model, domain), limits))
+    private = relied_on(describe_guarantee(published, limits))
     if data is None and holdout is None:
         if sensitive is not None:
             check_sensitive(sensitive, domain, None)

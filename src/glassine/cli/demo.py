@@ -15,7 +15,7 @@ from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
 from glassine.files import write_text
-from glassine.formats import as_model, format_rules, write_model
+from glassine.formats import as_model, format_rules, tree_or_rules, write_model
 from glassine.models import Evidence, Rule, RuleList
 from glassine.report import render_html
 from glassine.scrubbing.scrub import ScrubResult, accuracy, scrub
@@ -132,7 +132,7 @@ def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: 
 
     while len(rules) < n_rules and len(left) >= 2 * min_support and max(counts(left)) < len(left):
         stump = DecisionTreeClassifier(max_depth=2, min_samples_leaf=min_support, random_state=0)
-        tree = as_model(stump.fit(frame[left], y[left]))
+        tree = tree_or_rules(as_model(stump.fit(frame[left], y[left])))
         leaves = tree.apply({name: frame[name].to_numpy()[left] for name in tree.attributes})
         sizes = [counts(left[leaves == i]) for i in range(len(tree.cells))]
         best = max(range(len(sizes)), key=lambda i: (max(sizes[i]) / sum(sizes[i]), sum(sizes[i])))
@@ -180,7 +180,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     names = np.array(classes)[bunch.target]
     domain = demo_domain()
     estimator = DecisionTreeClassifier(max_depth=5, random_state=0).fit(records, names)
-    tree = as_model(estimator, domain)
+    tree = tree_or_rules(as_model(estimator, domain))
     rules = greedy_rules(records, bunch.target, classes, n_rules=6, min_support=12)
     say("auditing the tree")
     of_tree = audit(tree, domain=domain, data=records)

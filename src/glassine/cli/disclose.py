@@ -231,7 +231,7 @@ def _adversary(
 
 def stored_estimator(path: str | PathLike[str], trust_pickle: bool) -> Any:
     """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
-    from glassine.formats.estimators import load_estimator
+    from glassine.formats.loading import load_estimator
 
     try:
         return load_estimator(path, trust_pickle=trust_pickle)

@@ -12,7 +12,7 @@ import typer
 from glassine.cli.naming import nearest
 from glassine.cli.options import JsonOption
 from glassine.cli.writing import check_ending, check_outputs, print_value
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def edit_command(
 
     Exit status: 0 when it was done, 2 if not.
     """
-    from glassine.formats import load_additive, write_model
-    from glassine.models import editing
+    from glassine.formats import load_model, write_model
+    from glassine.models import AdditiveModel, editing
 
     if output is None and page is None and not log:
         raise GlassineError("the edited model goes nowhere. Give -o, --page or --log.")
@@ -103,7 +103,9 @@ def edit_command(
         raise GlassineError("--revert takes back every edit, --undo some. Give one of them.")
     check_outputs([output, page], [model])
     check_ending(page, (".html", ".htm"), "an editor page is HTML")
-    read = load_additive(model)
+    read = load_model(model)
+    if not isinstance(read, AdditiveModel):
+        raise UnsupportedModelError(f"{model} is a {read}, not an additive model, which alone is edited.")
     editing.verify(read)
     kept = editing.revert(read) if revert else editing.undo(read, undo)
     asked = _Asked(

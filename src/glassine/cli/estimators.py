@@ -18,7 +18,7 @@ def load_published(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> Any:
     """Return a model as a plain value, or a fitted forest as it is; of several trees, the one of this place."""
-    from glassine.formats.estimators import load_estimator
+    from glassine.formats.loading import load_estimator
     from glassine.formats.sklearn.forest import is_sklearn_forest
 
     try:

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TreeOption, TrustOption
 from glassine.cli.reading import load_kind, read_domain
-from glassine.cli.writing import check_outputs, print_value
-from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
+from glassine.cli.writing import check_outputs, print_value, tell
+from glassine.errors import GlassineError
 from glassine.files import write_bytes, write_text
-
-if TYPE_CHECKING:
-    from glassine.domain import Domain
-    from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 __all__ = ["export_command"]
 
-PICKLES = (".pkl", ".pickle")
+
+def form_of(name: str) -> str:
+    """Return the name of a form; they are looked up here, as that imports every reader."""
+    from glassine.formats import formats
+
+    names = [one.to for one in formats() if one.to]
+    if name not in names:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
+    return name
 
 
 def export_command(
     model: ModelArgument,
     to: Annotated[
-        Literal["sql", "python", "text", "sklearn", "onnx", "pmml"], typer.Option("--to", help="The form to write.")
+        str,
+        typer.Option(
+            "--to", metavar="FORM", parser=form_of, help="The form to write, such as sql; another word lists them all."
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -49,76 +55,39 @@ def export_command(
     tree: TreeOption = None,
     trust_pickle: TrustOption = False,
 ) -> None:
-    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. None of these carries a guarantee.
+    """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
 
     ONNX and the skops file of a pipeline need pip install 'glassine[formats]'.
 
     Exit status: 0 when it was written, 2 if not.
     """
+    from glassine.formats.registry import writer
+
     if to != "sql" and (table is not None or prediction is not None or probabilities):
         raise GlassineError(f"--table, --prediction and --probabilities are for SQL, not for {to}. Leave them out.")
     if to == "sql" and table is None and (prediction is not None or probabilities):
         raise GlassineError("--prediction and --probabilities name columns of a query. Give its --table.")
-    if to == "sklearn" and (output is None or output.suffix not in (".skops", *PICKLES)):
-        raise GlassineError("a scikit-learn pipeline is written to a file. Give -o with a name in .skops or .pkl.")
-    if to == "onnx" and output is None:
-        raise GlassineError("ONNX is written to a file. Give -o with its name.")
     check_outputs([output], [model, domain])
+    options = {"table": table, "prediction": prediction, "probabilities": probabilities or None}
+    if to == "sklearn" and output is not None:
+        options = {"extension": output.suffix}
     known = read_domain(domain)
     read = load_kind(model, known, trust_pickle, tree)
-    if to == "sklearn" and output is not None:
-        write_bytes(_pipeline(read, known, output), output)
-        print_value({"to": to, "file": str(output)} if as_json else f"Pipeline: {output}", as_json)
-        return
-    if to == "onnx" and output is not None:
-        write_bytes(_onnx(read, known), output)
-        print_value({"to": to, "file": str(output)} if as_json else f"Written: {output}", as_json)
-        return
-    text = _text(read, known, to, {"table": table, "prediction": prediction, "probabilities": probabilities})
-    if output is not None:
-        write_text(text.rstrip("\n") + "\n", output)
+    form = writer(to, read)
+    if form.binary and output is None:
+        raise GlassineError(f"{form.name} is written to a file. Give -o with a name in {' or '.join(form.extensions)}.")
+    assert form.write is not None  # noqa: S101 - what has a name to be written under has a writer
+    written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
+    told: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
+    if form.leaves_out:
+        told["leaves_out"] = form.leaves_out
+    if output is not None and isinstance(written, bytes):
+        write_bytes(written, output)
+    elif output is not None:
+        write_text(str(written).rstrip("\n") + "\n", output)
     if as_json:
-        print_value({"to": to, "file": None if output is None else str(output), "text": text}, True)
-    else:
-        print_value(text if output is None else f"Written: {output}", False)
-
-
-def _text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, to: str, given: dict[str, Any]) -> str:
-    from glassine.formats import to_pmml, to_python, to_sql, to_text
-    from glassine.models import AdditiveModel
-
-    if to == "pmml":
-        if isinstance(model, AdditiveModel):
-            raise UnsupportedModelError("an additive model is no PMML tree. Write it as SQL, Python or text.")
-        return to_pmml(model, domain)
-    if to == "sql":
-        return to_sql(model, **{key: value for key, value in given.items() if value is not None})
-    return to_python(model) if to == "python" else to_text(model, domain)
-
-
-def _onnx(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None) -> bytes:
-    from glassine.formats import to_onnx
-    from glassine.models import AdditiveModel
-
-    if isinstance(model, AdditiveModel):
-        raise UnsupportedModelError("an additive model is no ONNX tree. Write it as SQL, Python or text.")
-    return to_onnx(model, domain)
-
-
-def _pipeline(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None, output: Path) -> bytes:
-    """Return the fitted pipeline as the bytes of a skops or pickle file."""
-    from glassine.formats import to_sklearn
-    from glassine.models import AdditiveModel
-
-    if isinstance(model, AdditiveModel):
-        raise UnsupportedModelError("an additive model is no scikit-learn pipeline. Write it as SQL, Python or text.")
-    pipeline = to_sklearn(model, domain)
-    if output.suffix in PICKLES:
-        return pickle.dumps(pipeline)
-    try:
-        from skops import io
-    except ImportError:
-        raise UnreadableFileError(
-            f"cannot write {output}: skops is not installed. Run pip install 'glassine[formats]'.", path=output
-        ) from None
-    return bytes(io.dumps(pipeline))
+        print_value(told if isinstance(written, bytes) else {**told, "text": written}, True)
+        return
+    print_value(str(written) if output is None else f"Written: {output}", False)
+    if form.leaves_out:
+        tell(f"glassine: left out: {form.leaves_out}.")

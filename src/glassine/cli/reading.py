@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from glassine.errors import InvalidParameterError, SeveralTreesError
+from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError, UnsupportedModelError
 from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, InputFile, SurrogateFindings
     from glassine.auditing.policy import Policy
     from glassine.domain import Domain
+    from glassine.formats import PublishedModel
     from glassine.formats.sklearn.interpret import EbmExtras
-    from glassine.models import AdditiveModel, DecisionTree, RuleList
+    from glassine.models import DecisionTree, RuleList
 
 __all__ = [
     "input_files",
@@ -55,35 +55,34 @@ def policy_of(path: str | os.PathLike[str] | None) -> Policy:
 def load(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> DecisionTree | RuleList:
-    """Return the model of a file; of several trees, the one of this place."""
-    from glassine.formats import load_model
+    """Return the tree or rule list of a file; of several trees, the one of this place."""
+    from glassine.formats import tree_or_rules
 
-    with _one_of_several():
-        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
+    try:
+        return tree_or_rules(load_kind(path, domain, trust_pickle, tree))
+    except UnsupportedModelError as error:
+        name = os.fspath(path)
+        raise error if str(error).startswith(name) else UnsupportedModelError(f"{name}: {error}") from None
 
 
 def load_kind(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
-) -> DecisionTree | RuleList | AdditiveModel:
-    """Return the model of a file, additive models among them; of several trees, the one of this place."""
-    from glassine.formats import load_any
+) -> PublishedModel:
+    """Return the model of a file, of any kind; of several trees, the one of this place.
 
-    with _one_of_several():
-        return load_any(path, domain, trust_pickle=trust_pickle, tree=tree)
-
-
-@contextmanager
-def _one_of_several() -> Iterator[None]:
-    """Say how a command takes one of several trees, where the reader says how Python does."""
-    from glassine.formats.several import ONE_OF_SEVERAL
+    Where the reader says how Python takes one of several trees or a pickle, the error says how a command does.
+    """
+    from glassine.formats import load_model
+    from glassine.formats.builder import ONE_OF_SEVERAL
 
     here = {
         ONE_OF_SEVERAL: "--tree 0 reads the first; glassine reconstruct reads all, where its trees tell counts.",
         ": tree must": ": --tree must",
+        "allow it with trust_pickle.": "allow it with --trust-pickle.",
     }
     try:
-        yield
-    except (InvalidParameterError, SeveralTreesError) as error:
+        return load_model(path, domain, trust_pickle=trust_pickle, tree=tree)
+    except (InvalidParameterError, SeveralTreesError, UnreadableFileError) as error:
         message = str(error)
         for said, meant in here.items():
             message = message.replace(said, meant)

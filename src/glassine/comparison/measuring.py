@@ -21,7 +21,7 @@ from glassine.comparison.values import Figures, Result
 from glassine.data.inference import columns
 from glassine.domain import Domain
 from glassine.errors import GlassineError, UnsupportedModelError
-from glassine.formats import as_model
+from glassine.formats import as_model, tree_or_rules
 from glassine.models.transform import with_sizes
 
 __all__ = ["NO_PARTS", "Sides", "auroc", "full_probabilities", "log_loss", "measure", "seed_of"]
@@ -157,7 +157,7 @@ def _bits(name: str, model: Any, domain: Domain, train: Any) -> tuple[float | No
         return 0.0, "", 1
     n_parts = None
     try:
-        read = as_model(getattr(model, "model_", model), domain)
+        read = tree_or_rules(as_model(model, domain))
         n_parts = len(read.cells)
         if not read.counts_are_exact:
             read = with_sizes(read, np.bincount(read.apply(columns(train)), minlength=n_parts).tolist())

@@ -6,19 +6,23 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from glassine.codec import Codec, Field, decoded, optional, record
 from glassine.comparison.values import Figures, Result
-from glassine.errors import UnreadableFileError
+from glassine.errors import GlassineError, UnreadableFileError
 from glassine.files import parse_json, read_bytes, read_json, write_json
 
 __all__ = ["IDENTITY", "RESULTS", "Store"]
 
 IDENTITY, RESULTS = "comparison.json", "results.jsonl"
 SCHEMA = "glassine.comparison-results/2"
+FIGURES: Codec[Figures] = record(Figures, {name: Field(required=True) for name in Figures.__slots__})
+RESULT: Codec[Result] = record(
+    Result, {"reason": Field(required=True), "figures": Field(codec=optional(FIGURES), required=True)}
+)
 
 
 class Store:
@@ -86,7 +90,7 @@ class Store:
         self.results[result.key] = result
         if self._stream is None:
             raise UnreadableFileError(f"{self.folder} is not open. Use it in a with block.", path=self.folder)
-        plain = asdict(result)
+        plain = RESULT.encode(result)
         line = json.dumps({"result": plain, "sum": self._sum(plain)}, ensure_ascii=True, allow_nan=False) + "\n"
         try:
             self._stream.write(line.encode())
@@ -137,8 +141,8 @@ class Store:
             plain = found["result"]
             if found["sum"] != self._sum(plain):
                 raise damaged
-            result = _read(plain)
-        except (UnicodeDecodeError, UnreadableFileError, KeyError, TypeError):
+            result = decoded(RESULT, plain, "the result", GlassineError)
+        except (UnicodeDecodeError, GlassineError, KeyError, TypeError):
             raise damaged from None
         if self.results.setdefault(result.key, result) != result:
             raise damaged
@@ -149,14 +153,6 @@ class Store:
 
 def _canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
-
-
-def _read(plain: Mapping[str, Any]) -> Result:
-    figures = plain["figures"]
-    known = {field.name for field in fields(Figures)}
-    if figures is not None and set(figures) != known:
-        raise KeyError("figures")
-    return Result(**{**plain, "figures": None if figures is None else Figures(**figures)})
 
 
 def _lock(stream: BinaryIO, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
+from glassine.codec import Codec, Field, decoded, listed, named, record, tagged
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real, is_name
 from glassine.domain.groups import (
     AtMostOne,
@@ -22,10 +22,10 @@ from glassine.domain.groups import (
     blocks,
     patterns,
 )
-from glassine.errors import GlassineError, InvalidDomainError
+from glassine.errors import InvalidDomainError
 from glassine.files import read_json, write_json
 
-__all__ = ["SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
+__all__ = ["DOMAIN", "SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
 
 Number = TypeVar("Number", int, int | Fraction)
 
@@ -237,63 +237,28 @@ GROUPS: Mapping[str, type[Group]] = {
     "intervals": Intervals,
     "combinations": Combinations,
 }
-FIELDS = {
-    cls: {field.name: field.default is dataclasses.MISSING for field in dataclasses.fields(cls)}
-    for cls in (*ATTRIBUTES.values(), *GROUPS.values())
-    if dataclasses.is_dataclass(cls)
-}
-"""Of each class its fields, and whether each must be given."""
-
-
-def _encode(kinds: Mapping[str, type[Any]], value: Any) -> dict[str, Any]:
-    kind = next(name for name, cls in kinds.items() if type(value) is cls)
-    out: dict[str, Any] = {"type": kind}
-    for field in dataclasses.fields(value):
-        entry = getattr(value, field.name)
-        if field.default is dataclasses.MISSING or entry != field.default:
-            out[field.name] = entry
-    return out
+DOMAIN: Codec[Domain] = record(
+    Domain,
+    {
+        "attributes": Field(
+            codec=named(
+                tagged("type", {name: (cls, record(cls, omit_defaults=True)) for name, cls in ATTRIBUTES.items()})
+            ),
+            get=lambda domain: {name: domain[name] for name in domain},
+        ),
+        "groups": Field(
+            codec=listed(tagged("type", {name: (cls, record(cls)) for name, cls in GROUPS.items()})),
+            required=False,
+        ),
+    },
+    head={"schema": SCHEMA},
+)
 
 
 def to_dict(domain: Domain) -> dict[str, Any]:
     """Return a domain as plain JSON values."""
-    return {
-        "schema": SCHEMA,
-        "attributes": [{"name": name, **_encode(ATTRIBUTES, domain[name])} for name in domain],
-        "groups": [_encode(GROUPS, group) for group in domain.groups],
-    }
-
-
-def _decode(kinds: Mapping[str, type[Any]], entry: Any, what: str) -> Any:
-    if not isinstance(entry, dict):
-        raise InvalidDomainError(f"{what} must be an object, got {type(entry).__name__}.")
-    kind = entry.get("type")
-    if not isinstance(kind, str) or kind not in kinds:
-        raise InvalidDomainError(f"{what} has type {kind!r}. Use one of {', '.join(kinds)}.")
-    cls = kinds[kind]
-    given = {key: value for key, value in entry.items() if key not in ("type", "name")}
-    fields = FIELDS[cls]
-    for key in given:
-        if key not in fields:
-            raise InvalidDomainError(f"{what} has an unknown key {key!r}. Known: {', '.join(fields)}.")
-    for key, required in fields.items():
-        if required and key not in given:
-            raise InvalidDomainError(f"{what} lacks the key {key!r}.")
-        if key in ("missing", "inferred") and not isinstance(given.get(key, False), bool):
-            raise InvalidDomainError(f"{what}: {key!r} must be true or false, got {given[key]!r}.")
-        if key in ("values", "thresholds", "attributes", "rows") and not isinstance(given.get(key, []), list):
-            raise InvalidDomainError(f"{what}: {key!r} must be a list, got {given[key]!r}.")
-    if "intervals" in given:
-        spans = given["intervals"]
-        if not isinstance(spans, dict) or not all(isinstance(span, list) for span in spans.values()):
-            raise InvalidDomainError(f"{what}: 'intervals' must map names to two bounds, got {spans!r}.")
-        given["intervals"] = {name: tuple(span) for name, span in spans.items()}
-    try:
-        return cls(**given)
-    except GlassineError as error:
-        raise InvalidDomainError(f"{what}: {error}") from None
-    except TypeError as error:
-        raise InvalidDomainError(f"{what} holds a value of the wrong kind: {error}.") from None
+    out: dict[str, Any] = DOMAIN.encode(domain)
+    return out
 
 
 def from_dict(data: Any) -> Domain:
@@ -307,22 +272,8 @@ def from_dict(data: Any) -> Domain:
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidDomainError(f'a domain must be a JSON object with "schema": "{SCHEMA}".')
     if data["schema"] != SCHEMA:
-        raise InvalidDomainError(f"this version reads domains of schema {SCHEMA!r}, got {data['schema']!r}.")
-    extra = set(data) - {"schema", "attributes", "groups"}
-    if extra:
-        raise InvalidDomainError(f"a domain has an unknown key {min(extra)!r}. Known: schema, attributes, groups.")
-    entries, groups = data.get("attributes"), data.get("groups", [])
-    if not isinstance(entries, list) or not isinstance(groups, list):
-        raise InvalidDomainError("a domain's attributes and groups must be lists.")
-    attributes: dict[str, Attribute] = {}
-    for position, entry in enumerate(entries):
-        name = entry.get("name") if isinstance(entry, dict) else None
-        if not isinstance(name, str):
-            raise InvalidDomainError(f"attribute {position} needs a name, a string, got {name!r}.")
-        if name in attributes:
-            raise InvalidDomainError(f"attribute {name!r} is declared twice. Drop one.")
-        attributes[name] = _decode(ATTRIBUTES, entry, f"attribute {name!r}")
-    return Domain(attributes, groups=[_decode(GROUPS, g, f"group {i}") for i, g in enumerate(groups)])
+        raise InvalidDomainError(f"this version reads domains of schema {SCHEMA!r}, got {data['schema']!r:.80}.")
+    return decoded(DOMAIN, data, "the domain", InvalidDomainError)
 
 
 def read(path: str | os.PathLike[str]) -> Domain:

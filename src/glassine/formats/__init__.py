@@ -6,8 +6,15 @@ from glassine.formats.boosted.xgboost import tree_from_xgboost
 from glassine.formats.code.python import to_python
 from glassine.formats.code.sql import to_sql
 from glassine.formats.code.text import to_text
-from glassine.formats.json import fingerprint, write_model
-from glassine.formats.loading import as_any, as_model, is_additive, load_additive, load_any, load_forest, load_model
+from glassine.formats.json import fingerprint
+from glassine.formats.loading import (
+    as_model,
+    load_estimator,
+    load_forest,
+    load_model,
+    tree_or_rules,
+    write_model,
+)
 from glassine.formats.onnx import tree_from_onnx
 from glassine.formats.onnx_writer import to_onnx
 from glassine.formats.pmml import tree_from_pmml
@@ -18,6 +25,7 @@ from glassine.formats.printed.export_text import tree_from_export_text
 from glassine.formats.printed.randomforest import tree_from_randomforest
 from glassine.formats.printed.rpart import tree_from_rpart
 from glassine.formats.printed.rules import format_rules, parse_rules
+from glassine.formats.registry import Format, PublishedModel, formats
 from glassine.formats.sklearn.corels import rules_from_corels, rules_from_corels_text
 from glassine.formats.sklearn.imodels import rules_from_imodels
 from glassine.formats.sklearn.interpret import additive_from_interpret, extras_of_interpret
@@ -27,15 +35,15 @@ from glassine.formats.sklearn.writer import to_sklearn
 from glassine.formats.skops import read_skops
 
 __all__ = [
+    "Format",
+    "PublishedModel",
     "additive_from_interpret",
-    "as_any",
     "as_model",
     "extras_of_interpret",
     "fingerprint",
     "format_rules",
-    "is_additive",
-    "load_additive",
-    "load_any",
+    "formats",
+    "load_estimator",
     "load_forest",
     "load_model",
     "parse_rules",
@@ -62,5 +70,6 @@ __all__ = [
     "tree_from_streed",
     "tree_from_treelite",
     "tree_from_xgboost",
+    "tree_or_rules",
     "write_model",
 ]

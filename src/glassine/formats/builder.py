@@ -1,32 +1,38 @@
-"""Trees put together from the parts that a file lists in its own order."""
+"""Trees put together from the parts that a file lists in its own order, and which of several trees is read."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 from glassine.domain import Binary, Domain, Literal, OneOf
-from glassine.domain.attributes import LARGEST
-from glassine.errors import InvalidModelError
-from glassine.formats.conditions import at_least, at_most, binary, scalar, with_missing
-from glassine.formats.sklearn.encodings import all_but
+from glassine.domain.attributes import LARGEST, Scalar, is_whole
+from glassine.errors import InvalidModelError, InvalidParameterError, SeveralTreesError, UnsupportedModelError
+from glassine.formats.conditions import all_but, at_least, at_most, binary, require, scalar, with_missing
 from glassine.models.evidence import Evidence
-from glassine.models.tree import Branch, Node
+from glassine.models.tree import Branch, DecisionTree, Node
 
 __all__ = [
+    "BY_ESTIMATOR",
     "COMPLETE_RECORDS",
-    "Part",
-    "assembled",
+    "ONE_OF_SEVERAL",
+    "TreeBuilder",
     "can_be_missing",
     "feature_names",
     "from_shares",
+    "not_judged",
+    "place_of",
     "refuse_gaps",
     "sides",
+    "source_of",
+    "whole_counts",
+    "without_sizes",
 ]
 
 Key = TypeVar("Key", bound=Hashable)
-Part: TypeAlias = tuple[Sequence[tuple[Literal, Key]], Evidence]
-"""The branches of a node, each with the key of its child, and what the node publishes."""
 
 COMPLETE_RECORDS = (
     'if it was fitted on complete records, drop "missing" from the domain and leave records with gaps out of the data.'
@@ -39,43 +45,141 @@ WHOLE_SHARE = 1e-4
 """By how much the shares of a leaf, written in single precision or few digits, may miss 1."""
 
 
-def assembled(root: Key, parts: Mapping[Key, Part[Key]], *, spare: bool = False) -> tuple[Node, ...]:
-    """Return the nodes of a tree in depth-first order.
+class TreeBuilder(Generic[Key]):
+    """A tree that is put together from the parts that a file lists in its own order.
 
     Parameters
     ----------
-    root : hashable
-        Key of the root.
-    parts : mapping
-        The nodes by key.
+    what : str
+        The tree, for messages: "the LightGBM tree".
+    domain : Domain or None
+        The public domain.
+    names : sequence of str, optional
+        The features of the file by number; without them the attributes are those of the domain, or those tested.
     spare : bool, default=False
         Whether parts that the root does not lead to are left out; otherwise they are an error.
-
-    Raises
-    ------
-    InvalidModelError
-        If a child is not among the parts, or is the child of two nodes.
+    silent : bool, default=False
+        Whether the file does not say where missing values go, so that no attribute that is tested may be missing.
+    remedy : str
+        How to get a file that says it; empty where there is none.
     """
-    order: list[Key] = []
-    places: dict[Key, int] = {}
-    stack = [root]
-    while stack:
-        key = stack.pop()
-        if key not in parts:
-            raise InvalidModelError(
-                f"the tree leads to node {key!r:.60}, which the file does not hold. Export it anew."
-            )
-        if key in places:
-            raise InvalidModelError(f"node {key!r:.60} is the child of two nodes, or of itself. Export the tree anew.")
-        places[key] = len(order)
-        order.append(key)
-        stack += [child for _, child in reversed(parts[key][0])]
-    if len(order) < len(parts) and not spare:
-        raise InvalidModelError(f"{len(parts) - len(order)} nodes of the file stand apart from its tree.")
-    return tuple(
-        Node(branches=tuple(Branch(literal, places[child]) for literal, child in parts[key][0]), evidence=parts[key][1])
-        for key in order
-    )
+
+    def __init__(
+        self,
+        what: str,
+        domain: Domain | None,
+        names: Sequence[str] | None = None,
+        *,
+        spare: bool = False,
+        silent: bool = False,
+        remedy: str = "",
+    ) -> None:
+        self.what, self.domain, self.names, self.spare = what, domain, names, spare
+        self.silent, self.remedy = silent, remedy
+        self._parts: dict[Key, tuple[tuple[tuple[Literal, Key], ...], Evidence]] = {}
+        self._tested: dict[str, None] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def attribute(self, name: str) -> str:
+        """Return the name of an attribute that the tree tests.
+
+        Raises
+        ------
+        InvalidModelError
+            If the domain lacks it, or it can be missing and the file does not say where missing values go.
+        """
+        require(name, self.domain, f"{self.what} tests")
+        if self.silent:
+            refuse_gaps(name, self.domain, self.what, self.remedy)
+        self._tested[name] = None
+        return name
+
+    def feature(self, number: object, node: object = "") -> str:
+        """Return the name of the feature of a number that the tree tests.
+
+        Raises
+        ------
+        InvalidModelError
+            If there is none, or as for :meth:`attribute`.
+        """
+        names = self.names or ()
+        if type(number) is not int or not 0 <= number < len(names):
+            where = f"node {node}" if node != "" else "a node"
+            raise InvalidModelError(f"{where} tests feature {number!r:.40}, but {self.what} has {len(names)}.")
+        return self.attribute(names[number])
+
+    def gaps(self, name: str, to_left: bool) -> tuple[bool, bool]:
+        """Return whether a missing value takes the left and the right branch; neither if the attribute has none."""
+        missing = can_be_missing(name, self.domain, False)
+        return missing and to_left, missing and not to_left
+
+    def leaf(self, key: Key, evidence: Evidence) -> None:
+        """Add a leaf."""
+        self._parts[key] = ((), evidence)
+
+    def split(
+        self, key: Key, literals: Iterable[Literal], children: Iterable[Key], evidence: Evidence | None = None
+    ) -> None:
+        """Add a node with a condition for each of its children."""
+        branches = tuple(zip(literals, children, strict=True))
+        self._parts[key] = (branches, evidence or Evidence())
+        self._tested.update((literal.attribute, None) for literal, _ in branches)
+
+    def tree(self, root: Key, classes: tuple[Scalar, ...] | None, source: str) -> DecisionTree:
+        """Return the tree, its nodes in depth-first order.
+
+        Raises
+        ------
+        InvalidModelError
+            If a child is not among the parts, or is the child of two nodes.
+        """
+        places: dict[Key, int] = {}
+        stack = [root]
+        while stack:
+            key = stack.pop()
+            if key not in self._parts:
+                raise InvalidModelError(
+                    f"the tree leads to node {key!r:.60}, which the file does not hold. Export it anew."
+                )
+            if key in places:
+                raise InvalidModelError(
+                    f"node {key!r:.60} is the child of two nodes, or of itself. Export the tree anew."
+                )
+            places[key] = len(places)
+            stack += [child for _, child in reversed(self._parts[key][0])]
+        if len(places) < len(self._parts) and not self.spare:
+            raise InvalidModelError(f"{len(self._parts) - len(places)} nodes of the file stand apart from its tree.")
+        nodes = tuple(
+            Node(branches=tuple(Branch(literal, places[child]) for literal, child in branches), evidence=evidence)
+            for branches, evidence in (self._parts[key] for key in places)
+        )
+        names = self.names if self.names is not None else self.domain.names if self.domain else self._tested
+        return DecisionTree(nodes, tuple(names), classes, source=source)
+
+
+def whole_counts(values: Sequence[float], total: int, near: Callable[[float], float]) -> tuple[int, ...] | None:
+    """Return figures as the class counts of a node, None where they are not whole or do not add up to its records.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Its figures, one a class.
+    total : int
+        Its number of records.
+    near : callable
+        Returns by how much a figure, given as a whole number, may miss it.
+    """
+    if not all(math.isfinite(value) for value in values):
+        return None
+    whole = tuple(round(value) for value in values)
+    if any(count < 0 or abs(value - count) > near(count) for value, count in zip(values, whole, strict=True)):
+        return None
+    return whole if sum(whole) == total else None
 
 
 def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None, what: str) -> tuple[str, ...]:
@@ -107,9 +211,10 @@ def can_be_missing(name: str, domain: Domain | None, told: bool) -> bool:
     return domain[name].missing if domain is not None and name in domain else told
 
 
-def refuse_gaps(
-    name: str, domain: Domain | None, what: str, remedy: str = "Give the estimator itself, or a format that says it"
-) -> None:
+BY_ESTIMATOR = "Give the estimator itself, or a format that says it"
+
+
+def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ESTIMATOR) -> None:
     """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go.
 
     ``remedy`` is how to get a file that says it; where there is none, it is empty.
@@ -169,3 +274,81 @@ def from_shares(shares: Sequence[float], label: int, total: int | None = None) -
     if all(share >= -WHOLE_SHARE for share in shares) and abs(sum(shares) - 1) <= WHOLE_SHARE:
         return Evidence(total=total, label=label, error_rate=min(1.0, max(0.0, 1 - shares[label])))
     return Evidence(total=total, label=label)
+
+
+# Files with several trees.
+
+ONE_OF_SEVERAL = "In Python, load_model(..., tree=0) reads the first, and load_forest all of them."
+"""What to do with several trees, as an error says it."""
+
+
+def place_of(n_trees: int, tree: Any, what: str, remedy: str = "") -> int:
+    """Return the place of the tree to read, from 0.
+
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees of the file.
+    tree : int or None
+        The one that is asked for; None for the only one.
+    what : str
+        What holds the trees.
+    remedy : str, default=""
+        How its own library gives one of them.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If there is none.
+    SeveralTreesError
+        If there are several and none is asked for.
+    InvalidParameterError
+        If the one asked for is not there.
+    """
+    if tree is not None and not (is_whole(tree) and 0 <= tree < max(1, n_trees)):
+        raise InvalidParameterError(
+            f"tree must be a whole number from 0 to {max(1, n_trees) - 1}, as {what} holds {n_trees}, got {tree!r:.40}."
+        )
+    if n_trees < 1:
+        raise UnsupportedModelError(f"{what} holds {n_trees} trees. Export a model that has been fitted.")
+    if n_trees > 1 and tree is None:
+        raise SeveralTreesError(
+            f"{what} holds {n_trees} trees; one is audited at a time. {ONE_OF_SEVERAL} {remedy}".rstrip()
+        )
+    return int(tree or 0)
+
+
+def source_of(what: str, place: int, n_trees: int) -> str:
+    """Return what a tree was read from: its place, of several.
+
+    Examples
+    --------
+    >>> source_of("XGBoost", 0, 20), source_of("XGBoost", 0, 1)
+    ('tree 0 of 20 of XGBoost', 'XGBoost')
+    """
+    return what if n_trees == 1 else f"tree {place} of {n_trees} of {what}"
+
+
+def not_judged(source: str) -> str:
+    """Return how many trees of a file were left aside, given the source of the one that was read; empty if none.
+
+    Examples
+    --------
+    >>> not_judged("tree 0 of 20 of XGBoost")
+    'Tree 0 of 20; the other 19 were not judged.'
+    """
+    found = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
+    if found is None or int(found[2]) < 2:
+        return ""
+    others = int(found[2]) - 1
+    told = f"the other {others} were not judged" if others > 1 else "the other was not judged"
+    return f"Tree {int(found[1])} of {int(found[2])}; {told}."
+
+
+def without_sizes(tree: DecisionTree) -> DecisionTree:
+    """Return a tree that tells no numbers of records: they may be those of a sample, or of draws."""
+    nodes = tuple(
+        dataclasses.replace(node, evidence=Evidence(label=node.evidence.prediction, value=node.evidence.value))
+        for node in tree.nodes
+    )
+    return dataclasses.replace(tree, nodes=nodes)

@@ -13,9 +13,8 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, from_shares, sides
+from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import require, with_missing
-from glassine.formats.several import place_of, source_of
 from glassine.formats.sklearn.encodings import Coded, Column, Number
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
@@ -352,13 +351,16 @@ def _tree(
     bounds = _numbers(given, "nodes_values", len(lists["nodeids"]))
     classes, evidence = _leaves(given, lists, kind)
     gaps = any(_list(whole, "nodes_missing_value_tracks_true", len(_list(whole, "nodes_nodeids"))))
-    parts: dict[int, Part[int]] = {}
+    names = tuple(dict.fromkeys(column.name for column in columns))
+    for name in names:
+        require(name, domain, "the ONNX tree was given")
+    builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     for i, key in enumerate(lists["nodeids"]):
-        if key in parts:
+        if key in builder:
             raise InvalidModelError(f"the ONNX tree lists node {key} twice. Export it anew.")
         mode = lists["modes"][i]
         if mode == "LEAF":
-            parts[key] = ((), evidence.get(key, Evidence()))
+            builder.leaf(key, evidence.get(key, Evidence()))
             continue
         if mode not in MODES:
             raise UnsupportedModelError(f"the branch mode {mode!r:.40} is not one of {', '.join(MODES)} or LEAF.")
@@ -366,13 +368,8 @@ def _tree(
         # Only a difference from NaN holds of NaN itself.
         taken = bool(tracks[i]) if tracks else False
         pair = _sides(column, MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
-        branches = zip(pair, (lists["truenodeids"][i], lists["falsenodeids"][i]), strict=True)
-        parts[key] = (tuple(branches), Evidence())
-    nodes = assembled(lists["nodeids"][0], parts)
-    names = tuple(dict.fromkeys(column.name for column in columns))
-    for name in names:
-        require(name, domain, "the ONNX tree was given")
-    return DecisionTree(nodes, names, classes, source=source)
+        builder.split(key, pair, (lists["truenodeids"][i], lists["falsenodeids"][i]))
+    return builder.tree(lists["nodeids"][0], classes, source)
 
 
 def _plain(onnx: ModuleType, attribute: Any) -> Any:

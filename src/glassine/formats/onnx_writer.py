@@ -13,15 +13,15 @@ from glassine.domain import Domain, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import check_domain
-from glassine.formats.onnx import OURS, onnx_module
-from glassine.formats.paths import check_model, outcomes, readable
+from glassine.formats.conditions import check_domain, check_model, outcomes, readable
+from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
+from glassine.formats.registry import Format
 from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["to_onnx"]
+__all__ = ["FORMAT", "to_onnx"]
 
 OPSET, IR_VERSION = 17, 8
 """Versions that every runtime since 2022 knows."""
@@ -248,3 +248,20 @@ def _outputs(onnx: Any, model: DecisionTree | RuleList, names: Sequence[str]) ->
         describe(_fresh("label", taken), kind, [None]),
         describe(_fresh("probabilities", taken), kinds.FLOAT, [None, len(model.classes)]),
     ]
+
+
+FORMAT = Format(
+    name="ONNX",
+    reads="ONNX tree; needs `pip install 'glassine[formats]'`",
+    tells="conditions and error rates",
+    leaves_out="counts, a guarantee, and the digits of thresholds that single precision does not hold",
+    extensions=(".onnx",),
+    contents=("bytes",),
+    sniff=is_onnx,
+    read=tree_from_onnx,
+    read_all=forest_from_onnx,
+    to="onnx",
+    write=to_onnx,
+    binary=True,
+    kinds=(DecisionTree, RuleList),
+)

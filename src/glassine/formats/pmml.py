@@ -11,10 +11,9 @@ from glassine.domain import Between, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import are_disjoint, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, can_be_missing, from_shares
+from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
 from glassine.formats.conditions import with_missing
 from glassine.formats.pmml_predicates import Element, Fields, anything, fields_of, literal_of, parsed_xml, typed
-from glassine.formats.several import place_of, source_of, without_sizes
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
@@ -188,7 +187,7 @@ class _Reader:
         if self.regression and model.first("Targets") is not None:
             raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
         self.classes: list[Scalar] = list(self.fields.labels)
-        self.parts: dict[int, Part[int]] = {}
+        self.builder: TreeBuilder[int] = TreeBuilder("the TreeModel", domain, None if domain else self.fields.active)
         self.next_key = 1
 
     def tree(self) -> DecisionTree:
@@ -204,16 +203,14 @@ class _Reader:
             found.append(place)
             below = [child for child in place.element.children if child.tag == "Node"]
             stack += [_Place(self._key(), child) for child in below]
-            self.parts[place.key] = ([], Evidence())
         self._collect_classes([place.element for place in found])
         by_element = {id(place.element): place.key for place in found}
         for place in found:
             self._read(place, by_element)
-        names = self.domain.names if self.domain is not None else self.fields.active
         classes = None if self.regression else tuple(self.classes)
         if classes == ():
             raise InvalidModelError("the TreeModel names no class in a node or in its data dictionary.")
-        return DecisionTree(assembled(0, self.parts), names, classes, source="PMML")
+        return self.builder.tree(0, classes, "PMML")
 
     def all_classes(self) -> list[Scalar]:
         """Return the classes that are known, and those that nodes name."""
@@ -247,7 +244,7 @@ class _Reader:
         if odd:
             raise UnsupportedModelError(f"a Node holds a {odd[0]}, which is not read.")
         if not below:
-            self.parts[place.key] = ((), evidence)
+            self.builder.leaf(place.key, evidence)
             return
         never = {keys[id(child)] for child in below if _predicate(child).tag == "False"}
         branches = [(None if keys[id(c)] in never else self._literal(c), keys[id(c)]) for c in below]
@@ -265,14 +262,14 @@ class _Reader:
         if not self._covers(full, name, missing):
             if self.keeps_last:
                 rest = self._key()
-                self.parts[rest] = ((), self._rest(evidence, below))
+                self.builder.leaf(rest, self._rest(evidence, below))
                 other = complement(full[0][0], missing=missing) if len(full) == 1 else anything(name, self.fields)
                 full.append((other if missing else with_missing(other, False), rest))
             elif len(full) == 1:
                 raise UnsupportedModelError(
                     "a Node has one child and predicts nothing for other records. Export it anew."
                 )
-        self.parts[place.key] = (full, evidence)
+        self.builder.split(place.key, [lit for lit, _ in full], [key for _, key in full], evidence)
 
     def _with_default(
         self, element: Element, branches: list[tuple[Literal, int]], missing: bool

@@ -9,13 +9,14 @@ from xml.sax.saxutils import quoteattr
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import check_domain
-from glassine.formats.paths import check_model, compared_values
+from glassine.formats.conditions import check_domain, check_model, compared_values
+from glassine.formats.pmml import forest_from_pmml, is_xml, tree_from_pmml
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import Branch, DecisionTree
 
-__all__ = ["to_pmml"]
+__all__ = ["FORMAT", "to_pmml"]
 
 HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -221,3 +222,19 @@ def _listed(literal: OneOf, name: str) -> str | None:
 def _escaped(text: str) -> str:
     _quoted(text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+FORMAT = Format(
+    name="PMML",
+    reads="PMML tree",
+    tells="conditions, and class counts where it has them",
+    leaves_out="a guarantee, and whether counts are exact",
+    extensions=(".pmml", ".xml"),
+    contents=("bytes",),
+    sniff=is_xml,
+    read=tree_from_pmml,
+    read_all=forest_from_pmml,
+    to="pmml",
+    write=to_pmml,
+    kinds=(DecisionTree,),
+)

@@ -1,124 +1,152 @@
-"""The kinds of files that are read, and their readers."""
+"""The formats that are read and written: one object each, which every reader, writer, test and list asks.
+
+A format is a module of this package that holds a :class:`Format` under the name ``FORMAT``, or several under
+``FORMATS``. Nothing else has to be told of it: see "How to add a format" in docs/contributing.md.
+"""
 
 from __future__ import annotations
 
-import os
+import importlib
+import pkgutil
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeAlias
 
-from glassine.errors import InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.files import parse_json
-from glassine.formats.boosted.lightgbm import forest_from_lightgbm, is_lightgbm_text, tree_from_lightgbm
-from glassine.formats.boosted.treelite import forest_from_treelite, is_treelite_json, tree_from_treelite
-from glassine.formats.boosted.xgboost import forest_from_xgboost, is_xgboost_json, tree_from_xgboost
-from glassine.formats.json import SCHEMA, from_dict
-from glassine.formats.onnx import forest_from_onnx, tree_from_onnx
-from glassine.formats.pmml import forest_from_pmml, tree_from_pmml
-from glassine.formats.printed.c45 import is_c45_text, tree_from_c45
-from glassine.formats.printed.dot import is_dot_text, tree_from_dot
-from glassine.formats.printed.export_text import tree_from_export_text
-from glassine.formats.printed.randomforest import is_randomforest_text, tree_from_randomforest
-from glassine.formats.printed.rpart import is_rpart_text, tree_from_rpart
-from glassine.formats.printed.rules import parse_rules
-from glassine.formats.sklearn.corels import (
-    is_corels,
-    is_corels_program,
-    rules_from_corels,
-    rules_from_corels_program,
-    rules_from_corels_text,
-)
-from glassine.formats.sklearn.imodels import is_imodels_text, rules_from_imodels_text
-from glassine.formats.sklearn.interpret import additive_from_interpret, is_interpret_json
+from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.models.additive import AdditiveModel
 from glassine.models.forest import Forest
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["FILES", "ONE", "SEVERAL", "json_kind", "text_kind"]
+__all__ = [
+    "BEFORE_JSON",
+    "BY_LEAF",
+    "BY_LINE",
+    "BY_START",
+    "LAST",
+    "Content",
+    "Format",
+    "PublishedModel",
+    "Reader",
+    "first_line",
+    "formats",
+    "recognized",
+    "writer",
+]
 
-FILES = (
-    "Glassine's JSON, a skops, ONNX or PMML file, the JSON, UBJSON or text of trees of XGBoost, LightGBM or treelite, "
-    "what export_text, export_graphviz, R or Weka print of a tree, or a rule list such as 'if [a] then [true]' and "
-    "'else [false]' on two lines"
-)
-RULES = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
+PublishedModel: TypeAlias = DecisionTree | RuleList | AdditiveModel
+Content: TypeAlias = Literal["bytes", "text", "values", "object"]
+"""What a reader takes: bytes as they are, a text, the values of a JSON text, or an object in memory."""
+Reader: TypeAlias = Callable[..., PublishedModel]
+"""Called with the content and the domain; where a file can hold several trees, with the place of the one wanted too."""
+
+BEFORE_JSON, BY_START, BY_LINE, BY_LEAF, LAST = 0, 10, 50, 60, 99
+"""Ranks: a text that is asked for before it is parsed as JSON; a content that is known by its start, by a line or a
+mark anywhere, by the form of its parts; and one that nothing else knows."""
 LINE = re.compile(r"(?m)^.{1,1000}")
-"""A line, or its start: no kind of file needs more to be known."""
-MAX_LINES = 250_000
-"""Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
-SEVERAL: dict[str, tuple[Callable[..., DecisionTree], Callable[..., Forest]]] = {
-    "ONNX": (tree_from_onnx, forest_from_onnx),
-    "PMML": (tree_from_pmml, forest_from_pmml),
-    "XGBoost": (tree_from_xgboost, forest_from_xgboost),
-    "LightGBM": (tree_from_lightgbm, forest_from_lightgbm),
-    "treelite": (tree_from_treelite, forest_from_treelite),
-}
-"""Readers of one tree, and of all, of the files that can hold several."""
-ONE: dict[str, Callable[..., DecisionTree | RuleList | AdditiveModel]] = {
-    "export_text": tree_from_export_text,
-    "the text of CORELS": rules_from_corels_text,
-    "the JSON of CORELS": rules_from_corels,
-    "the text of imodels": rules_from_imodels_text,
-    "the program of CORELS": rules_from_corels_program,
-    "export_graphviz": tree_from_dot,
-    "randomForest": tree_from_randomforest,
-    "rpart": tree_from_rpart,
-    "C4.5": tree_from_c45,
-    "a rule list": parse_rules,
-    "interpret": additive_from_interpret,
-    "Glassine": lambda data, domain: from_dict(data),
-}
-"""Readers of the files that hold one model."""
+"""A line, or its start: no format needs more to be known."""
 
 
-def text_kind(text: str, path: str | os.PathLike[str]) -> tuple[str, Any]:
-    """Return what a text holds: the kind, which names its readers, and the content as they take it."""
-    start = text.lstrip()
-    if is_corels_program(start):
-        return "the program of CORELS", text
-    if start.startswith(("{", "[")):
-        return json_kind(parse_json(text, path=path))
-    if start.count("\n") + start.count("\r") > MAX_LINES:
-        raise UnreadableFileError(
-            f"{os.fspath(path)} has more than {MAX_LINES:,} lines. Give a smaller model.", path=path
-        )
-    lines = (line[0].strip() for line in LINE.finditer(start))
-    first = next((line for line in lines if line and not line.startswith("#")), "")
-    if re.match(r"\|-+ ", first):
-        return "export_text", text
-    if first.upper() == "RULELIST:":
-        return "the text of CORELS", text
-    if is_lightgbm_text(start):
-        return "LightGBM", text
-    if is_imodels_text(text):
-        return "the text of imodels", text
-    if is_dot_text(start):
-        return "export_graphviz", text
-    if is_randomforest_text(text):
-        return "randomForest", text
-    if is_rpart_text(text):
-        return "rpart", text
-    if is_c45_text(text) and not re.match(r"if[\s\[]", first, re.IGNORECASE):
-        return "C4.5", text
-    if RULES.match(first):
-        return "a rule list", text
-    raise UnsupportedModelError(f"the file starts with {first[:60]!r}, which is no model. Give {FILES}.")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One format: how it is known, read and written, and what of a model it does not hold.
+
+    Attributes
+    ----------
+    name : str
+        The name, as messages and the documentation say it.
+    reads : str
+        What is read, a row of the table in docs/formats.md; empty for formats that are only written.
+    tells : str
+        What a reader of such a file learns.
+    leaves_out : str
+        What of a model it does not hold: absent where it is read, lost where it is written.
+    extensions : tuple of str
+        Usual ends of the names of such files. What a file is, its content tells.
+    contents : tuple of {"bytes", "text", "values", "object"}
+        What ``sniff`` and ``read`` take.
+    sniff : callable
+        Returns whether a content is of this format; of a text, it is given the part behind leading blanks.
+    rank : int
+        Of several formats that know a content, the one with the lowest rank reads it; of equal ones, the first by name.
+    read : callable or None
+        Returns the model of a content, given the domain; with ``read_all``, given the place of a tree as well.
+    read_all : callable or None
+        Returns all trees of a content, given the domain, where it can hold several.
+    to : str
+        What ``glassine export --to`` calls it.
+    write : callable or None
+        Returns a model as text or bytes, given the domain.
+    binary : bool
+        Whether it is written as bytes.
+    kinds : tuple of type
+        The models that it can be written of.
+
+    Examples
+    --------
+    >>> [format.name for format in formats() if format.read_all is not None]
+    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'treelite']
+    """
+
+    name: str
+    reads: str = ""
+    tells: str = ""
+    leaves_out: str = ""
+    extensions: tuple[str, ...] = ()
+    contents: tuple[Content, ...] = ()
+    sniff: Callable[[Any], bool] = lambda content: False
+    rank: int = BY_LINE
+    read: Reader | None = None
+    read_all: Callable[..., Forest] | None = None
+    to: str = ""
+    write: Callable[..., str | bytes] | None = None
+    binary: bool = False
+    kinds: tuple[type, ...] = (DecisionTree, RuleList, AdditiveModel)
 
 
-def json_kind(data: Any) -> tuple[str, Any]:
-    """Return what plain JSON values are, and the values."""
-    if isinstance(data, dict) and "schema" not in data and is_corels(data):
-        return "the JSON of CORELS", data
-    if is_interpret_json(data):
-        return "interpret", data
-    if is_xgboost_json(data):
-        return "XGBoost", data
-    if is_treelite_json(data):
-        return "treelite", data
-    schema = data.get("schema") if isinstance(data, dict) else None
-    kind = schema.split("/")[0] if isinstance(schema, str) else ""
-    if re.fullmatch(r"glassine\.[a-z-]+", kind) and kind != SCHEMA.split("/")[0]:
-        hint = " Give it as the domain." if kind == "glassine.domain" else ""
-        raise InvalidModelError(f"this is no model, but of schema {schema!r}; a model's is {SCHEMA!r}.{hint}")
-    return "Glassine", data
+@cache
+def formats() -> tuple[Format, ...]:
+    """Return every format of this package, in the order in which they are asked."""
+    package = importlib.import_module("glassine.formats")
+    out: list[Format] = []
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        held = importlib.import_module(module.name)
+        own = getattr(held, "FORMATS", getattr(held, "FORMAT", ()))
+        out += [own] if isinstance(own, Format) else own
+    return tuple(sorted(out, key=lambda format: (format.rank, format.name)))
+
+
+def recognized(content: object, kind: Content) -> Format | None:
+    """Return the format that knows a content, None if none does."""
+    return next((one for one in formats() if kind in one.contents and one.sniff(content)), None)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that is neither blank nor a comment, at most 1,000 characters of it."""
+    lines = (line[0].strip() for line in LINE.finditer(text))
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def writer(to: str, model: PublishedModel) -> Format:
+    """Return the format of a name that a model can be written in.
+
+    Raises
+    ------
+    InvalidParameterError
+        If no format that is written has the name.
+    UnsupportedModelError
+        If it is not a model, or of a kind that the format does not hold.
+    """
+    written = {one.to: one for one in formats() if one.to}
+    if to not in written:
+        raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")
+    chosen, given = written[to], type(model)
+    if given not in (DecisionTree, RuleList, AdditiveModel):
+        raise UnsupportedModelError(f"got {given.__name__}, not a model. Write as_model(...) of it.")
+    if given not in chosen.kinds:
+        noun = {DecisionTree: "a decision tree", RuleList: "a rule list"}.get(given, "an additive model")
+        others = ", ".join(name for name, one in written.items() if given in one.kinds)
+        raise UnsupportedModelError(f"{noun} cannot be written as {chosen.name}. Write it as one of {others}.")
+    return chosen

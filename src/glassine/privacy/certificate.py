@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from glassine import __version__
+from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, listed, record, tagged
 from glassine.errors import GlassineError, InvalidCertificateError, InvalidMechanismError, UnknownEventError, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.events import KINDS, UNPROVED, DiscreteGaussianNoise, Event, Parallel, refuse
-from glassine.privacy.receipt import Receipt
+from glassine.privacy.receipt import RECEIPT, Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
@@ -36,6 +37,23 @@ LARGEST = 1e300
 """Largest size of a number in an event: beyond it, whole numbers have no floating-point form."""
 
 
+# Certificates that do not tell the steps of a grid, or the records by which neighbors differ, speak of one; the latter
+# is left out, so that certificates for one record read as they always did.
+_ONE = {"units": Field(required=False), "records": Field(required=False, omit=1)}
+
+
+def _event_codec(kind: type[Event]) -> Codec[Any]:
+    """Return the codec of a kind of event, every figure of which must be stated."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    said = {name: _ONE.get(name, Field(required=True)) for name in names}
+    if kind is Parallel:
+        said["branches"] = Field(codec=listed(listed(lazily(lambda: EVENT))), required=True)
+    return record(kind, said)
+
+
+EVENT: Codec[Any] = tagged("event", {name: (kind, _event_codec(kind)) for name, kind in KINDS.items()})
+
+
 def event_to_dict(event: Event) -> dict[str, Any]:
     """Return an event as plain values, its kind under ``event``.
 
@@ -44,15 +62,10 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     UnknownEventError
         If it is of no known kind.
     """
-    if type(event).__name__ not in KINDS or type(event) is not KINDS[type(event).__name__]:
+    if KINDS.get(type(event).__name__) is not type(event):
         raise refuse(event)
-    if isinstance(event, Parallel):
-        branches = [[event_to_dict(inner) for inner in branch] for branch in event.branches]
-        return {"event": "Parallel", "name": event.name, "branches": branches, "proof": event.proof}
-    values = {"event": type(event).__name__, **dataclasses.asdict(event)}
-    if values.get("records") == 1:
-        del values["records"]  # so that certificates for one record read as they always did
-    return values
+    out: dict[str, Any] = EVENT.encode(event)
+    return out
 
 
 def event_from_dict(values: object) -> Event:
@@ -65,41 +78,12 @@ def event_from_dict(values: object) -> Event:
     UnknownEventError
         If the kind is unknown.
     """
-    if not isinstance(values, dict):
-        raise InvalidMechanismError(f"an event must be an object, got {values!r}. Use event_to_dict.")
-    given = dict(values)
-    kind = KINDS.get(str(given.pop("event", None)))
-    if kind is None:
+    if isinstance(values, dict) and values.get("event") not in KINDS:
         raise UnknownEventError(
-            f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r}.", event=values
+            f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r:.60}.", event=values
         )
-    fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
-    for counted in ("units", "records"):
-        if counted in fields:
-            given.setdefault(counted, 1)  # certificates of earlier versions do not tell it
-    wrong = sorted(set(map(str, given)) ^ set(fields))
-    if wrong:
-        raise InvalidMechanismError(f"{kind.__name__} has the fields {sorted(fields)}; unknown or missing: {wrong}.")
-    for name, declared in fields.items():
-        if not _fits(given[name], declared):
-            raise InvalidMechanismError(f"{kind.__name__}.{name} must be {declared}, got {given[name]!r}.")
-    if kind is Parallel:
-        given["branches"] = tuple(tuple(event_from_dict(inner) for inner in branch) for branch in given["branches"])
-    return kind(**given)
-
-
-def _fits(value: object, declared: str) -> bool:
-    if declared.startswith("tuple"):
-        return isinstance(value, list) and all(isinstance(inner, list) for inner in value)
-    if declared == "bool":
-        return isinstance(value, bool)
-    if isinstance(value, bool):
-        return False
-    if declared == "str":
-        return isinstance(value, str)
-    if value is None:
-        return "None" in declared
-    return isinstance(value, int if declared == "int" else int | float) and abs(value) <= LARGEST
+    event: Event = decoded(EVENT, values, "the event", InvalidMechanismError)
+    return event
 
 
 SCHEMA = "glassine.certificate/1"
@@ -228,21 +212,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the schema's name first; ``receipt`` only if there is one."""
-        return {
-            "schema": SCHEMA,
-            "holds": self.holds,
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
-            "delta": self.delta,
-            "neighboring": self.neighboring,
-            "unit": str(self.unit),
-            "events": [event_to_dict(event) for event in self.events],
-            "assumptions": list(self.assumptions),
-            "caveats": list(self.caveats),
-            "public": _plain(self.public),
-            "model": self.model,
-            "version": self.version,
-            **({"receipt": self.receipt.to_dict()} if self.receipt else {}),
-        }
+        return {"schema": SCHEMA, "holds": self.holds, **CERTIFICATE.encode(self)}
 
     def to_json(self) -> str:
         """Return the JSON text."""
@@ -260,33 +230,14 @@ class Certificate:
         """
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r}.")
-        # Certificates of earlier versions were for records, and had no unit.
-        entries: dict[str, Any] = {"unit": str(RECORD), **values}
-        wrong = sorted(({str(key) for key in entries} ^ _FIELDS) - {"receipt"})
-        if wrong:
+            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r:.80}.")
+        if "holds" not in values:
+            raise InvalidCertificateError("the certificate lacks the key 'holds'.")
+        entries = {key: entry for key, entry in values.items() if key not in ("schema", "holds")}
+        certificate = decoded(CERTIFICATE, entries, "the certificate", InvalidCertificateError)
+        if values["holds"] is not certificate.holds:
             raise InvalidCertificateError(
-                f"a certificate has the fields {sorted(_FIELDS)}; unknown or missing: {wrong}."
-            )
-        for name in ("events", "assumptions", "caveats"):
-            if not isinstance(entries[name], list):
-                raise InvalidCertificateError(f"{name} must be a list, got {entries[name]!r}.")
-        try:
-            events = tuple(event_from_dict(event) for event in entries["events"])
-        except GlassineError as error:
-            raise InvalidCertificateError(f"a certificate's events must be readable: {error}") from error
-        try:
-            unit = PrivacyUnit.parse(entries["unit"])
-        except GlassineError as error:
-            raise InvalidCertificateError(str(error)) from None
-        fields = {name: entries[name] for name in _FIELDS - {"schema", "holds", "events", "unit"}}
-        if fields["epsilon"] is None:
-            fields["epsilon"] = math.inf
-        receipt = Receipt.from_dict(entries["receipt"]) if "receipt" in entries else None
-        certificate = cls(events=events, unit=unit, receipt=receipt, **fields)
-        if entries["holds"] is not certificate.holds:
-            raise InvalidCertificateError(
-                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {entries['holds']!r}."
+                f"holds must be {certificate.holds} with {len(certificate.caveats)} caveats, got {values['holds']!r}."
             )
         return certificate
 
@@ -349,20 +300,31 @@ class Certificate:
         )
 
 
-_FIELDS = {
-    "schema",
-    "holds",
-    "epsilon",
-    "delta",
-    "neighboring",
-    "unit",
-    "events",
-    "assumptions",
-    "caveats",
-    "public",
-    "model",
-    "version",
-}
+CERTIFICATE: Codec[Certificate] = record(
+    Certificate,
+    {
+        # Infinity, which JSON does not have, is null.
+        "epsilon": Field(
+            codec=Codec(
+                lambda epsilon: epsilon if math.isfinite(epsilon) else None,
+                lambda plain: math.inf if plain is None else NUMBER.decode(plain),
+            )
+        ),
+        "events": Field(codec=listed(EVENT)),
+        # Certificates of earlier versions were for records, and had no unit.
+        "unit": Field(codec=checked(str, PrivacyUnit.parse)),
+        "public": Field(codec=checked(lambda public: _plain(public), lambda plain: _plain(plain)), required=True),
+        "receipt": Field(codec=RECEIPT, omit=None),
+        **{
+            name: Field(required=True)
+            for name in ("delta", "neighboring", "assumptions", "caveats", "model", "version")
+        },
+    },
+    order=(
+        *("epsilon", "delta", "neighboring", "unit", "events", "assumptions", "caveats", "public", "model", "version"),
+        "receipt",
+    ),
+)
 
 
 def _unproved(event: Event) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 
+from glassine.codec import Codec, decoded, record
 from glassine.errors import InvalidCertificateError, quoted
 
-__all__ = ["Receipt"]
+__all__ = ["RECEIPT", "Receipt"]
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -49,12 +50,13 @@ class Receipt:
 
     def to_dict(self) -> dict[str, str | int]:
         """Return plain values."""
-        return asdict(self)
+        out: dict[str, str | int] = RECEIPT.encode(self)
+        return out
 
     @classmethod
     def from_dict(cls, values: object) -> Receipt:
         """Return the receipt that :meth:`to_dict` wrote; errors as the constructor's."""
-        names = [field.name for field in fields(cls)]
-        if not isinstance(values, dict) or set(values) != set(names):
-            raise InvalidCertificateError(f"a receipt must have the fields {names}, got {quoted(values)}.")
-        return cls(**values)
+        return decoded(RECEIPT, values, "the receipt", InvalidCertificateError)
+
+
+RECEIPT: Codec[Receipt] = record(Receipt)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError
-from glassine.formats.loading import as_any
+from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
 from glassine.models.scoring import bin_indices
@@ -115,7 +115,7 @@ def scrub_additive(
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
-    read = as_any(model, domain)
+    read = as_model(model, domain)
     if not isinstance(read, AdditiveModel):
         raise InvalidModelError(f"scrub_additive scrubs additive models, got a {read}. Use glassine.scrub.")
     size: object = smallest_bin

@@ -97,18 +97,18 @@ def scrub(
         If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
         merged in a model that is a rule list or publishes no counts.
     """
-    from glassine.formats import as_model, is_additive
+    from glassine.formats import as_model
 
-    if is_additive(model):
-        from glassine.scrubbing.additive import scrub_additive
-
-        done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
-        return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
     model = as_model(model, domain)
+    if isinstance(model, AdditiveModel):
+        from glassine.scrubbing.additive import scrub_additive
+
+        done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
+        return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
     if counts not in ("keep", "coarsen", "remove"):
         raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):

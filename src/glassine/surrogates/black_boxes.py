@@ -233,9 +233,9 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
         if not callable(getattr(estimator, "predict", None)):
             raise UnsupportedModelError(f"{name} holds a {type(estimator).__name__}, which does not predict.")
         return estimator
-    from glassine.formats.loading import _is_pickle
+    from glassine.formats.loading import is_pickle
 
-    if _is_pickle(data):
+    if is_pickle(data):
         raise UnreadableFileError(
             f"{name} is a pickle, and a pickle is code that runs when it is read. Use skops or ONNX.",
             path=path,

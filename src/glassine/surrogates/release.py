@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine import __version__
+from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
-from glassine.domain.domain import from_dict as domain_from_dict
-from glassine.domain.domain import to_dict as domain_to_dict
+from glassine.domain.domain import DOMAIN
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError
 from glassine.files import read_json
 from glassine.formats.conditions import check_domain
-from glassine.formats.json import finite_number, listed, scalars, take, text
-from glassine.formats.json import from_dict as model_from_dict
-from glassine.formats.json import to_dict as model_to_dict
+from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
 from glassine.learners.publishing import route
 from glassine.models import DecisionTree
@@ -422,55 +420,18 @@ MAX_ATTRIBUTES = 10_000
 MAX_TAXONOMY_DEPTH = 100
 MAX_TAXONOMY_VALUES = 2000
 
-KEYS = (
-    "schema",
-    "domain",
-    "classes",
-    "distance",
-    "scales",
-    "taxonomies",
-    "k",
-    "n_closest",
-    "provenance",
-    "certificate",
-    "groups",
-)
-PROVENANCE = (
-    "form",
-    "labels",
-    "records",
-    "partition",
-    "method",
-    "scaling",
-    "max_depth",
-    "min_samples_leaf",
-    "version",
-    "notes",
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """What stands in a file together: a representative and its tree."""
+
+    representative: tuple[Scalar | None, ...]
+    tree: DecisionTree
 
 
-def to_dict(release: SurrogateRelease) -> dict[str, Any]:
-    """Return a release as plain JSON values."""
-    return {
-        "schema": SCHEMA,
-        # Tuples become lists, so that the values are those that a file gives back.
-        "domain": json.loads(json.dumps(domain_to_dict(release.domain))),
-        "classes": list(release.classes),
-        "distance": release.metric.distance,
-        "scales": list(release.metric.scales),
-        "taxonomies": _plain_tree(release.metric.taxonomies),
-        "k": release.k,
-        "n_closest": release.n_closest,
-        "provenance": {
-            **{name: getattr(release.provenance, name) for name in PROVENANCE[:-1]},
-            "notes": list(release.provenance.notes),
-        },
-        "certificate": None if release.certificate is None else release.certificate.to_dict(),
-        "groups": [
-            {"representative": list(point), "tree": model_to_dict(tree)}
-            for point, tree in zip(release.representatives, release.trees, strict=True)
-        ],
-    }
+def _groups(release: SurrogateRelease) -> list[_Group]:
+    pairs = zip(release.representatives, release.trees, strict=True)
+    return [_Group(representative=point, tree=tree) for point, tree in pairs]
 
 
 def _plain_tree(tree: Any) -> Any:
@@ -491,7 +452,8 @@ def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
     left[0] -= len(pairs)
     if left[0] < 0:
         raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
-    scalars([pair[0] for pair in pairs], "a taxonomy of the release")
+    if not all(is_scalar(pair[0]) for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
     if len({pair[0] for pair in pairs}) < len(pairs):
         raise InvalidModelError("a taxonomy of the release names a value twice.")
     return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
@@ -502,6 +464,47 @@ def _taxonomies(entry: Any) -> dict[str, Any]:
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
     return found
+
+
+def _release(
+    *, distance: str, scales: tuple[float, ...], taxonomies: dict[str, Any], groups: tuple[_Group, ...], **parts: Any
+) -> SurrogateRelease:
+    """Return the release whose parts stand in a file side by side."""
+    return SurrogateRelease(
+        metric=Metric(distance=distance, scales=scales, taxonomies=taxonomies),
+        representatives=tuple(group.representative for group in groups),
+        trees=tuple(group.tree for group in groups),
+        **parts,
+    )
+
+
+RELEASE: Codec[SurrogateRelease] = record(
+    _release,
+    {
+        "domain": Field(codec=DOMAIN),
+        "classes": Field(codec=listed(SCALAR)),
+        "distance": Field(codec=TEXT, get=attrgetter("metric.distance")),
+        "scales": Field(codec=listed(FLOAT), get=attrgetter("metric.scales")),
+        "taxonomies": Field(codec=checked(_plain_tree, _taxonomies), get=attrgetter("metric.taxonomies")),
+        "k": Field(codec=optional(WHOLE)),
+        "n_closest": Field(codec=WHOLE),
+        "provenance": Field(codec=record(Provenance, dict.fromkeys(("version", "notes"), Field(required=True)))),
+        "certificate": Field(codec=optional(checked(Certificate.to_dict, Certificate.from_dict))),
+        "groups": Field(
+            codec=listed(
+                record(_Group, {"representative": Field(codec=listed(optional(SCALAR))), "tree": Field(codec=TREE)})
+            ),
+            get=_groups,
+        ),
+    },
+    head={"schema": SCHEMA},
+)
+
+
+def to_dict(release: SurrogateRelease) -> dict[str, Any]:
+    """Return a release as plain JSON values."""
+    out: dict[str, Any] = RELEASE.encode(release)
+    return out
 
 
 def from_dict(values: Any) -> SurrogateRelease:
@@ -515,45 +518,20 @@ def from_dict(values: Any) -> SurrogateRelease:
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
         found = values.get("schema") if isinstance(values, dict) else type(values).__name__
         raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(found)[:60]!r}.")
-    take(values, "the release", KEYS, KEYS)
-    groups = listed(values, "groups", "the release")
-    _check_sizes(values, groups)
-    try:
-        domain = domain_from_dict(values["domain"])
-        certificate = None if values["certificate"] is None else Certificate.from_dict(values["certificate"])
-        scales = tuple(finite_number(v, "a scale", -1.0) for v in listed(values, "scales", "the release"))
-        return SurrogateRelease(
-            domain=domain,
-            classes=scalars(listed(values, "classes", "the release"), "the release's classes"),
-            metric=Metric(
-                distance=text(values, "distance", "the release"),
-                scales=scales,
-                taxonomies=_taxonomies(values["taxonomies"]),
-            ),
-            representatives=tuple(_point(group, i) for i, group in enumerate(groups)),
-            trees=tuple(_tree(group, i) for i, group in enumerate(groups)),
-            k=values["k"],
-            n_closest=values["n_closest"],
-            provenance=_provenance(values["provenance"]),
-            certificate=certificate,
-        )
-    except InvalidModelError:
-        raise
-    except GlassineError as error:
-        raise InvalidModelError(f"the release: {error}") from None
+    _check_sizes(values)
+    return decoded(RELEASE, values, "the release", InvalidModelError)
 
 
-def _check_sizes(values: dict[str, Any], groups: list[Any]) -> None:
-    domain = values["domain"]
+def _check_sizes(values: dict[str, Any]) -> None:
+    """Refuse by their numbers, before any is read, more attributes, groups and nodes than are read in a short time."""
+    domain, groups = values.get("domain"), values.get("groups")
     attributes = domain.get("attributes") if isinstance(domain, dict) else None
-    if isinstance(attributes, list) and len(attributes) > MAX_ATTRIBUTES:
-        raise InvalidModelError(f"a release has at most {MAX_ATTRIBUTES} attributes, got {len(attributes)}.")
-    if len(groups) > MAX_GROUPS:
-        raise InvalidModelError(f"a release has at most {MAX_GROUPS} groups, got {len(groups)}.")
+    for part, most, noun in ((attributes, MAX_ATTRIBUTES, "attributes"), (groups, MAX_GROUPS, "groups")):
+        if isinstance(part, list) and len(part) > most:
+            raise InvalidModelError(f"a release has at most {most} {noun}, got {len(part)}.")
     total = 0
-    for i, group in enumerate(groups):
-        take(group, f"group {i}", ("representative", "tree"), ("representative", "tree"))
-        tree = group["tree"]
+    for i, group in enumerate(groups if isinstance(groups, list) else []):
+        tree = group.get("tree") if isinstance(group, dict) else None
         nodes = tree.get("nodes") if isinstance(tree, dict) else None
         if not isinstance(nodes, list):
             raise InvalidModelError(f"the tree of group {i} must be a decision tree with nodes.")
@@ -578,29 +556,6 @@ def _check_depth(nodes: list[Any], group: int) -> None:
                 if isinstance(child, int) and 0 < child < len(nodes):
                     below.append(child)
         level, depth = below, depth + 1
-
-
-def _point(group: dict[str, Any], index: int) -> tuple[Any, ...]:
-    values = listed(group, "representative", f"group {index}")
-    present = [value for value in values if value is not None]
-    scalars(present, f"the representative of group {index}")
-    return tuple(values)
-
-
-def _tree(group: dict[str, Any], index: int) -> DecisionTree:
-    try:
-        tree = model_from_dict(group["tree"])
-    except GlassineError as error:
-        raise InvalidModelError(f"the tree of group {index}: {error}") from None
-    if not isinstance(tree, DecisionTree):
-        raise InvalidModelError(f"the tree of group {index} is a {tree}, not a decision tree.")
-    return tree
-
-
-def _provenance(entry: Any) -> Provenance:
-    entry = take(entry, "the release's provenance", PROVENANCE, PROVENANCE)
-    notes = tuple(listed(entry, "notes", "the release's provenance"))
-    return Provenance(**{name: entry[name] for name in PROVENANCE[:-1]}, notes=notes)
 
 
 def read(path: str | os.PathLike[str]) -> SurrogateRelease:

@@ -35,7 +35,7 @@ from glassine.errors import (
     UndefinedMeasureError,
     UnsupportedModelError,
 )
-from glassine.formats import as_model
+from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
 
 __all__ = ["ContradictionError", "SearchError", "infer_sensitive", "measure_disclosure"]
@@ -252,8 +252,7 @@ def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Ou
 
 
 def _tree(model: Any) -> DecisionTree:
-    own = getattr(model, "model_", None)
-    tree = as_model(own if isinstance(own, DecisionTree) else model)
+    tree = tree_or_rules(as_model(model))
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError(
             "disclosure is measured for decision trees, got a rule list. Its parts are no leaves."

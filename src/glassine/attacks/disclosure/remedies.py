@@ -402,8 +402,7 @@ class _Bench:
 
 
 def _plain(model: Any) -> DecisionTree:
-    own = getattr(model, "model_", None)
-    tree = as_model(own if isinstance(own, DecisionTree) else model)
+    tree = as_model(model)
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError("remedies are measured for decision trees, got another model. Give a tree.")
     return tree

@@ -383,10 +383,10 @@ def published(model: Any) -> DecisionTree | RuleList | None:
         return model
     if callable(getattr(model, "predict", None)) and hasattr(model, "classes_"):
         return None
-    from glassine.formats import as_model
+    from glassine.formats import as_model, tree_or_rules
 
     try:
-        return as_model(model)
+        return tree_or_rules(as_model(model))
     except UnsupportedModelError:
         kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise UnsupportedModelError(

@@ -654,10 +654,10 @@ def reconstruct(
     >>> found.n_records.to_list(), str(found.dist_g), found.confidence
     ([38.0, 40.0], '0.7262 to 0.7397', 1.0)
     """
-    from glassine.formats import as_model
+    from glassine.formats import as_model, tree_or_rules
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
-    return ProbabilisticDataset(as_model(model, domain), domain, noise=noise, max_steps=max_steps)
+    return ProbabilisticDataset(tree_or_rules(as_model(model, domain)), domain, noise=noise, max_steps=max_steps)

@@ -276,7 +276,7 @@ def read_models(
 
 
 def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
-    from glassine.formats import as_model
+    from glassine.formats import as_model, tree_or_rules
     from glassine.formats.conditions import check_domain
     from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
 
@@ -284,7 +284,7 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
     if forest is None and is_sklearn_forest(given):
         forest = forest_from_sklearn(given, domain, use_seeds=False)
     if forest is None:
-        return [(name, as_model(given, domain))]
+        return [(name, tree_or_rules(as_model(given, domain)))]
     if forest.bootstrap:
         raise UndefinedMeasureError(
             f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "

@@ -196,7 +196,7 @@ def _check_limits(time_limit: Any, workers: Any, max_boxes: Any) -> None:
 
 
 def _read(model: Any, domain: Domain, use_seeds: bool) -> DecisionTree | RuleList | Forest:
-    from glassine.formats import as_model
+    from glassine.formats import as_model, tree_or_rules
     from glassine.formats.conditions import check_domain
     from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest
 
@@ -206,7 +206,7 @@ def _read(model: Any, domain: Domain, use_seeds: bool) -> DecisionTree | RuleLis
     elif is_sklearn_forest(model):
         forest = forest_from_sklearn(model, domain, use_seeds=use_seeds)
     if forest is None:
-        return as_model(model, domain)
+        return tree_or_rules(as_model(model, domain))
     for tree in forest.trees:
         check_domain(tree, domain)
     return forest

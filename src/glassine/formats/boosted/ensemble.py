@@ -9,8 +9,7 @@ from typing import Any
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import binary, with_missing
-from glassine.formats.sklearn.encodings import all_but
+from glassine.formats.conditions import all_but, binary, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree

@@ -22,14 +22,21 @@ from glassine.formats.boosted.ensemble import (
     spelled,
     whole_numbers,
 )
-from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, sides
-from glassine.formats.conditions import require, scalar
-from glassine.formats.several import place_of, source_of
+from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
+from glassine.formats.conditions import scalar
+from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = ["binary_counts", "columns_of_categories", "forest_from_lightgbm", "is_lightgbm_text", "tree_from_lightgbm"]
+__all__ = [
+    "FORMAT",
+    "binary_counts",
+    "columns_of_categories",
+    "forest_from_lightgbm",
+    "is_lightgbm_text",
+    "tree_from_lightgbm",
+]
 
 # The categories of data frames that LightGBM writes at the end of its files.
 
@@ -343,48 +350,41 @@ def _tree(file: _File, place: int, domain: Domain | None, *, as_model: bool) -> 
     counts = None
     if binary and sizes is not None:
         counts = binary_counts(leaves, sizes, tree, file.parameters, file.objective, _below_lists(tree, n))
-    parts: dict[int, Part[int]] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the LightGBM tree", domain, file.names)
     for i, score in enumerate(leaves):
         size = None if sizes is None else sizes[i]
         value = exponential(score) if as_model and file.objective[0] in POSITIVE else score
         evidence = boosted_leaf(value, binary, size)
         if counts is not None:
             evidence = Evidence(counts=counts[i], label=evidence.label)
-        parts[~i] = ((), evidence)
-    splits = _splits(tree, n, file, domain)
-    parts.update(enumerate(splits))
-    nodes = assembled(0 if splits else ~0, parts)
+        builder.leaf(~i, evidence)
+    if n > 1:
+        _add_splits(builder, tree, n - 1, file)
     source = source_of("LightGBM", place, len(file.trees))
-    return DecisionTree(nodes, file.names, (0, 1) if binary else None, source=source)
+    return builder.tree(0 if n > 1 else ~0, (0, 1) if binary else None, source)
 
 
-def _splits(tree: dict[str, str], n_leaves: int, file: _File, domain: Domain | None) -> list[Part[int]]:
-    n = n_leaves - 1
-    if not n:
-        return []
+def _add_splits(builder: TreeBuilder[int], tree: dict[str, str], n: int, file: _File) -> None:
+    """Add the n splits of a tree, whose lists hold one entry each."""
+    domain = builder.domain
     features, types = _wholes(tree, "split_feature", n), _wholes(tree, "decision_type", n)
     bounds = _floats(tree, "threshold", n)
     left, right = _wholes(tree, "left_child", n), _wholes(tree, "right_child", n)
     sizes = _wholes(tree, "internal_count", n) if tree.get("internal_count") else [None] * n
     chosen = _chosen(tree)
-    out: list[Part[int]] = []
     for i, (feature, kind, bound) in enumerate(zip(features, types, bounds, strict=True)):
-        if not 0 <= feature < len(file.names):
-            raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(file.names)}.")
-        name, codes = file.names[feature], file.categories[feature]
-        require(name, domain, "the LightGBM tree tests")
+        name, codes = builder.feature(feature, i), file.categories[feature]
         missing_type = kind >> MISSING_SHIFT
         if kind < 0 or missing_type not in (NONE, ZERO, NAN):
             raise UnsupportedModelError(f"the decision type {kind} of node {i} is not read.")
-        missing = can_be_missing(name, domain, False)
         # Where no value was missing in training, LightGBM takes a missing one for zero.
         to_left = bool(kind & DEFAULT_LEFT) if missing_type == NAN else bound >= 0
-        gaps = missing and to_left, missing and not to_left
+        gaps = builder.gaps(name, to_left)
         if kind & CATEGORICAL:
             if not (bound.is_integer() and 0 <= bound < len(chosen)):
                 raise InvalidModelError(f"node {i} splits on list {bound:g} of categories, of {len(chosen)}.")
             values = spelled(name, chosen[int(bound)], codes, domain, "the LightGBM model")
-            pair = picked(name, values, domain, (False, missing))
+            pair = picked(name, values, domain, (False, any(gaps)))
         elif missing_type == ZERO:
             raise UnsupportedModelError("the LightGBM tree takes zeros for missing values, which is not read.")
         elif codes is not None:  # categories in order: a threshold on their codes
@@ -392,8 +392,7 @@ def _splits(tree: dict[str, str], n_leaves: int, file: _File, domain: Domain | N
             pair = picked(name, codes[:below], domain, gaps)
         else:
             pair = sides(name, "<=", bound, domain, gaps)
-        out.append((tuple(zip(pair, (left[i], right[i]), strict=True)), Evidence(total=sizes[i])))
-    return out
+        builder.split(i, pair, (left[i], right[i]), Evidence(total=sizes[i]))
 
 
 def _below_lists(tree: dict[str, str], n_leaves: int) -> list[bool]:
@@ -484,3 +483,17 @@ def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
     if not all(re.fullmatch(r"-?[0-9]{1,15}", entry) for entry in listed):
         raise InvalidModelError(f"{key} must be a list of whole numbers.")
     return whole_numbers([int(entry) for entry in listed], length, key)
+
+
+FORMAT = Format(
+    name="LightGBM",
+    reads="text of LightGBM's `save_model`",
+    tells="conditions, scores as classes or values, numbers of records, often class counts",
+    leaves_out="sample weights; class counts that its figures do not determine",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=is_lightgbm_text,
+    rank=BY_START,
+    read=tree_from_lightgbm,
+    read_all=forest_from_lightgbm,
+)

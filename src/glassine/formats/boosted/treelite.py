@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from glassine.domain import Domain
+from glassine.domain import Domain, Literal
 from glassine.domain.attributes import LARGEST
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
@@ -18,14 +18,22 @@ from glassine.formats.boosted.ensemble import (
     spelled,
     whole_numbers,
 )
-from glassine.formats.builder import Part, assembled, can_be_missing, feature_names, from_shares, sides
-from glassine.formats.conditions import require
-from glassine.formats.several import place_of, source_of, without_sizes
+from glassine.formats.builder import (
+    TreeBuilder,
+    feature_names,
+    from_shares,
+    place_of,
+    sides,
+    source_of,
+    whole_counts,
+    without_sizes,
+)
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest, Table
 from glassine.models.tree import DecisionTree
 
-__all__ = ["forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
+__all__ = ["FORMAT", "forest_from_treelite", "is_treelite_json", "tree_from_treelite"]
 
 SHARES = ("identity", "identity_multiclass")
 OPERATORS = ("<", "<=", ">", ">=", "==")
@@ -161,20 +169,20 @@ def _tree(data: Any, place: int, n_trees: int, domain: Domain | None) -> Decisio
         if vector:
             raise UnsupportedModelError("the leaves of the treelite trees hold several scores, which add up.")
         classes, base = None, [0.0]
-    parts: dict[Any, Part[Any]] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the treelite tree", domain, names)
     for node in listed:
         key = node.get("node_id")
-        if type(key) is not int or key in parts:
+        if type(key) is not int or key in builder:
             raise InvalidModelError(f"a node of the treelite model has the number {key!r:.40}; each needs its own.")
         size = node.get("data_count")
         total = size if type(size) is int and 0 <= size <= MOST_RECORDS else None
         if "leaf_value" in node:
             weighted = node.get("sum_hess", size) != size
-            parts[key] = ((), _leaf(node["leaf_value"], base, classes, total, shares, weighted))
+            builder.leaf(key, _leaf(node["leaf_value"], base, classes, total, shares, weighted))
         else:
-            parts[key] = (_branches(node, names, domain), Evidence(total=total))
+            builder.split(key, *_branches(node, builder), Evidence(total=total))
     source = source_of("treelite", place, n_trees)
-    return DecisionTree(assembled(listed[0]["node_id"], parts), names, classes, source=source)
+    return builder.tree(listed[0]["node_id"], classes, source)
 
 
 def _outputs(data: dict[str, Any]) -> tuple[tuple[int, ...] | None, list[float], bool]:
@@ -211,12 +219,10 @@ def _leaf(
         return Evidence(total=total, label=label)
     if weighted:
         return _of_weights(scores, label, total)
-    counts = [score * total for score in scores] if total is not None else []
-    whole = [round(count) for count in counts]
-    near = all(abs(a - b) <= WHOLE * max(1, b) and b >= 0 for a, b in zip(counts, whole, strict=True))
-    if total is not None and near and sum(whole) == total:
-        return Evidence(counts=tuple(whole), label=label)
-    return from_shares(scores, label, total)
+    counts = None
+    if total is not None:
+        counts = whole_counts([score * total for score in scores], total, lambda count: WHOLE * max(1, count))
+    return from_shares(scores, label, total) if counts is None else Evidence(counts=counts, label=label)
 
 
 def _of_weights(shares: Sequence[float], label: int, total: int | None) -> Evidence:
@@ -226,14 +232,11 @@ def _of_weights(shares: Sequence[float], label: int, total: int | None) -> Evide
     return Evidence(total=total, label=label, weighted=True)
 
 
-def _branches(node: dict[str, Any], names: tuple[str, ...], domain: Domain | None) -> tuple[Any, ...]:
-    operator, feature, kind = node.get("comparison_op"), node.get("split_feature_id"), node.get("node_type")
-    if type(feature) is not int or not 0 <= feature < len(names):
-        raise InvalidModelError(f"a node tests feature {feature!r:.40}, but the model has {len(names)}.")
-    name = names[feature]
-    require(name, domain, "the treelite tree tests")
-    missing, to_left = can_be_missing(name, domain, False), node.get("default_left") is True
-    gaps = missing and to_left, missing and not to_left
+def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Literal, Literal], list[int]]:
+    """Return the conditions of the two branches of a node, and the numbers of its children."""
+    operator, kind, domain = node.get("comparison_op"), node.get("node_type"), builder.domain
+    name = builder.feature(node.get("split_feature_id"))
+    gaps = builder.gaps(name, node.get("default_left") is True)
     if kind == "categorical_test_node":
         codes = whole_numbers(node.get("category_list"), None, "category_list")
         if any(not 0 <= code < 2**32 for code in codes):
@@ -246,10 +249,10 @@ def _branches(node: dict[str, Any], names: tuple[str, ...], domain: Domain | Non
         pair = sides(name, operator, _bound(node.get("threshold")), domain, gaps)
     else:
         raise UnsupportedModelError(f"a node of the kind {kind!r:.40} that compares by {operator!r:.40} is not read.")
-    children = node.get("left_child"), node.get("right_child")
-    if not all(type(child) is int for child in children):
-        raise InvalidModelError(f"a node leads to {children!r:.60}; nodes are numbered.")
-    return tuple(zip(pair, children, strict=True))
+    children = [child for child in (node.get("left_child"), node.get("right_child")) if type(child) is int]
+    if len(children) < 2:
+        raise InvalidModelError("a node leads to a child that has no number; nodes are numbered.")
+    return pair, children
 
 
 def _bound(bound: Any) -> float:
@@ -258,3 +261,16 @@ def _bound(bound: Any) -> float:
     if abs(bound) > LARGEST:  # no bound
         return math.inf if bound > 0 else -math.inf
     return float(bound)
+
+
+FORMAT = Format(
+    name="treelite",
+    reads="JSON of treelite's `dump_as_json`",
+    tells="conditions, shares or scores as classes or values, often numbers of records and class counts",
+    leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",
+    extensions=(".json",),
+    contents=("values",),
+    sniff=is_treelite_json,
+    read=tree_from_treelite,
+    read_all=forest_from_treelite,
+)

@@ -24,14 +24,13 @@ from glassine.formats.boosted.ensemble import (
     whole_numbers,
 )
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
-from glassine.formats.builder import Part, assembled, can_be_missing, sides
-from glassine.formats.conditions import require
-from glassine.formats.several import place_of, source_of
+from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = ["binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
+__all__ = ["FORMAT", "binary_counts", "forest_from_xgboost", "is_xgboost_json", "tree_from_xgboost"]
 
 # How many records of each class a leaf of XGBoost holds: what its published figures determine.
 #
@@ -298,25 +297,20 @@ def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) 
             "Read the first with load_model(..., tree=0)."
         )
     evidence, classes = _evidence(shared, tree, place, lists, as_model=as_model, vector=width not in ("0", "1"))
-    parts: dict[int, Part[int]] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the XGBoost tree", domain, shared.names, spare=True)
     for i, (left, right) in enumerate(zip(lists.left, lists.right, strict=True)):
         if left == -1:
-            parts[i] = ((), evidence[i])
-            continue
-        parts[i] = (tuple(zip(_pair(shared, lists, i, domain), (left, right), strict=True)), evidence[i])
-    source = source_of("XGBoost", place, len(shared.trees))
-    return DecisionTree(assembled(0, parts, spare=True), shared.names, classes, source=source)
+            builder.leaf(i, evidence[i])
+        else:
+            builder.split(i, _pair(shared, lists, i, builder), (left, right), evidence[i])
+    return builder.tree(0, classes, source_of("XGBoost", place, len(shared.trees)))
 
 
-def _pair(shared: Shared, lists: _Lists, i: int, domain: Domain | None) -> tuple[Literal, Literal]:
+def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> tuple[Literal, Literal]:
     """Return the conditions of the left and the right branch of a node."""
-    feature = lists.indices[i]
-    if not 0 <= feature < len(shared.names):
-        raise InvalidModelError(f"node {i} tests feature {feature}, but the model has {len(shared.names)}.")
-    name = shared.names[feature]
-    require(name, domain, "the XGBoost tree tests")
-    missing, to_left = can_be_missing(name, domain, False), bool(lists.defaults[i])
-    gaps = missing and to_left, missing and not to_left
+    feature, domain = lists.indices[i], builder.domain
+    name = builder.feature(feature, i)
+    gaps = builder.gaps(name, bool(lists.defaults[i]))
     if lists.types[i]:
         if i not in lists.chosen:
             raise InvalidModelError(f"node {i} splits on categories, but the tree lists none for it.")
@@ -412,3 +406,16 @@ def _is_tree(children: Sequence[tuple[int, ...]]) -> bool:
     """Return whether no node is the child of two, or the root the child of any."""
     below = [child for pair in children for child in pair]
     return len(set(below)) == len(below) and 0 not in below
+
+
+FORMAT = Format(
+    name="XGBoost",
+    reads="XGBoost's JSON or UBJSON",
+    tells="conditions, scores as classes or values, often numbers of records and class counts",
+    leaves_out="sample weights; numbers of records where its sums do not determine them",
+    extensions=(".json", ".ubj"),
+    contents=("values",),
+    sniff=is_xgboost_json,
+    read=tree_from_xgboost,
+    read_all=forest_from_xgboost,
+)

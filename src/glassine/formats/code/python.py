@@ -12,7 +12,8 @@ from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
-from glassine.formats.paths import check_model, outcomes
+from glassine.formats.conditions import check_model, outcomes
+from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -21,7 +22,7 @@ from glassine.models.rule_list import RuleList
 from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree
 
-__all__ = ["additive_python", "source", "to_python", "tuple_source"]
+__all__ = ["FORMAT", "additive_python", "source", "to_python", "tuple_source"]
 
 # Plain values as Python source.
 
@@ -370,3 +371,12 @@ def _split(branches: tuple[Branch, ...], margin: str, depth: int, names: _Names)
         return [*out, (branches[-1].child, depth)]
     text = "ValueError(" + source(f"the record satisfies no branch on {source(last.attribute)}") + ")"
     return [*out, f"{margin}raise {text}"]
+
+
+FORMAT = Format(
+    name="Python",
+    leaves_out="counts and a guarantee",
+    extensions=(".py",),
+    to="python",
+    write=lambda model, domain: to_python(model),
+)

@@ -12,14 +12,15 @@ import numpy.typing as npt
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.paths import check_model, compared_values, merged, outcomes, readable
+from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
+from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["ALIAS", "additive_sql", "number", "one_type", "quoted", "scalar", "selected", "to_sql"]
+__all__ = ["ALIAS", "FORMAT", "additive_sql", "number", "one_type", "quoted", "scalar", "selected", "to_sql"]
 
 # Names, values and numbers as standard SQL.
 
@@ -306,3 +307,12 @@ def _between(column: str, literal: Between) -> str | None:
     if len(tests) == 2 and literal.negated:
         return f"({' OR '.join(tests)})"
     return " AND ".join(tests)
+
+
+FORMAT = Format(
+    name="SQL",
+    leaves_out="counts and a guarantee",
+    extensions=(".sql",),
+    to="sql",
+    write=lambda model, domain, **options: to_sql(model, **options),
+)

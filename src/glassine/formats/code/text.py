@@ -8,15 +8,16 @@ from dataclasses import replace
 
 from glassine.domain import Domain
 from glassine.domain.literals import number
-from glassine.formats.paths import check_model
+from glassine.formats.conditions import check_model
 from glassine.formats.printed.rules import format_rules
+from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
 from glassine.models.terms import Term
 from glassine.models.tree import DecisionTree
 
-__all__ = ["additive_text", "one_line", "to_text"]
+__all__ = ["FORMAT", "additive_text", "one_line", "to_text"]
 
 # Additive models as plain text to read.
 
@@ -130,3 +131,12 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
     label = evidence.prediction
     weights = "" if evidence.counts is None else f"weights: [{', '.join(map(str, evidence.counts))}] "
     return f"{weights}class: {'?' if label is None else one_line(str(model.classes[label]))}"
+
+
+FORMAT = Format(
+    name="text",
+    leaves_out="a guarantee",
+    extensions=(".txt",),
+    to="text",
+    write=to_text,
+)

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, refuse_gaps, sides
-from glassine.formats.conditions import near, require
+from glassine.formats.builder import TreeBuilder, sides
+from glassine.formats.conditions import near
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["as_c45_lines", "is_c45_text", "is_party_text", "tree_from_c45"]
+__all__ = ["FORMAT", "as_c45_lines", "is_c45_text", "is_party_text", "tree_from_c45"]
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
 
@@ -167,19 +168,17 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
         entries.append(entry)
         stack += reversed(entry.below)
     classes = _classes(entries)
-    parts: dict[int, Part[int]] = {}
-    names: dict[str, None] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
     if len(roots) == 1 and not roots[0].test:
-        parts[0] = ((), _evidence(roots[0], classes))
+        builder.leaf(0, _evidence(roots[0], classes))
     else:
         numbered = {id(entry): i for i, entry in enumerate(entries, start=1)}
         for key, below in [(0, roots), *((numbered[id(entry)], entry.below) for entry in entries if entry.below)]:
-            literals = _literals(below, domain)
-            names[literals[0].attribute] = None
-            parts[key] = ([(lit, numbered[id(e)]) for lit, e in zip(literals, below, strict=True)], Evidence())
-        parts.update({numbered[id(entry)]: ((), _evidence(entry, classes)) for entry in entries if entry.leaf})
-    attributes = domain.names if domain is not None else tuple(names)
-    return DecisionTree(assembled(0, parts), attributes, classes, source="C4.5 text")
+            builder.split(key, _literals(below, builder), [numbered[id(entry)] for entry in below])
+        for entry in entries:
+            if entry.leaf:
+                builder.leaf(numbered[id(entry)], _evidence(entry, classes))
+    return builder.tree(0, classes, "C4.5 text")
 
 
 def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
@@ -288,16 +287,16 @@ def _entry(line: int, content: str) -> _Entry:
     return _Entry(line, content.removesuffix(":").strip(), None)
 
 
-def _literals(below: Sequence[_Entry], domain: Domain | None) -> list[Literal]:
+def _literals(below: Sequence[_Entry], builder: TreeBuilder[int]) -> list[Literal]:
     """Return the conditions of the branches of one split."""
     if len(below) < 2:
         raise InvalidModelError(f"line {below[0].line} of the printed tree is the only branch of its split. Give all.")
+    domain = builder.domain
     tests = [_test(entry, domain) for entry in below]
     name, operators = tests[0][0], [operator for _, operator, _ in tests]
     if any(test[0] != name for test in tests):
         raise InvalidModelError(f"the branches from line {below[0].line} on test several attributes. Mend the margin.")
-    require(name, domain, "the printed tree tests")
-    refuse_gaps(name, domain, "a printed tree", "")
+    builder.attribute(name)
     if len(tests) == 2 and set(operators) in ({"<=", ">"}, {"<", ">="}):
         bounds = [values[0] for _, _, values in tests]
         if bounds[0] != bounds[1] or isinstance(bounds[0], str):
@@ -359,3 +358,17 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     if len(classes) == 1:
         return Evidence(counts=(total,), label=label)
     return Evidence(total=total, label=label, error_rate=rate)
+
+
+FORMAT = Format(
+    name="C4.5",
+    reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
+    tells="conditions, and the records and errors of each leaf",
+    leaves_out="where missing values go; class counts of more than two classes",
+    extensions=(".txt",),
+    contents=("text",),
+    # A rule list may speak of examples in the same marks.
+    sniff=lambda text: is_c45_text(text) and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE),
+    rank=BY_LEAF,
+    read=tree_from_c45,
+)

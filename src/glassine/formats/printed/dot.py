@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, refuse_gaps
-from glassine.formats.conditions import at_most, require
+from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder
+from glassine.formats.conditions import at_most
+from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_dot_text", "tree_from_dot"]
+__all__ = ["FORMAT", "is_dot_text", "tree_from_dot"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 NODE = re.compile(
@@ -83,8 +84,7 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
     regression = any(node.regression for node in nodes.values())
     classes = None if regression else _classes(list(nodes.values()))
     counted = classes is not None and all(_counts(node) is not None for node in nodes.values())
-    parts: dict[int, Part[int]] = {}
-    names: dict[str, None] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the graph", domain, silent=True, remedy=BY_ESTIMATOR)
     for key, node in nodes.items():
         evidence = _evidence(node, classes, counted)
         below = children[key]
@@ -93,15 +93,11 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
                 f"node {key} of the graph has {len(below)} branches, and a test or none. Export it anew."
             )
         if node.test is None:
-            parts[key] = ((), evidence)
+            builder.leaf(key, evidence)
             continue
         name, bound = node.test
-        require(name, domain, "the graph tests")
-        refuse_gaps(name, domain, "the graph")
-        names[name] = None
-        parts[key] = (tuple(zip(at_most(name, bound, domain), below, strict=True)), evidence)
-    attributes = domain.names if domain is not None else tuple(names)
-    return DecisionTree(assembled(next(iter(nodes)), parts), attributes, classes, source="export_graphviz")
+        builder.split(key, at_most(builder.attribute(name), bound, domain), below, evidence)
+    return builder.tree(next(iter(nodes)), classes, "export_graphviz")
 
 
 def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
@@ -174,3 +170,16 @@ def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) ->
     if counted:
         return Evidence(counts=_counts(node), label=label)
     return Evidence(total=node.samples, label=label, weighted=True)
+
+
+FORMAT = Format(
+    name="export_graphviz",
+    reads="graph of `sklearn.tree.export_graphviz`",
+    tells="conditions to three digits behind the point, and class counts",
+    leaves_out="further digits of thresholds; where missing values go",
+    extensions=(".dot",),
+    contents=("text",),
+    sniff=is_dot_text,
+    rank=BY_START,
+    read=tree_from_dot,
+)

@@ -13,10 +13,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import COMPLETE_RECORDS
 from glassine.formats.conditions import at_most, require, with_missing
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["tree_from_export_text"]
+__all__ = ["FORMAT", "tree_from_export_text"]
 
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
 SPLIT = re.compile(r"(.+) (<=|> ) (\S+)( or missing)?")
@@ -247,3 +248,16 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     # Without decimals, weights that are not whole print as if they were counts.
     rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
     return DecisionTree(tuple(nodes), attributes, classes, source="scikit-learn export_text", approximate=rounded)
+
+
+FORMAT = Format(
+    name="export_text",
+    reads="text of `sklearn.tree.export_text`",
+    tells="rounded conditions; counts with `show_weights=True`",
+    leaves_out="further digits of thresholds; whether weights are counts; where missing values go",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=lambda text: first_line(text).startswith("|-") and re.match(r"\|-+ ", first_line(text)) is not None,
+    rank=BY_START,
+    read=tree_from_export_text,
+)

@@ -8,13 +8,13 @@ from typing import Any
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, refuse_gaps, sides
-from glassine.formats.conditions import require
+from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_randomforest_text", "tree_from_randomforest"]
+__all__ = ["FORMAT", "is_randomforest_text", "tree_from_randomforest"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(
@@ -72,19 +72,15 @@ def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionT
         row[6] != LEAF and row[7] in ("<NA>", "NA") for row in found.values()
     )
     classes: tuple[Scalar, ...] | None = None if regression else tuple(sorted({plain(x) for x in labels}, key=str))
-    parts: dict[int, Part[int]] = {}
-    names: dict[str, None] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the table of getTree", domain, silent=True)
     for key, row in found.items():
         if row[6] == LEAF:
-            parts[key] = ((), _evidence(row[7], classes))
+            builder.leaf(key, _evidence(row[7], classes))
             continue
-        name = row[4]
-        _check(name, domain)
-        names[name] = None
-        pair = sides(name, "<=", float(row[5]), domain)
-        parts[key] = (tuple(zip(pair, (int(row[2]), int(row[3])), strict=True)), Evidence())
-    attributes = domain.names if domain is not None else tuple(names)
-    return DecisionTree(assembled(next(iter(found)), parts), attributes, classes, source="randomForest")
+        _check(row[4], domain)
+        pair = sides(builder.attribute(row[4]), "<=", float(row[5]), domain)
+        builder.split(key, pair, (int(row[2]), int(row[3])))
+    return builder.tree(next(iter(found)), classes, "randomForest")
 
 
 def _check(name: str, domain: Domain | None) -> None:
@@ -92,12 +88,10 @@ def _check(name: str, domain: Domain | None) -> None:
         raise UnsupportedModelError(
             "the table numbers its variables. Print it with getTree(forest, k, labelVar = TRUE)."
         )
-    require(name, domain, "the table of getTree splits")
-    if domain is not None and isinstance(domain[name], Category):
+    if domain is not None and name in domain and isinstance(domain[name], Category):
         raise UnsupportedModelError(
             f"{name!r} is a category, whose split points are codes of sets of values, which are not read."
         )
-    refuse_gaps(name, domain, "the table of getTree", "")
 
 
 def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:
@@ -107,3 +101,15 @@ def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:
     if not abs(value) <= 1e300:
         raise InvalidModelError(f"a leaf of the table of getTree predicts {text[:40]!r}, which is not finite.")
     return Evidence(value=value)
+
+
+FORMAT = Format(
+    name="randomForest",
+    reads="table of `getTree(forest, k, labelVar = TRUE)` of R's randomForest",
+    tells="conditions and predictions",
+    leaves_out="counts; where missing values go",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=is_randomforest_text,
+    read=tree_from_randomforest,
+)

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, refuse_gaps, sides
+from glassine.formats.builder import TreeBuilder, sides, whole_counts
 from glassine.formats.conditions import near, require
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_rpart_text", "tree_from_rpart"]
+__all__ = ["FORMAT", "is_rpart_text", "tree_from_rpart"]
 
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
@@ -90,22 +91,19 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
     shared = head[2] is not None and any(line.shares is not None for line in lines.values())
     classes = _classes(list(lines.values())) if head[1] == "loss" or shared else None
     by_deviance = head[1] == "deviance"
-    parts: dict[int, Part[int]] = {}
-    names: dict[str, None] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the rpart tree", domain, silent=True, remedy=FROM_R)
     for node, line in lines.items():
         evidence = _evidence(line, classes, node, by_deviance)
         if line.leaf:
-            parts[node] = ((), evidence)
+            builder.leaf(node, evidence)
             continue
         below = [2 * node, 2 * node + 1]
         if not all(child in lines for child in below):
             raise InvalidModelError(f"node {node} of the rpart text lacks a branch. Give all that print(fit) printed.")
         pair = _pair(lines[below[0]].split, lines[below[1]].split, node, domain)
-        names[pair[0].attribute] = None
-        refuse_gaps(pair[0].attribute, domain, "the text of an rpart tree", FROM_R)
-        parts[node] = (tuple(zip(pair, below, strict=True)), evidence)
-    attributes = domain.names if domain is not None else tuple(names)
-    return DecisionTree(assembled(1, parts), attributes, classes, source="rpart")
+        builder.attribute(pair[0].attribute)
+        builder.split(node, pair, below, evidence)
+    return builder.tree(1, classes, "rpart")
 
 
 def _lines(text: str, start: int) -> dict[int, _Line]:
@@ -182,20 +180,13 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
         # A deviance of zero is published too: every record of the node has the predicted value.
         return Evidence(total=total, value=value, error_rate=0.0 if line.loss == 0 and line.leaf else None)
     label, shares = classes.index(plain(line.yval)), line.shares or ()
-    counts = [share * total for share in shares] if total is not None else []
-    if (
-        total is not None
-        and counts
-        and all(math.isfinite(count) and abs(count - round(count)) <= WHOLE for count in counts)
-    ):
-        whole = tuple(round(count) for count in counts)
-        if min(whole) < 0:
-            raise InvalidModelError(
-                f"node {node} of the rpart text has a negative share. Give what print(fit) printed."
-            )
+    if any(share < 0 for share in shares):
+        raise InvalidModelError(f"node {node} of the rpart text has a negative share. Give what print(fit) printed.")
+    whole = None if total is None else whole_counts([share * total for share in shares], total, lambda count: WHOLE)
+    if whole and total is not None:
         told = _deviance(whole) if by_deviance else total - whole[label]
         near = DIGITS * max(1.0, line.loss) if by_deviance else 0.0
-        if sum(whole) == total and abs(told - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
+        if abs(told - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
             return Evidence(counts=whole, label=label)
     return Evidence(total=total, label=label, weighted=True)
 
@@ -256,3 +247,15 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
         out.append(spelled[found])
         rest = rest[len(found) + 1 :]
     return tuple(out)
+
+
+FORMAT = Format(
+    name="rpart",
+    reads="text that R prints of a tree of rpart or of the package tree",
+    tells="conditions as printed, and class counts",
+    leaves_out="further digits of thresholds; where missing values go",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=is_rpart_text,
+    read=tree_from_rpart,
+)

@@ -59,10 +59,11 @@ from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import near
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
+from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 
-__all__ = ["format_rules", "parse_rules"]
+__all__ = ["FORMAT", "format_rules", "parse_rules"]
 
 SOURCE = "rule list in text"
 MAX_TEXT = 4_000_000
@@ -468,3 +469,18 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
         head = "else " if not rule.antecedent else f"{'else ' if i else ''}if {' and '.join(tests)} then "
         lines.append(f"{head}{label}{_facts_text(evidence)}")
     return "\n".join(lines) + "\n"
+
+
+START = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
+
+FORMAT = Format(
+    name="a rule list",
+    reads="rule list in text, such as 'if [a] then [true]' and 'else [false]' on two lines",
+    tells="what it says",
+    leaves_out="a guarantee",
+    extensions=(".txt",),
+    contents=("text",),
+    sniff=lambda text: START.match(first_line(text)) is not None,
+    rank=BY_LEAF + 1,
+    read=parse_rules,
+)

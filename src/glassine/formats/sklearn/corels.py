@@ -13,10 +13,18 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import binary, require
 from glassine.formats.printed.conditions import condition, split_conditions
+from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
-__all__ = ["is_corels", "is_corels_program", "rules_from_corels", "rules_from_corels_program", "rules_from_corels_text"]
+__all__ = [
+    "FORMATS",
+    "is_corels",
+    "is_corels_program",
+    "rules_from_corels",
+    "rules_from_corels_program",
+    "rules_from_corels_text",
+]
 
 # Rule lists as the program of CORELS prints them and writes them to its model file: rules in braces.
 
@@ -278,3 +286,38 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
             raise UnsupportedModelError(f"line {number} of the CORELS list cannot be read: {line[:60]!r}.")
     used = dict.fromkeys(literal.attribute for rule in rules for literal in rule.antecedent)
     return RuleList(tuple(rules), tuple(used) if domain is None else domain.names, (False, True), source=SOURCE)
+
+
+FORMATS = (
+    Format(
+        name="CORELS",
+        reads="CORELS rule list, or its fields as JSON",
+        tells="conditions and class counts",
+        extensions=(".json",),
+        contents=("object", "values"),
+        sniff=lambda content: is_corels(content) and not (isinstance(content, dict) and "schema" in content),
+        read=rules_from_corels,
+    ),
+    Format(
+        name="the text of CORELS",
+        reads="what CORELS prints",
+        tells="conditions",
+        leaves_out="counts",
+        extensions=(".txt",),
+        contents=("text",),
+        sniff=lambda text: first_line(text).upper() == "RULELIST:",
+        rank=BY_START,
+        read=rules_from_corels_text,
+    ),
+    Format(
+        name="the program of CORELS",
+        reads="what the program of CORELS prints, or its model file",
+        tells="conditions",
+        leaves_out="counts",
+        extensions=(".txt",),
+        contents=("text",),
+        sniff=is_corels_program,
+        rank=BEFORE_JSON,
+        read=rules_from_corels_program,
+    ),
+)

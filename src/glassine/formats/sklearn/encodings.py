@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.domain import Between, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import at_most, scalar, with_missing
+from glassine.formats.conditions import all_but, at_most, scalar, with_missing
 
 __all__ = ["Coded", "Column", "Number", "Stepped"]
 
@@ -57,11 +57,6 @@ def single(value: float) -> float:
 def goes_left(code: float, bound: float, missing_left: bool) -> bool:
     """Return where a tree sends a value: it compares it in single precision, and sends NaN where its node says."""
     return missing_left if math.isnan(code) else single(code) <= bound
-
-
-def all_but(name: str, missing: bool, *, none: bool) -> OneOf:
-    """Return the literal that every present value satisfies, or none does."""
-    return OneOf(name, (), negated=not none, missing=missing)
 
 
 def other_side(literal: Literal) -> Literal:

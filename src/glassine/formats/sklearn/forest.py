@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.builder import place_of, source_of
+from glassine.formats.registry import BY_LINE, Format
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest, Table
 from glassine.models.tree import DecisionTree, Node
 
-__all__ = ["forest_from_sklearn", "is_sklearn_forest"]
+__all__ = ["FORMAT", "forest_from_sklearn", "is_sklearn_forest"]
 
 FORESTS = ("ForestClassifier", "ForestRegressor")
 TOLERANCE = 1e-6
@@ -217,3 +219,23 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
     n = _n_records(forest, drawn)
     times = _multiplicities(forest, n, trees, drawn) if use_seeds else None
     return Forest(trees=trees, bootstrap=True, n_records=n, drawn=drawn, multiplicities=times, source=source)
+
+
+def _one_of(estimator: Any, domain: Domain | None, tree: int | None) -> DecisionTree:
+    """Return one tree of a forest; without a place the reader of single trees says what it takes."""
+    if tree is None:
+        return tree_from_sklearn(estimator, domain)
+    members = forest_from_sklearn(estimator, domain).trees
+    place = place_of(len(members), tree, "the forest")
+    return dataclasses.replace(members[place], source=source_of(members[place].source, place, len(members)))
+
+
+FORMAT = Format(
+    name="scikit-learn forest",
+    contents=("object",),
+    sniff=is_sklearn_forest,
+    # Its members are trees of scikit-learn, whose reader refuses a forest.
+    rank=BY_LINE - 1,
+    read=_one_of,
+    read_all=forest_from_sklearn,
+)

@@ -15,10 +15,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, require, scalar
 from glassine.formats.printed.conditions import plain
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
-__all__ = ["is_imodels_list", "is_imodels_text", "rules_from_imodels", "rules_from_imodels_text"]
+__all__ = ["FORMATS", "is_imodels_list", "is_imodels_text", "rules_from_imodels", "rules_from_imodels_text"]
 
 # Greedy rule lists as imodels prints them.
 
@@ -206,3 +207,25 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
     used = tuple(dict.fromkeys(rule.antecedent[0].attribute for rule in rules[:-1]))
     attributes = used if names is None else tuple(str(name) for name in names)
     return RuleList(tuple(rules), attributes, classes, source=f"imodels {type(obj).__name__}")
+
+
+FORMATS = (
+    Format(
+        name="imodels",
+        reads="greedy rule list of imodels",
+        tells="conditions and class counts",
+        contents=("object",),
+        sniff=is_imodels_list,
+        read=rules_from_imodels,
+    ),
+    Format(
+        name="the text of imodels",
+        reads="what imodels prints of a greedy rule list",
+        tells="conditions as printed, numbers of records, class counts of small rules",
+        leaves_out="further digits of thresholds; class counts of large rules; where missing values go",
+        extensions=(".txt",),
+        contents=("text",),
+        sniff=is_imodels_text,
+        read=rules_from_imodels_text,
+    ),
+)

@@ -18,13 +18,20 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.json import listed, text
+from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
 
-__all__ = ["EbmExtras", "additive_from_interpret", "extras_of_interpret", "is_interpret_ebm", "is_interpret_json"]
+__all__ = [
+    "FORMAT",
+    "EbmExtras",
+    "additive_from_interpret",
+    "extras_of_interpret",
+    "is_interpret_ebm",
+    "is_interpret_json",
+]
 
 SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
@@ -194,6 +201,14 @@ def _ebm(obj: Any) -> dict[str, Any]:
     return inner
 
 
+def listed(entry: dict[str, Any], key: str, what: str) -> list[Any]:
+    """Return a list of an object, empty where it is absent."""
+    value = entry.get(key, [])
+    if not isinstance(value, list):
+        raise InvalidModelError(f"{what}: {key!r} must be a list, got {type(value).__name__}.")
+    return value
+
+
 def _only_output(data: dict[str, Any]) -> dict[str, Any]:
     outputs = listed(data, "outputs", "the model")
     if len(outputs) != 1 or not isinstance(outputs[0], dict):
@@ -204,10 +219,10 @@ def _only_output(data: dict[str, Any]) -> dict[str, Any]:
 def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     """Return the link and the classes."""
     output = _only_output(data)
-    link = text(output, "link", "the output")
-    if link not in LINKS:
+    link = output.get("link", "")
+    if not isinstance(link, str) or link not in LINKS:
         raise UnsupportedModelError(
-            f"the link {link[:40]!r} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
+            f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
         )
     classes = None
     if LINKS[link] != "identity":
@@ -416,3 +431,15 @@ def _tensor(given: Any, what: str, least: int, most: int | None = None) -> Array
     if not least <= array.ndim <= (most or least) or not (np.abs(array) < 1e300).all():
         raise InvalidModelError(f"{what} must be finite numbers, lists nested {least} deep, got {array.ndim}.")
     return array
+
+
+FORMAT = Format(
+    name="interpret",
+    reads="explainable boosting machine of interpret, or its JSON",
+    tells="terms, bins and scores: [additive models](additive-audit.md)",
+    leaves_out="histograms, deviations over the bags and scores of single bags, which the audit reads beside the model",
+    extensions=(".json",),
+    contents=("object", "values"),
+    sniff=lambda content: is_interpret_ebm(content) or is_interpret_json(content),
+    read=additive_from_interpret,
+)

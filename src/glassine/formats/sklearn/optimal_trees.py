@@ -12,12 +12,13 @@ import numpy as np
 from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import Part, assembled, feature_names, from_shares, refuse_gaps, sides
+from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, feature_names, from_shares, sides
 from glassine.formats.conditions import binary, require, scalar
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-__all__ = ["is_dl85", "is_streed", "tree_from_dl85", "tree_from_streed"]
+__all__ = ["FORMATS", "is_dl85", "is_streed", "tree_from_dl85", "tree_from_streed"]
 
 WHOLE = 1e-6
 MOST_NODES = 10**6
@@ -71,22 +72,20 @@ def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTr
     if "STreeDClassifier" in kinds:
         classes = tuple(scalar(name, "a class") for name in np.ravel(estimator.classes_))
     tests, names = _streed_tests(estimator, domain)
-    parts: dict[int, Part[int]] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the tree of pystreed", domain, names, silent=True, remedy=BY_ESTIMATOR)
     stack, numbers = [(0, root)], itertools.count(1)
     while stack:
         key, node = stack.pop()
         if node.is_leaf_node():
-            parts[key] = ((), _streed_leaf(node, classes))
+            builder.leaf(key, _streed_leaf(node, classes))
             continue
         if not 0 <= node.feature < len(tests):
             raise InvalidModelError(f"the tree tests binary feature {node.feature}, but has {len(tests)}.")
-        held, other = tests[node.feature]
+        builder.attribute(tests[node.feature][0].attribute)
         yes, no = next(numbers), next(numbers)
-        parts[key] = (((held, yes), (other, no)), Evidence())
+        builder.split(key, tests[node.feature], (yes, no))
         stack += [(no, node.left_child), (yes, node.right_child)]
-    for literals in (pair for part, _ in parts.values() for pair in part):
-        refuse_gaps(literals[0].attribute, domain, "a tree of pystreed")
-    return DecisionTree(assembled(0, parts), names, classes, source=f"pystreed {type(estimator).__name__}")
+    return builder.tree(0, classes, f"pystreed {type(estimator).__name__}")
 
 
 def _streed_leaf(node: Any, classes: tuple[Scalar, ...] | None) -> Evidence:
@@ -184,25 +183,20 @@ def tree_from_dl85(estimator: Any, domain: Domain | None = None) -> DecisionTree
     classes = tuple(scalar(name, "a class") for name in np.ravel(getattr(estimator, "classes_", ())))
     if not classes:
         raise UnsupportedModelError("the tree of pydl8.5 names no classes; its classifier is read.")
-    parts: dict[int, Part[int]] = {}
+    builder: TreeBuilder[int] = TreeBuilder("the tree of pydl8.5", domain, names, silent=True, remedy=BY_ESTIMATOR)
     stack: list[tuple[int, Any]] = [(0, root)]
     numbers = itertools.count(1)
     while stack:
         key, node = stack.pop()
-        if len(parts) > MOST_NODES or not isinstance(node, dict):
+        if len(builder) > MOST_NODES or not isinstance(node, dict):
             raise InvalidModelError("a node of pydl8.5 is no dictionary, or the tree has no end.")
         if "feat" not in node:
-            parts[key] = ((), _dl85_leaf(node, classes))
+            builder.leaf(key, _dl85_leaf(node, classes))
             continue
-        feature = node["feat"]
-        if type(feature) is not int or not 0 <= feature < len(names):
-            raise InvalidModelError(f"the tree tests feature {feature!r:.40}, but was given {len(names)}.")
-        refuse_gaps(names[feature], domain, "a tree of pydl8.5")
-        held, other = _dummy(names[feature], domain)
         yes, no = next(numbers), next(numbers)
-        parts[key] = (((held, yes), (other, no)), Evidence())
+        builder.split(key, _dummy(builder.feature(node["feat"]), domain), (yes, no))
         stack += [(no, node.get("right")), (yes, node.get("left"))]
-    return DecisionTree(assembled(0, parts), names, classes, source="pydl8.5")
+    return builder.tree(0, classes, "pydl8.5")
 
 
 def _dl85_width(root: dict[str, Any]) -> int:
@@ -231,3 +225,25 @@ def _dl85_leaf(node: dict[str, Any], classes: Sequence[Scalar]) -> Evidence:
         if abs(size - round(size)) <= WHOLE * max(1.0, size):
             return from_shares(shares, label, round(size))
     return from_shares(shares, label)
+
+
+FORMATS = (
+    Format(
+        name="pystreed",
+        reads="tree of pystreed",
+        tells="conditions; class counts of classifiers",
+        leaves_out="where missing values go; numbers of records of a regression",
+        contents=("object",),
+        sniff=is_streed,
+        read=tree_from_streed,
+    ),
+    Format(
+        name="pydl8.5",
+        reads="tree of pydl8.5",
+        tells="conditions, and often error rates and numbers of records",
+        leaves_out="where missing values go",
+        contents=("object",),
+        sniff=is_dl85,
+        read=tree_from_dl85,
+    ),
+)

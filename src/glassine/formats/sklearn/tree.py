@@ -13,12 +13,13 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import require, scalar, with_missing
+from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-__all__ = ["class_counts", "final_tree", "is_sklearn_tree", "tree_from_sklearn"]
+__all__ = ["FORMAT", "class_counts", "final_tree", "is_sklearn_tree", "tree_from_sklearn"]
 
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
 
@@ -347,3 +348,15 @@ def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionT
         for sides, entry in zip(branches, evidence, strict=True)
     )
     return DecisionTree(nodes, names, classes, source=f"scikit-learn {type(estimator).__name__}")
+
+
+FORMAT = Format(
+    name="scikit-learn tree",
+    reads="scikit-learn decision tree, or a pipeline or search that ends with one, also in a skops file or pickle",
+    tells="conditions, and class counts where weights do not hide them",
+    leaves_out="class counts that sample weights hide",
+    extensions=(".skops", ".pkl", ".joblib"),
+    contents=("object",),
+    sniff=is_sklearn_tree,
+    read=tree_from_sklearn,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,15 +14,15 @@ from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
-from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import check_domain
-from glassine.formats.paths import check_model, compared_values, outcomes
+from glassine.errors import InvalidParameterError, UnsupportedModelError
+from glassine.formats.conditions import check_domain, check_model, compared_values, outcomes
+from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.probabilities import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-__all__ = ["MOST_NODES", "Encoder", "Side", "Test", "grown_binary", "to_sklearn"]
+__all__ = ["FORMAT", "MOST_NODES", "Encoder", "Side", "Test", "grown_binary", "to_sklearn"]
 
 # The columns that a scikit-learn tree needs to test a model's conditions, made by scikit-learn's own encoders.
 
@@ -387,3 +388,33 @@ def _weights(evidence: Evidence, known: tuple[float, ...] | None, columns: list[
     out[:] = 0.0
     out[at] = 1.0
     return out
+
+
+def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension: str = ".skops") -> bytes:
+    """Return the fitted pipeline as the bytes of a skops or pickle file."""
+    if extension not in FORMAT.extensions:
+        raise InvalidParameterError(
+            f"a scikit-learn pipeline is stored in a file that ends in {' or '.join(FORMAT.extensions)}, got "
+            f"{extension!r}."
+        )
+    pipeline = to_sklearn(model, domain)
+    if extension != ".skops":
+        return pickle.dumps(pipeline)
+    try:
+        from skops import io
+    except ImportError:
+        raise UnsupportedModelError(
+            "writing skops files needs the package skops. Install it with pip install 'glassine[formats]'."
+        ) from None
+    return bytes(io.dumps(pipeline))
+
+
+FORMAT = Format(
+    name="a scikit-learn pipeline",
+    leaves_out="a guarantee",
+    extensions=(".skops", ".pkl", ".pickle"),
+    to="sklearn",
+    write=_stored,
+    binary=True,
+    kinds=(DecisionTree, RuleList),
+)

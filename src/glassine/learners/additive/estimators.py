@@ -71,7 +71,7 @@ class Editable:
         Parameters
         ----------
         model : AdditiveModel or Editor
-            An edited form of this estimator's model, also one read by :func:`glassine.load_additive`.
+            An edited form of this estimator's model, also one read by :func:`glassine.load_model`.
 
         Raises
         ------

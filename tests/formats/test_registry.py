@@ -1,0 +1,174 @@
+"""The formats are found where they stand, and everything that lists formats follows from them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from glassine.domain import Domain, Integer
+from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
+from glassine.formats import as_model, formats, load_model, parse_rules, to_pmml, to_sql, write_model
+from glassine.formats.registry import Content, Format, recognized
+from glassine.learners.exhaustive.private import PrivateTreeClassifier
+from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import DecisionTree, RuleList
+from tests.formats.reading import TALLY, example_format
+from tests.models.additive_models import income_model
+
+FILES = Path(__file__).parent / "files"
+RULES = "classes: [ill] [well]\nif [smoker] then [ill] ([3 ; 1] examples)\nelse [well] ([0 ; 4] examples)\n"
+
+
+@pytest.fixture
+def with_tally(tmp_path: Path) -> Iterator[None]:
+    """Put the example of the documentation, and nothing else, beside the formats of the package."""
+    with example_format(tmp_path / "more"):
+        yield
+
+
+@pytest.mark.usefixtures("with_tally")
+def test_one_new_module_is_read_written_and_listed(tmp_path: Path) -> None:
+    (found,) = (one for one in formats() if one.name == "tally")
+    assert recognized(TALLY, "text") is found
+    path = tmp_path / "anything"
+    path.write_text(TALLY)
+    model = load_model(path, Domain.binary(["smoker"]))
+    assert model.source == "tally"
+    assert isinstance(model, RuleList)
+    assert [cell.evidence.counts for cell in model.cells] == [(3, 1), (0, 4)]
+    write_model(model, tmp_path / "again", to="tally")
+    assert (tmp_path / "again").read_text() == TALLY
+    with pytest.raises(InvalidModelError, match="which the domain lacks"):
+        load_model(path, Domain.binary(["age"]))
+    page: Any = importlib.import_module("docs.formats_table")
+    assert f"| {found.reads} | `load_model` | {found.tells} | {found.leaves_out} |" in page.table()
+
+
+def test_without_the_module_nothing_knows_the_format(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text(TALLY)
+    with pytest.raises(UnsupportedModelError, match=r"starts with 'tally', which is no model.*LightGBM"):
+        load_model(tmp_path / "t")
+    with pytest.raises(InvalidParameterError, match="json"):
+        write_model(parse_rules(RULES), tmp_path / "t", to="tally")
+
+
+def test_the_table_of_the_documentation_is_that_of_the_formats() -> None:
+    page: Any = importlib.import_module("docs.formats_table")
+    text = page.PAGE.read_text()
+    assert page.page_with(text) == text, "write python docs/formats_table.py"
+    assert text.count("\n|") > len(formats()) / 2
+
+
+def test_every_format_says_what_it_is() -> None:
+    assert len({one.name for one in formats()}) == len(formats())
+    for one in formats():
+        assert bool(one.read) == bool(one.contents)
+        assert bool(one.write) == bool(one.to)
+        assert one.read or one.write
+        # What a forest's trees tell stands with those of single trees.
+        assert one.reads or one.read is None or one.read_all is not None
+        if one.to not in ("json", ""):
+            assert "guarantee" in one.leaves_out
+
+
+TEXTS = {
+    "the program of CORELS": ["corels_model.txt", "corels_program.txt"],
+    "LightGBM": ["lightgbm.txt", "lightgbm_three.txt", "lightgbm_categories.txt"],
+    "export_graphviz": ["tree.dot", "tree_marked.dot"],
+    "randomForest": ["gettree.txt"],
+    "rpart": ["rpart.txt", "rpart_regression.txt", "r_tree.txt"],
+    "C4.5": ["c45.txt", "c50.txt", "ctree.txt", "j48.txt", "j48_pasted.txt"],
+    "the text of imodels": ["imodels.txt"],
+}
+VALUES = {
+    "XGBoost": ["xgboost.json", "xgboost_three.json", "xgboost_classes.json", "xgboost_categories.json"],
+    "treelite": ["treelite_shares.json", "treelite_forest.json", "treelite_boosted.json", "treelite_categories.json"],
+}
+BYTES = {"ONNX": ["forest.onnx"], "PMML": ["forest.pmml", "tree.pmml"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "kind"),
+    [
+        (name, file, kind)
+        for kind, named in (("text", TEXTS), ("values", VALUES), ("bytes", BYTES))
+        for name, files in named.items()
+        for file in files
+    ],
+)
+def test_a_file_is_known_as_its_format_and_as_no_other(name: str, file: str, kind: Content) -> None:
+    data = (FILES / file).read_bytes()
+    content: Any = data if kind == "bytes" else json.loads(data) if kind == "values" else data.decode().lstrip()
+    found = recognized(content, kind)
+    assert found is not None
+    assert found.name == name
+    others = {one.name for one in formats() if kind in one.contents and one.sniff(content)} - {name, "Glassine"}
+    assert others == set()
+
+
+def test_every_file_of_the_tests_is_named_above() -> None:
+    named = {file for group in (TEXTS, VALUES, BYTES) for files in group.values() for file in files}
+    assert {path.name for path in FILES.iterdir() if path.suffix not in (".csv", ".ubj")} == named
+
+
+def test_our_estimators_are_read_through_what_they_released() -> None:
+    rows = np.column_stack([np.arange(60) % 2, np.arange(60)])
+    labels = (rows[:, 1] > 30).astype(int)
+    domain = Domain({"a": Integer(0, 1), "b": Integer(0, 59, thresholds=(20, 30, 40))})
+    learner = PrivateTreeClassifier(domain=domain, classes=(0, 1), epsilon=1.0, max_depth=2)
+    with pytest.raises(InvalidModelError, match=r"PrivateTreeClassifier is not fitted: it has no 'model_'"):
+        as_model(learner)
+    learner.fit(rows, labels)
+    assert as_model(learner) is learner.model_
+    assert as_model(learner, domain).guarantee is not None
+    plain = MultiwayTreeClassifier(domain=domain).fit(rows, labels)
+    assert as_model(plain) is plain.model_
+    with pytest.raises(UnsupportedModelError, match="the class PrivateTreeClassifier, not an instance"):
+        as_model(PrivateTreeClassifier)
+
+
+def test_a_forest_is_refused_where_one_tree_is_wanted() -> None:
+    forest = RandomForestClassifier(2, random_state=0).fit([[0], [1], [2]], [0, 1, 1])
+    with pytest.raises(UnsupportedModelError, match="is an ensemble"):
+        as_model(forest)
+
+
+def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
+    tree = load_model(FILES / "tree.pmml")
+    for model in (income_model(), parse_rules(RULES), tree):
+        write_model(model, tmp_path / "m.json")
+        assert load_model(tmp_path / "m.json") == model
+        write_model(model, tmp_path / "m.sql", to="sql")
+        assert (tmp_path / "m.sql").read_text().rstrip("\n") == to_sql(model).rstrip("\n")
+    assert isinstance(tree, DecisionTree)
+    write_model(tree, tmp_path / "m.pmml", to="pmml")
+    assert (tmp_path / "m.pmml").read_text() == to_pmml(tree)
+
+
+def test_what_a_format_does_not_hold_is_refused(tmp_path: Path) -> None:
+    for model, noun in ((income_model(), "an additive model"), (parse_rules(RULES), "a rule list")):
+        with pytest.raises(UnsupportedModelError, match=rf"^{noun} cannot be written as PMML\. .*python, sql, .*json"):
+            write_model(model, tmp_path / "m.pmml", to="pmml")
+    unfit: Any = RandomForestClassifier()
+    with pytest.raises(UnsupportedModelError, match=r"Write as_model\(\.\.\.\) of it"):
+        write_model(unfit, tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lowest_rank_reads_what_several_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (
+        Format(
+            name=name, contents=("text",), sniff=lambda text: True, rank=rank, read=lambda text, domain: income_model()
+        )
+        for name, rank in (("z", 1), ("a", 2))
+    )
+    monkeypatch.setattr("glassine.formats.registry.formats", lambda: (first, second))
+    assert recognized("x", "text") is first
+    assert recognized({}, "values") is None
