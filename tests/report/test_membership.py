@@ -7,12 +7,11 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from glassine.attacks.outcome import Measured
-from glassine.auditing.judging import check_membership
 from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
 from glassine.report.membership import membership_view
 from glassine.report.roc import draw_roc
-from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings
+from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership_checks
 
 
 def test_the_sentence_names_the_strongest_attack() -> None:
@@ -32,7 +31,7 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
         GAP, attack="midpoint attack", advantage=0.01, advantage_low=0.0, advantage_high=0.02, detected=False
     )
     finding = replace(MEMBERSHIP, attacks=(sure, wide), strongest="midpoint attack", accused=None)
-    (check,) = check_membership(Policy(largest_advantage=0.5), Measured(finding))
+    (check,) = membership_checks(Policy(largest_advantage=0.5), finding)
     view = membership_view(finding)
     assert check.measured == 0.01
     assert view.figures[0].value == "0.010"

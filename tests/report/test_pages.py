@@ -15,6 +15,7 @@ from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
 from glassine.auditing.findings import InputFile
+from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_html, render_surrogates
 from glassine.report.axes import ticks
 from glassine.report.comparison import render_comparison_html
@@ -132,10 +133,10 @@ def test_every_definition_is_used_and_stands_once() -> None:
 
 def test_units_stand_beside_limits_and_figures() -> None:
     small, pure = CHECKS[0], CHECKS[1]
-    assert limit_and_measured(small) == ("at least 10 records", "<10 records")
-    assert limit_and_measured(small, "people") == ("at least 10 people", "<10 people")
-    assert limit_and_measured(replace(small, measured=1234.0), "people")[1] == "1,234 people"
-    assert limit_and_measured(CHECKS[2])[0] == "at most 10 bits"
+    assert limit_and_measured(small, Policy()) == ("at least 10 records", "<10 records")
+    assert limit_and_measured(replace(small, rule="declared_k", measured=1234.0), Policy())[1] == "1,234 records"
+    assert limit_and_measured(pure, Policy()) == ("at most 90%", "85%")
+    assert limit_and_measured(CHECKS[2], Policy())[0] == "at most 10 bits"
     assert status_of(replace(pure, measured=None)) == "nothing to judge"
     assert status_of(CHECKS[3]) == "not known"
     assert kept_sentence((pure, replace(pure, measured=None))) == (

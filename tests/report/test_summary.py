@@ -55,7 +55,7 @@ def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more()
 def test_a_rule_that_the_report_does_not_know_is_shown_by_name() -> None:
     check = Check(rule="fewest_moons", limit=3, measured=2.0, status="broken", meaning="")
     row = summarize(findings(checks=(check,))).checks[0]
-    assert (row.rule, row.limit, row.measured) == ("fewest moons", "3", "2")
+    assert (row.label, row.limit, row.measured) == ("fewest moons", "3", "2")
 
 
 def test_nothing_measured_is_nowhere_a_figure() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.auditing.findings import Count, Findings, Part
+from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
 
@@ -14,12 +15,6 @@ __all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "ranked", "sizes_are_count
 
 LEVELS = 5
 MOST_CLASSES = 3
-FLAGS = {
-    "small": "few records",
-    "pure": "one outcome",
-    "exposed": "too many bits",
-    "empty": "no possible record",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +111,7 @@ def sizes_are_counted(findings: Findings) -> bool:
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     """Return the rows, in the model's order."""
     listed = findings.model.kind == "rule list"
-    last = len(findings.parts)
+    last, labels = len(findings.parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
     for part in findings.parts:
@@ -136,7 +131,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 else wording.bits(part.bits_learned, beyond=scale.limit),
                 share=scale.share(part.bits_learned),
                 level=scale.level(part.bits_learned),
-                flags=tuple(FLAGS.get(flag, flag) for flag in part.flags),
+                flags=tuple(labels.get(flag, flag) for flag in part.flags),
                 weight=_weight(part.size, findings.policy),
             )
         )

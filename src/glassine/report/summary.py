@@ -15,7 +15,7 @@ from glassine.report.inputs import clean_inputs
 from glassine.report.membership import MembershipView, membership_view
 from glassine.report.outline import Step, outline
 from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
-from glassine.report.rules import CheckRow, check_rows, verdict_sentence
+from glassine.report.rules import CheckRow, check_rows, parts_of, verdict_sentence
 from glassine.report.sensitive import SensitiveView, sensitive_view
 from glassine.report.statements import (
     QUESTIONS,
@@ -192,7 +192,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         caveat=CAVEAT,
         figures=guarantee_figures(findings) or additive_figures(findings) or _figures(findings, measured),
         guarantee=guarantee_row(findings),
-        checks=check_rows(findings),
+        checks=check_rows(findings.checks, findings.policy, parts_of(findings.model.kind)),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
         inputs=clean_inputs(findings.inputs),
@@ -231,7 +231,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         rows=tuple(sorted(findings.exposed_rows.value)) if isinstance(findings.exposed_rows, Measured) else (),
         sensitive=wording.clean(findings.sensitive or ""),
         notes=tuple(wording.clean(note) for note in findings.notes),
-        advice=tuple(wording.clean(advice) for advice in findings.advice),
+        advice=tuple(wording.clean(advice.text) for advice in findings.advice),
         version=findings.version,
         schema=SCHEMA,
     )

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Count, Failed, Measured, Outcome
-from glassine.auditing.findings import Check, FormFinding, InputFile, SurrogateFindings
+from glassine.auditing.findings import FormFinding, InputFile, SurrogateFindings
 from glassine.report import wording
 from glassine.report.html import render_page
 from glassine.report.inputs import clean_inputs
 from glassine.report.lines import wrap
 from glassine.report.membership import MembershipView, membership_view
 from glassine.report.roc import draw_roc
-from glassine.report.rules import CheckRow, kept_sentence, limit_and_measured, status_of
+from glassine.report.rules import CheckRow, check_rows, kept_sentence
 from glassine.report.statements import Fact, MeasureRow, unmeasured_sentence
 from glassine.report.surrogate_facts import (
     GUESSES,
@@ -27,20 +27,6 @@ from glassine.report.surrogate_facts import (
 __all__ = ["SurrogatesView", "render_surrogates", "render_surrogates_text", "surrogates_view"]
 
 CAVEAT = "A verdict covers what was measured, and no more."
-RULES = {
-    "declared_k": "Fewest people behind a representative, as the release declares",
-    "smallest_group": "Fewest people behind a representative",
-    "smallest_leaf": "Fewest people behind a leaf",
-    "purest_leaf": "Largest share of one true label in a leaf",
-    "largest_bits_per_record": "Bits learned about the attributes of any person",
-    "thresholds_off_grid": "Thresholds that are no public cut points",
-    "midpoints": "Thresholds half way between two training values",
-    "largest_advantage": "Advantage of a membership attack",
-    "most_certain": "People of whose sensitive value a reader is certain",
-    "max_epsilon": "Epsilon of the guarantee",
-    "max_delta": "Delta of the guarantee",
-}
-OF_PEOPLE = ("declared_k", "smallest_group", "smallest_leaf")
 QUESTIONS = {
     "groups": ("Groups", "How many people stand behind each representative?"),
     "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
@@ -164,7 +150,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
         forms=tuple(_form_name(row, found) for row in found.comparison),
         comparison=tuple(_comparison(found)),
         compared_on=found.compared_on,
-        checks=tuple(_rule(check) for check in found.checks),
+        checks=check_rows(found.checks, found.policy, ("leaf", "leaves")),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
         rows=found.leaves.value.rows_alone if isinstance(found.leaves, Measured) else (),
@@ -176,7 +162,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
             *(wording.clean(note) for note in found.notes),
             *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
         ),
-        advice=tuple(wording.clean(text) for text in found.advice),
+        advice=tuple(wording.clean(advice.text) for advice in found.advice),
         reasons={
             name: wording.clean(outcome.reason[:1].upper() + outcome.reason[1:])
             for name, outcome in outcomes.items()
@@ -213,20 +199,6 @@ def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
     if unknown:
         return f"No limit is known to be broken, but {len(unknown)} {of} could not be judged. {unknown[0].meaning}"
     return f"{kept_sentence(found.checks)} {unmeasured_sentence(measures)}".strip()
-
-
-def _rule(check: Check) -> CheckRow:
-    limit, measured = limit_and_measured(check, "people" if check.rule in OF_PEOPLE else None)
-    name = RULES.get(check.rule, check.rule)
-    return CheckRow(
-        key=check.rule,
-        short=name,
-        rule=name,
-        limit=limit,
-        measured=measured,
-        status=status_of(check),
-        meaning=wording.clean(check.meaning),
-    )
 
 
 def _measures(found: SurrogateFindings, outcomes: dict[str, Outcome[object]]) -> Iterator[MeasureRow]:
@@ -389,7 +361,7 @@ def render_surrogates_text(found: SurrogateFindings) -> str:
     lines += wrap(view.claim)
     lines += ["", "Policy"]
     for check in view.checks:
-        lines += wrap(f"[{check.status}] {check.rule}: {check.measured} (limit: {check.limit})", hang="    ")
+        lines += wrap(f"[{check.status}] {check.label}: {check.measured} (limit: {check.limit})", hang="    ")
     if view.comparison:
         lines += ["", f"Side by side, measured on {view.compared_on}: {' | '.join(view.forms)}"]
         for row in view.comparison:

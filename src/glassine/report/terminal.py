@@ -71,7 +71,7 @@ def _lines(summary: Summary) -> list[str]:
     lines += _guarantee(summary)
     lines += ["", "Policy"]
     for check in summary.checks:
-        lines += _wrap(f"[{check.status}] {check.short}: {check.measured} (limit: {check.limit})", hang="    ")
+        lines += _wrap(f"[{check.status}] {check.label}: {check.measured} (limit: {check.limit})", hang="    ")
     if not summary.checks:
         lines.append("  The policy holds no rule.")
     who = "" if summary.membership is None else summary.membership.sentence
