@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from glassine import infer_domain, parse_rules
+from glassine.attacks.outcome import Below
 from glassine.auditing.additive import audit_additive
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, schema
@@ -129,7 +130,7 @@ def test_a_small_bin_breaks_the_policy(sizes: tuple[int, ...]) -> None:
     assert status(findings)["smallest_leaf"] == "broken"
     assert status(findings)["purest_leaf"] == "unknown"
     measured = next(check.measured for check in findings.checks if check.rule == "smallest_leaf")
-    assert measured == "<10"
+    assert measured == Below(10)
 
 
 def test_without_sizes_and_data_nothing_is_known_of_them() -> None:
@@ -246,7 +247,7 @@ def test_small_counts_are_hidden_and_their_categories_too() -> None:
     told = json.dumps(findings.to_dict())
     assert "hidden 1" in told
     age = next(term for term in findings.additive.terms if term.name == "age")
-    assert age.smallest == "<10"
+    assert age.smallest == Below(10)
     assert age.shape is not None
     # The bin of two records joins its neighbour before it is drawn.
     assert age.shape.axes[0].cuts == (49.5,)

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import glassine.auditing.disclosure as room
 from glassine import infer_domain, parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
-from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.attacks.outcome import About, Failed, Measured, NotApplicable
 from glassine.auditing.additive import audit_additive
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, Findings, SensitiveFinding, schema
@@ -108,7 +108,7 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     frame, tree = crowd(classes=("healthy", "ill"))
     findings = audit(tree, domain_of(frame), data=frame, sensitive="disease", criterion="gini")
     found = found_in(findings)
-    assert found.readers[-1].certain == "about 70"
+    assert found.readers[-1].certain == About(70)
     assert found.readers[-1].d_overall == round(found.readers[-1].d_overall or 0.0, 2)
     assert "ill" not in json.dumps(findings.to_dict()["disclosure"]).replace("will", "")
     page = render_html(findings)
@@ -281,7 +281,7 @@ def test_a_wrong_criterion_leaves_the_reader_of_the_leaves() -> None:
     found = found_in(findings)
     assert "the records contradict that every split was the best by gini (see node 0)" in found.unused
     assert "t0" not in found.unused
-    assert [reader.certain for reader in found.readers] == [0, "about 40"]
+    assert [reader.certain for reader in found.readers] == [0, About(40)]
     assert judged(findings).status == "unknown"
     assert judged(audit(tree, domain, **options, criterion="none")).status == "kept"
 

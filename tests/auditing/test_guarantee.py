@@ -24,6 +24,7 @@ from glassine import (
     render_text,
     scrub,
 )
+from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.joint_result import compose
 from glassine.auditing.findings import Findings, schema
@@ -189,7 +190,7 @@ def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any
 
 def test_published_noisy_counts_are_shown_where_the_guarantee_covers_them() -> None:
     assert [part.counts for part in audit(tree(CLAIM), DOMAIN, policy=ACCEPTING).parts] == [(4, 0), (12, 60)]
-    assert [part.size for part in audit(tree(CLAIM), DOMAIN).parts] == ["<10", "hidden"]
+    assert [part.size for part in audit(tree(CLAIM), DOMAIN).parts] == [Below(10), Hidden()]
 
 
 def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:

@@ -14,7 +14,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Guarantee, Integer, Policy, Real, as_model, audit
-from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.findings import schema
 from glassine.auditing.judging import check_membership
 from glassine.errors import InvalidDataError, InvalidPolicyError
@@ -204,7 +204,7 @@ def test_few_records_are_told_as_few() -> None:
     found = audit(grown(members), DOMAIN, data=members, target="y", holdout=others)
     assert isinstance(found.membership, Measured)
     membership = found.membership.value
-    assert (membership.n_members, membership.n_nonmembers, membership.roc) == ("<10", "<10", ())
+    assert (membership.n_members, membership.n_nonmembers, membership.roc) == (Below(10), Below(10), ())
     assert "6 non-members" not in json.dumps(found.to_dict()["membership"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.outcome import About, Below, Hidden, Measured, NotApplicable
 from glassine.auditing.findings import Check, DomainSummary, SubgroupFinding
 from glassine.auditing.policy import Policy
 from glassine.report import summarize
@@ -97,7 +97,7 @@ def test_small_numbers_of_people_are_not_told(size: int) -> None:
 
 
 def test_suppressed_counts_of_the_findings_are_passed_on() -> None:
-    summary = summarize(findings(labels=Measured(replace(LABELS, n_certain="<10"))))
+    summary = summarize(findings(labels=Measured(replace(LABELS, n_certain=Below(10)))))
     assert "they are certain for fewer than 10 records" in summary.label_sentence
 
 
@@ -125,7 +125,7 @@ def test_sizes_are_shown_as_given() -> None:
 
 
 def test_all_suppressed_sizes_are_drawn_alike() -> None:
-    rows = summarize(findings(parts=(part(1, "<10"), part(2, "hidden"), part(3, "<10"), part(4, 12)))).parts
+    rows = summarize(findings(parts=(part(1, Below(10)), part(2, Hidden()), part(3, Below(10)), part(4, 12)))).parts
     assert [row.weight for row in rows] == [5.0, 5.0, 5.0, 12.0]
 
 
@@ -280,7 +280,7 @@ def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
 
 
 def test_sizes_that_were_counted_in_the_data_say_so() -> None:
-    parts = (part(1, 40, purity=None), part(2, "<10", purity=None), part(3, "hidden", purity=None), part(4, 60))
+    parts = (part(1, 40, purity=None), part(2, Below(10), purity=None), part(3, Hidden(), purity=None), part(4, 60))
     model = replace(findings().model, n_records=None)
     summary = summarize(findings(model=model, parts=parts))
     assert summary.counted
@@ -314,7 +314,7 @@ def test_bounds_may_be_harmless() -> None:
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [("about 240", "about 240 records"), ("about 0", "fewer than 10 records"), ("<10", "fewer than 10 records")],
+    [(About(240), "about 240 records"), (Below(10), "fewer than 10 records")],
 )
 def test_rounded_label_figures_are_not_told_as_exact(count: str, text: str) -> None:
     labels = replace(LABELS, n_certain=count, guess_rate=1.0018)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from glassine.attacks.outcome import Below
 from glassine.auditing.findings import FormFinding, SurrogateFindings
 from glassine.domain import Category, Domain, Real
 from glassine.report import render_surrogates, render_surrogates_text
@@ -34,10 +35,10 @@ def found(explainer: SurrogateExplainer) -> SurrogateFindings:
 def form(name: str, **values: Any) -> FormFinding:
     plain: dict[str, Any] = {
         "form": name, "labels": "true labels", "fidelity": 0.9061, "fidelity_guided": 0.983, "fidelity_null": 0.9045,
-        "accuracy": None, "accuracy_guided": None, "nodes_median": 11.0, "nodes_mean": 14.72, "smallest_leaf": "<10",
-        "share_alone": 0.02, "share_small": 0.15, "small": 10, "share_constant": 0.119, "off_grid": 1379,
-        "n_thresholds": 1379, "bits_mean": 2.794, "gap_true": 0.0645, "gap_decisions": None, "accused": 2007,
-        "accused_wrongly": 0, "share_accused": 0.09,
+        "accuracy": None, "accuracy_guided": None, "nodes_median": 11.0, "nodes_mean": 14.72,
+        "smallest_leaf": Below(10), "share_alone": 0.02, "share_small": 0.15, "small": 10, "share_constant": 0.119,
+        "off_grid": 1379, "n_thresholds": 1379, "bits_mean": 2.794, "gap_true": 0.0645, "gap_decisions": None,
+        "accused": 2007, "accused_wrongly": 0, "share_accused": 0.09,
     }  # fmt: skip
     return FormFinding(**{**plain, **values})
 
@@ -101,7 +102,7 @@ def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
     assert "2,007 (9%), nobody else" in text
     assert "were measured on the holdout" in text
     assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_surrogates_text(both))
-    wrong = replace(found, comparison=(form("paper", accused_wrongly="<10"), form("safe", accused=None)))
+    wrong = replace(found, comparison=(form("paper", accused_wrongly=Below(10)), form("safe", accused=None)))
     rows = {row.name: row.values for row in surrogates_view(wrong).comparison}
     assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")
 

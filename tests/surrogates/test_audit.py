@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Policy
 from glassine.attacks import Measured, NotApplicable, reconstruct
+from glassine.attacks.outcome import Below
 from glassine.auditing.findings import SurrogateFindings
 from glassine.domain import Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -314,10 +315,10 @@ def test_small_counts_are_hidden() -> None:
     tiny = SurrogateExplainer(ring, 3, form="paper").fit(X[:24], Y[:24])
     found = tiny.audit()
     groups, leaves = value(found.groups), value(found.leaves)
-    assert groups.smallest == groups.fewest_distinct == leaves.smallest == "<10"
-    assert leaves.n_alone == "<10"
+    assert groups.smallest == groups.fewest_distinct == leaves.smallest == Below(10)
+    assert leaves.n_alone == Below(10)
     assert leaves.rows_alone == ()
-    assert {check.rule: check.measured for check in found.checks}["smallest_group"] == "<10"
+    assert {check.rule: check.measured for check in found.checks}["smallest_group"] == Below(10)
     assert json.loads(json.dumps(found.to_dict()))["schema"] == "glassine.surrogate-findings/2"
     assert value(tiny.audit(show_small_counts=True).groups).smallest == 3
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Below, Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Check, GuaranteeFinding, MembershipFinding, Verdict
 from glassine.auditing.policy import Policy
@@ -332,8 +332,7 @@ def check_certain(policy: Policy, shown: Suppression, certain: Outcome[int], *, 
         meaning = f"What a reader learns of the sensitive attribute was not measured: {certain.reason}"
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     n = certain.value
-    small = shown.count(n)
-    measured = small if isinstance(small, str) else shown.rough(n)
+    measured = Below(shown.below) if 0 < n < shown.below else shown.rough(n)
     status: Status = _status(n > limit)
     meaning = "By the estimate, a reader is certain of the sensitive value of no more people than allowed."
     if status == "broken":

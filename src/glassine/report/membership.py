@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, MembershipFinding
 from glassine.report import wording
 from glassine.report.statements import Fact
@@ -188,5 +188,5 @@ def _vulnerability(found: MembershipFinding) -> Fact:
     )
 
 
-def _records(count: Count) -> str:
-    return f"{count} records" if isinstance(count, str) else wording.plural(count, "record")
+def _records(count: ShownCount) -> str:
+    return wording.plural(count, "record") if isinstance(count, int) else f"{count} records"

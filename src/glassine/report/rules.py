@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Check, Findings
 from glassine.report import wording
 
@@ -47,31 +48,31 @@ class _Words:
     rule: str
     fault: str
     limit: Callable[[float], str]
-    measured: Callable[[float | str, Check], str]
+    measured: Callable[[float | ShownCount, Check], str]
 
 
-def _records(value: float | str, check: Check) -> str:
-    return f"{value} records" if isinstance(value, str) else wording.plural(round(value), "record")
+def _records(value: float | ShownCount, check: Check) -> str:
+    return wording.plural(round(value), "record") if isinstance(value, int | float) else f"{value} records"
 
 
-def _share(value: float | str, check: Check) -> str:
-    if isinstance(value, str):
-        return value
+def _share(value: float | ShownCount, check: Check) -> str:
+    if not isinstance(value, int | float):
+        return str(value)
     if check.status == "broken" and value <= check.limit:
         return f"more than {wording.percent(check.limit)}"
     return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
 
 
-def _bits(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{wording.bits(value, beyond=check.limit)} bits"
+def _bits(value: float | ShownCount, check: Check) -> str:
+    return f"{wording.bits(value, beyond=check.limit)} bits" if isinstance(value, int | float) else str(value)
 
 
-def _plain(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}" if value else "none"
+def _plain(value: float | ShownCount, check: Check) -> str:
+    return (f"{value:g}" if value else "none") if isinstance(value, int | float) else str(value)
 
 
-def _plain_number(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+def _plain_number(value: float | ShownCount, check: Check) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _at_most(limit: float) -> str:
@@ -172,7 +173,9 @@ def limit_and_measured(check: Check, unit: str | None = None) -> tuple[str, str]
     at_most = "at most " if bounded and check.measured is not None else ""
     if unit is not None:
         value = check.measured
-        shown = missing if value is None else f"{value} {unit}" if isinstance(value, str) else f"{value:,g} {unit}"
+        shown = (
+            missing if value is None else f"{value:,g} {unit}" if isinstance(value, int | float) else f"{value} {unit}"
+        )
         return f"at least {check.limit:g} {unit}", shown
     return words.limit(check.limit), at_most + (
         missing if check.measured is None else words.measured(check.measured, check)

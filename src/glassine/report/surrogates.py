@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count, Failed, Measured, Outcome
+from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
 from glassine.auditing.findings import Check, FormFinding, InputFile, SurrogateFindings
 from glassine.report import wording
 from glassine.report.html import render_page
@@ -349,8 +349,8 @@ def _named(row: FormFinding) -> str:
     return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
 
 
-def _count(value: Count | None) -> str:
-    return "not known" if value is None else value if isinstance(value, str) else f"{value:,}"
+def _count(value: ShownCount | None) -> str:
+    return "not known" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _figure(value: float | None) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from glassine.attacks.outcome import Measured
-from glassine.auditing.findings import Count, FormFinding, SurrogateFindings
+from glassine.attacks.outcome import Measured, ShownCount
+from glassine.auditing.findings import FormFinding, SurrogateFindings
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -139,7 +139,7 @@ def _row(known: Evidence, measured: Measures, policy: Policy, rng: np.random.Gen
 
 def _accused(
     known: Evidence, shown: Suppression, rng: np.random.Generator
-) -> tuple[Count | None, Count | None, float | None]:
+) -> tuple[ShownCount | None, ShownCount | None, float | None]:
     """Return the members and the others whom the midpoint attack names, and the share of the members."""
     if known.people is None:
         return None, None, None

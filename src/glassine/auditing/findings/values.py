@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings.additive import AdditiveFinding
 from glassine.auditing.findings.membership import MembershipFinding
@@ -27,7 +27,6 @@ __all__ = [
     "AttributeFinding",
     "Bound",
     "Check",
-    "Count",
     "DomainSummary",
     "Findings",
     "GuaranteeFinding",
@@ -42,7 +41,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/5"
+SCHEMA = "glassine.findings/6"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
 
@@ -130,9 +129,9 @@ class Part:
         Its number, from 1, in the model's order.
     condition : str
         When it captures a record, numbers rounded to four digits.
-    size : Count or None
+    size : ShownCount or None
         Records captured.
-    counts : tuple of Count or None
+    counts : tuple of ShownCount or None
         Records captured of each class; all hidden when one must be.
     prediction : str or None
         What it predicts.
@@ -146,8 +145,8 @@ class Part:
 
     number: int
     condition: str
-    size: Count | None
-    counts: tuple[Count, ...] | None
+    size: ShownCount | None
+    counts: tuple[ShownCount, ...] | None
     prediction: str | None
     purity: float | None
     bits_learned: float | None
@@ -208,7 +207,7 @@ class SubgroupFinding:
 
     attribute: str
     value: str
-    size: Count
+    size: ShownCount
     bits_mean: float
     bits_largest: float
 
@@ -327,8 +326,8 @@ class Check:
         Name of the rule in the policy.
     limit : float
         The limit.
-    measured : float, str or None
-        What was measured; a text where the number is suppressed.
+    measured : float, ShownCount or None
+        What was measured, small counts suppressed.
     status : str
         ``kept``, ``broken`` or ``unknown``.
     meaning : str
@@ -339,7 +338,7 @@ class Check:
 
     rule: str
     limit: float
-    measured: float | str | None
+    measured: float | ShownCount | None
     status: Literal["kept", "broken", "unknown"]
     meaning: str
     basis: Literal["measurement", "guarantee"] = "measurement"
@@ -448,6 +447,8 @@ def plain_value(value: Any) -> Any:
         return {"status": "not applicable", "reason": value.reason}
     if isinstance(value, Failed):
         return {"status": "failed", "reason": value.reason}
+    if isinstance(value, Hidden):
+        return None
     if dataclasses.is_dataclass(value):
         return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple | list):
