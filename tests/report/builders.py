@@ -112,9 +112,9 @@ VALUES = ValueLeakage(
     n_lone_targets=0,
 )
 CHECKS = (
-    Check(rule="smallest_leaf", limit=10, measured=Below(10), status="broken", meaning="1 of 4 leaves is too small."),
-    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="kept", meaning="No leaf has more."),
-    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="broken", meaning="Too many."),
+    Check(rule="smallest_leaf", limit=10, measured=Below(10), status="fail", meaning="1 of 4 leaves is too small."),
+    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="pass", meaning="No leaf has more."),
+    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="fail", meaning="Too many."),
     Check(rule="thresholds_off_grid", limit=0, measured=None, status="unknown", meaning="It needs a domain."),
 )
 
@@ -260,13 +260,13 @@ def private_findings(**given: Any) -> Findings:
     """Make findings of a model with noisy counts whose guarantee is accepted; ``given`` replaces its fields."""
     missing = NotApplicable("the published counts carry noise of scale 2 records.")
     checks = (
-        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="kept", meaning="Claimed and accepted."),
-        Check(rule="smallest_leaf", limit=10, measured=None, status="kept", meaning="Answered.", basis="guarantee"),
+        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="pass", meaning="Claimed and accepted."),
+        Check(rule="smallest_leaf", limit=10, measured=None, status="pass", meaning="Answered.", basis="guarantee"),
         Check(
             rule="largest_bits_per_record",
             limit=10.0,
             measured=2.885,
-            status="kept",
+            status="pass",
             meaning="At most.",
             basis="guarantee",
         ),
@@ -293,7 +293,7 @@ def unknown_findings() -> Findings:
     """Make findings in which nothing was measured."""
     missing = NotApplicable("no domain was given.")
     return findings(
-        verdict="could not tell",
+        verdict="inconclusive",
         checks=(Check(rule="smallest_leaf", limit=10, measured=None, status="unknown", meaning="Give the data."),),
         domain=None,
         reconstruction=missing,

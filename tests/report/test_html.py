@@ -187,7 +187,7 @@ def test_a_suppressed_size_leaves_no_trace(size: int) -> None:
 
 def test_unknown_is_never_shown_as_kept() -> None:
     text = render_html(unknown_findings())
-    assert 'class="status kept"' not in text
+    assert 'class="status pass"' not in text
     assert 'class="status measured"' not in text
     assert "level-0" not in re.sub(r'(?s)<style>.*?</style>|<ul class="legend".*?</ul>', "", text)
 

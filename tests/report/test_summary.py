@@ -32,7 +32,7 @@ def test_the_verdict_says_why() -> None:
         "1 more could not be judged."
     )
     assert summarize(findings(checks=())).sentence.startswith("The policy holds no rule")
-    kept = tuple(check for check in findings().checks if check.status == "kept")
+    kept = tuple(check for check in findings().checks if check.status == "pass")
     assert summarize(findings(verdict="within policy", checks=kept)).sentence == "The one limit of the policy is kept."
     assert "could not be judged" in summarize(unknown_findings()).sentence
 
@@ -44,16 +44,16 @@ def test_checks_are_worded() -> None:
     assert rows["purest_leaf"].measured == "85%"
     assert rows["largest_bits_per_record"].measured == "10.004 bits"
     assert rows["thresholds_off_grid"].measured == "not known"
-    assert rows["thresholds_off_grid"].status == "not known"
+    assert rows["thresholds_off_grid"].status == "unknown"
 
 
 def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more() -> None:
-    check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="broken", meaning="")
+    check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="fail", meaning="")
     assert summarize(findings(checks=(check,))).checks[0].measured == "more than 90%"
 
 
 def test_a_rule_that_the_report_does_not_know_is_shown_by_name() -> None:
-    check = Check(rule="fewest_moons", limit=3, measured=2.0, status="broken", meaning="")
+    check = Check(rule="fewest_moons", limit=3, measured=2.0, status="fail", meaning="")
     row = summarize(findings(checks=(check,))).checks[0]
     assert (row.rule, row.limit, row.measured) == ("fewest moons", "3", "2")
 
@@ -206,7 +206,7 @@ def test_a_reason_keeps_its_words() -> None:
 
 
 def test_a_verdict_within_policy_claims_no_more_than_was_measured() -> None:
-    kept = tuple(replace(check, status="kept") for check in findings().checks)
+    kept = tuple(replace(check, status="pass") for check in findings().checks)
 
     def sentence(*checks: Check, **given: Any) -> str:
         return summarize(findings(verdict="within policy", checks=checks, **given)).sentence
@@ -300,7 +300,7 @@ def test_sizes_that_were_counted_in_the_data_say_so() -> None:
 
 def test_no_threshold_off_the_grid_reads_as_none() -> None:
     rows = [
-        Check(rule=rule, limit=0, measured=0, status="kept", meaning="")
+        Check(rule=rule, limit=0, measured=0, status="pass", meaning="")
         for rule in ("thresholds_off_grid", "midpoints")
     ]
     told = summarize(findings(checks=tuple(rows))).checks
@@ -316,7 +316,7 @@ def test_bounds_may_be_harmless() -> None:
     ("count", "text"),
     [(About(240), "about 240 records"), (Below(10), "fewer than 10 records")],
 )
-def test_rounded_label_figures_are_not_told_as_exact(count: str, text: str) -> None:
+def test_rounded_label_figures_are_not_told_as_exact(count: About | Below, text: str) -> None:
     labels = replace(LABELS, n_certain=count, guess_rate=1.0018)
     summary = summarize(findings(labels=Measured(labels)))
     assert summary.label_facts[0].value == "about 100%"

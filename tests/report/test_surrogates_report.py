@@ -73,11 +73,11 @@ def test_the_page_loads_nothing_and_runs_nothing(found: SurrogateFindings) -> No
 def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
     seen = audit_release(replace(explainer.release_, trees=_bare(explainer)))
     text = words(render_surrogates(seen))
-    assert "Could not tell" in text
+    assert "Inconclusive" in text
     assert text.count("It needs the training records") >= 6
     assert "It is not to be read as safe" in text
     plain = render_surrogates_text(seen)
-    assert "COULD NOT TELL" in plain
+    assert "INCONCLUSIVE" in plain
     assert "Membership (not measured)" in plain
 
 
@@ -87,7 +87,7 @@ def _bare(explainer: SurrogateExplainer) -> tuple[Any, ...]:
 
 def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
     other = form(
-        "safe", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
+        "restricted", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
         share_alone=0.0, labels="black box's decisions",
     )  # fmt: skip
     both = replace(found, comparison=(form("paper"), other), compared_on="the holdout")
@@ -102,13 +102,13 @@ def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
     assert "2,007 (9%), nobody else" in text
     assert "were measured on the holdout" in text
     assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_surrogates_text(both))
-    wrong = replace(found, comparison=(form("paper", accused_wrongly=Below(10)), form("safe", accused=None)))
+    wrong = replace(found, comparison=(form("paper", accused_wrongly=Below(10)), form("restricted", accused=None)))
     rows = {row.name: row.values for row in surrogates_view(wrong).comparison}
     assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")
 
 
 def test_the_text_is_narrow(found: SurrogateFindings) -> None:
-    both = replace(found, comparison=(form("paper"), form("safe")))
+    both = replace(found, comparison=(form("paper"), form("restricted")))
     assert max(map(len, render_surrogates_text(both).splitlines())) <= 88
 
 

@@ -11,8 +11,8 @@ from glassine.report import wording
 
 __all__ = ["CheckRow", "check_rows", "kept_sentence", "limit_and_measured", "status_of", "verdict_sentence"]
 
-STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
-NOTHING = "nothing to judge"
+STATUS = {"pass": "pass", "fail": "fail", "unknown": "unknown"}
+NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 
@@ -30,7 +30,7 @@ class CheckRow:
     rule, limit, measured, meaning : str
         The check in words.
     status : str
-        ``kept``, ``broken``, ``not known``, or ``nothing to judge`` where the model publishes nothing of the kind.
+        ``pass``, ``fail``, ``unknown``, or ``not applicable`` where the model publishes nothing of the kind.
     """
 
     key: str
@@ -58,7 +58,7 @@ def _records(value: float | ShownCount, check: Check) -> str:
 def _share(value: float | ShownCount, check: Check) -> str:
     if not isinstance(value, int | float):
         return str(value)
-    if check.status == "broken" and value <= check.limit:
+    if check.status == "fail" and value <= check.limit:
         return f"more than {wording.percent(check.limit)}"
     return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
 
@@ -208,7 +208,7 @@ def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
     checks, kind = findings.checks, findings.model.kind
     if not checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
-    faults = [_named(_words(c.rule).fault, kind) for c in checks if c.status == "broken"]
+    faults = [_named(_words(c.rule).fault, kind) for c in checks if c.status == "fail"]
     unknown = sum(c.status == "unknown" for c in checks)
     aside = f"; {unknown} more could not be judged" if unknown else ""
     if faults:
@@ -235,7 +235,7 @@ def kept_sentence(checks: Sequence[Check]) -> str:
 
 
 def _nothing_published(check: Check) -> bool:
-    return check.status == "kept" and check.measured is None and check.basis == "measurement"
+    return check.status == "pass" and check.measured is None and check.basis == "measurement"
 
 
 def _listing(items: list[str]) -> str:

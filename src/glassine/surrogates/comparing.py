@@ -1,4 +1,4 @@
-"""The paper's form and the safe form side by side, on the same groups."""
+"""The paper's form and the restricted form side by side, on the same groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compare_forms(
     show_small_counts: bool = False,
     random_state: Any = None,
 ) -> SurrogateFindings:
-    """Audit an explainer, and put the paper's form and the safe form beside each other.
+    """Audit an explainer, and put the paper's form and the restricted form beside each other.
 
     Both forms are fitted on the same groups. The findings are those of the explainer itself.
 
@@ -81,7 +81,7 @@ def compare_forms(
     found = found.holder or found
     measured_on = (X, y) if holdout is None else (holdout, holdout_y)
     rows = []
-    for form in ("paper", "safe"):
+    for form in ("paper", "restricted"):
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
             raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")

@@ -17,7 +17,7 @@ __all__ = ["schema"]
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/5``."""
+    """Return the JSON schema of ``glassine.findings/6``."""
     outcomes = {
         "reconstruction": ReconstructionFinding,
         "labels": LabelDisclosure,

@@ -356,7 +356,7 @@ class SurrogateFindings:
     Attributes
     ----------
     verdict : str
-        ``within policy``, ``outside policy`` or ``could not tell``.
+        ``within policy``, ``outside policy`` or ``inconclusive``.
     checks : tuple of Check
         The rules, judged.
     policy : Policy
@@ -418,7 +418,7 @@ class SurrogateFindings:
 
     @property
     def exit_status(self) -> int:
-        """0 within policy, 1 outside it, 2 could not tell."""
+        """0 within policy, 1 outside policy, 3 inconclusive."""
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
@@ -434,6 +434,6 @@ class SurrogateFindings:
         write_json(self.to_dict(), path)
 
     def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "broken"]
+        broken = [check.rule for check in self.checks if check.status == "fail"]
         detail = f"; broken: {', '.join(broken)}" if broken else ""
         return f"<SurrogateFindings on {self.release.n_groups} groups: {self.verdict}{detail}>"

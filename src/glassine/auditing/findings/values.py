@@ -43,7 +43,7 @@ __all__ = [
 
 SCHEMA = "glassine.findings/6"
 
-Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
+Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
 Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
 
@@ -58,7 +58,8 @@ NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
 OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
 """Why the public findings on a private model say nothing of what would be measured on its records."""
 
-EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
+EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
+"""Exit statuses of the command line; 2 is bad input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +330,7 @@ class Check:
     measured : float, ShownCount or None
         What was measured, small counts suppressed.
     status : str
-        ``kept``, ``broken`` or ``unknown``.
+        ``pass``, ``fail`` or ``unknown``.
     meaning : str
         What it says, for a reader who is no data scientist.
     basis : str
@@ -339,7 +340,7 @@ class Check:
     rule: str
     limit: float
     measured: float | ShownCount | None
-    status: Literal["kept", "broken", "unknown"]
+    status: Literal["pass", "fail", "unknown"]
     meaning: str
     basis: Literal["measurement", "guarantee"] = "measurement"
 
@@ -351,7 +352,7 @@ class Findings:
     Attributes
     ----------
     verdict : str
-        ``within policy``, ``outside policy`` or ``could not tell``.
+        ``within policy``, ``outside policy`` or ``inconclusive``.
     checks : tuple of Check
         The policy's rules, judged.
     model, domain, policy
@@ -406,11 +407,11 @@ class Findings:
 
     @property
     def exit_status(self) -> int:
-        """0 within policy, 1 outside it, 2 could not tell."""
+        """0 within policy, 1 outside policy, 3 inconclusive."""
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/5``, without those for the holder."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/6``, without those for the holder."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for field in dataclasses.fields(self):
             if field.name != "holder":
@@ -422,7 +423,7 @@ class Findings:
         write_json(self.to_dict(), path)
 
     def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "broken"]
+        broken = [check.rule for check in self.checks if check.status == "fail"]
         detail = f"; broken: {', '.join(broken)}" if broken else ""
         article = "an" if self.model.kind[:1] in "aeiou" else "a"
         return f"<Findings on {article} {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
