@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from glassine.attacks.outcome import Measured
+from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
 from glassine.report.membership import membership_view
@@ -69,7 +69,7 @@ def test_without_any_attack_nothing_is_claimed() -> None:
 def test_wrongly_accused_are_told_beside_the_accused() -> None:
     facts = {fact.name: fact.value for fact in membership_view(MEMBERSHIP).facts}
     assert facts["Named by a threshold's midpoint"] == "60 records accused, none wrongly"
-    few = membership_view(replace(MEMBERSHIP, accused_wrongly="<10")).facts[1].value
+    few = membership_view(replace(MEMBERSHIP, accused_wrongly=Below(10))).facts[1].value
     assert few == "60 records accused, <10 wrongly"
     unknown = membership_view(replace(MEMBERSHIP, accused=None, vulnerability=None, shifted=None))
     assert [fact.value for fact in unknown.facts] == ["not tested", "not known", "not known"]

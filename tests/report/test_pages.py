@@ -113,7 +113,7 @@ def test_an_attack_that_finds_nothing_is_told_apart_from_none_and_from_one_that_
     heads = {name: re.findall(r'<h2 id="verdict">([^<]+)</h2>', text) for name, text in pages.items()}
     assert heads["attack"] == ["Members were found"]
     assert heads["quiet attack"] == ["No attack found members"]
-    assert heads["no attack"] == ["Could not tell"]
+    assert heads["no attack"] == ["Inconclusive"]
     for name in ("quiet attack", "no attack"):
         assert 'class="verdict within-policy' not in pages[name]
 
@@ -137,8 +137,8 @@ def test_units_stand_beside_limits_and_figures() -> None:
     assert limit_and_measured(replace(small, rule="declared_k", measured=1234.0), Policy())[1] == "1,234 records"
     assert limit_and_measured(pure, Policy()) == ("at most 90%", "85%")
     assert limit_and_measured(CHECKS[2], Policy())[0] == "at most 10 bits"
-    assert status_of(replace(pure, measured=None)) == "nothing to judge"
-    assert status_of(CHECKS[3]) == "not known"
+    assert status_of(replace(pure, measured=None)) == "not applicable"
+    assert status_of(CHECKS[3]) == "unknown"
     assert kept_sentence((pure, replace(pure, measured=None))) == (
         "1 limit is kept; for 1 the model publishes nothing to judge."
     )

@@ -147,7 +147,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
         "release as published": lambda limit: remedy(
             f"Explain again in the restricted form, with leaves of at least {limit} records: {{step}}.",
             "explain",
-            form="safe",
+            form="restricted",
             min_samples_leaf=limit,
         ),
     },
@@ -290,10 +290,12 @@ def _remaining(bits: float, possible: float | None) -> str:
 
 def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
     """Judge the most exposed record by what is certain, and by what is proved not to be exceeded."""
-    exact = bits.lower == bits.upper
+    exact = bits.lower == bits.upper and not bits.tolerance
     least = bits.lower if exact else math.floor(bits.lower * 1000) / 1000
+    subject = "models reveal" if evidence.kind == "several models" else "model reveals"
     if bits.lower > limit + bits.tolerance:
-        return failed(f"For the most exposed record, {_remaining(bits.lower, bits.possible)}.", least)
+        meaning = f"For the most exposed record, {_remaining(bits.lower, bits.possible)}."
+        return failed(meaning if exact else f"Proven: the {subject} at least this much about some record.", least)
     if bits.upper is None:
         return unknown(bits.unsettled)
     most = bits.upper if exact or math.isinf(bits.upper) else math.ceil(bits.upper * 1000) / 1000
@@ -304,6 +306,8 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
             between += " Only the data show whether any record is so exposed."
         return unknown(f"{between} {bits.unsettled}".rstrip())
     meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
+    if not exact:
+        meaning = f"Proven: the {subject} at most this much about any record."
     if bits.inferred:
         return unknown(
             f"{meaning} This understates it: the domain of {some(bits.inferred)} is not public but inferred from data.",
@@ -404,7 +408,7 @@ def _private_by_guarantee(limit: int, guarantee: GuaranteeFinding, evidence: Evi
 
 ROUND = remedy("Round thresholds to public cut points: {step}.", "scrub", python="`scrub`", target=None)
 RESTRICT = remedy(
-    "Explain again in the restricted form: {step}. Its thresholds are public cut points.", "explain", form="safe"
+    "Explain again in the restricted form: {step}. Its thresholds are public cut points.", "explain", form="restricted"
 )
 DECLARE = remedy(
     "Declare the domain: {step}. The cut points of an inferred domain are not public.", "explain", domain=None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
-from glassine.attacks.outcome import Count, Measured
+from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidPolicyError, quoted
@@ -41,7 +41,7 @@ __all__ = [
 N = TypeVar("N", int, float)
 F = TypeVar("F")
 
-Status: TypeAlias = Literal["kept", "broken", "unknown"]
+Status: TypeAlias = Literal["pass", "fail", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,10 @@ class Check:
         Name of the criterion.
     limit : float
         The limit.
-    measured : float, str or None
-        What was measured; a text where the number is suppressed.
+    measured : float, ShownCount or None
+        What was measured, small counts suppressed.
     status : str
-        ``kept``, ``broken`` or ``unknown``.
+        ``pass``, ``fail`` or ``unknown``.
     meaning : str
         What it says, for a reader who is no data scientist.
     basis : str
@@ -66,7 +66,7 @@ class Check:
 
     rule: str
     limit: float
-    measured: float | str | None
+    measured: float | ShownCount | None
     status: Status
     meaning: str
     basis: Literal["measurement", "guarantee"] = "measurement"
@@ -85,13 +85,13 @@ class Unit:
     """
 
     name: str
-    show: Callable[[Suppression, float], Count | float]
+    show: Callable[[Suppression, float], ShownCount | float]
 
 
-def _people(suppression: Suppression, value: float) -> Count | float:
+def _people(suppression: Suppression, value: float) -> ShownCount | float:
     """Return a count of people, small or else rounded, so that no other count follows by subtraction."""
     n = int(value)
-    return suppression.count(n) if 0 < n < suppression.below else suppression.rough(n)
+    return Below(suppression.below) if 0 < n < suppression.below else suppression.rough(n)
 
 
 RECORDS = Unit("records", lambda suppression, value: suppression.count(int(value)))
@@ -146,7 +146,7 @@ class Limit(Generic[N]):
             if above and below:
                 return
         hint = ""
-        if self.unit is SHARE and number and isinstance(value, int | float) and 1 < value <= 100:
+        if self.unit is SHARE and number and isinstance(value, int | float) and 2 <= value <= 100:
             hint = f" For {value:g}%, use {value / 100:g}."
         raise InvalidPolicyError(f"{name} is {quoted(value)}. It must be {self.range}.{hint}")
 
@@ -199,6 +199,10 @@ class Remedy:
         return self.text
 
 
+PYTHON = {"explain": "SurrogateExplainer"}
+"""What a step is called in Python, where it is not its own name."""
+
+
 def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool | float | str | None) -> Remedy:
     """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
 
@@ -214,7 +218,7 @@ def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool 
         step = ", ".join(f"`{name}=`" for name in parameters)
     elif not python and action:
         arguments = [f"{name}=" if value is None else f"{name}={value!r}" for name, value in parameters.items()]
-        step = f"`{action}({', '.join(arguments)})`"
+        step = f"`{PYTHON.get(action, action)}({', '.join(arguments)})`"
     return Remedy(text=text.replace("{step}", step), step=step, action=action, parameters=parameters)
 
 
@@ -229,12 +233,12 @@ class Ruling:
 
 def passed(meaning: str, measured: float | None = None) -> Ruling:
     """Return that the limit is kept; without a figure, that there is nothing to judge."""
-    return Ruling("kept", meaning, measured)
+    return Ruling("pass", meaning, measured)
 
 
 def failed(meaning: str, measured: float | None = None) -> Ruling:
     """Return that the limit is broken."""
-    return Ruling("broken", meaning, measured)
+    return Ruling("fail", meaning, measured)
 
 
 def unknown(meaning: str, measured: float | None = None) -> Ruling:

@@ -42,10 +42,10 @@ def judge(policy: Policy, evidence: Evidence, suppression: Suppression) -> tuple
 
 def decide(checks: Sequence[Check]) -> Verdict:
     """Return the verdict: a failed check outweighs an unknown one, and no check at all leaves it open."""
-    if any(check.status == "broken" for check in checks):
+    if any(check.status == "fail" for check in checks):
         return "outside policy"
     if not checks or any(check.status == "unknown" for check in checks):
-        return "could not tell"
+        return "inconclusive"
     return "within policy"
 
 
@@ -54,7 +54,7 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
 
     Records are not asked for where the guarantee is what needs attention, and a domain not where there is one.
     """
-    failing = [check for check in checks if check.status == "broken"]
+    failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
     out = [found for check in failing if (found := _remedy(policy, evidence.kind, check)) is not None]
     guarantee = _about_guarantee(policy, evidence, failing, open_)
@@ -77,7 +77,7 @@ def _remedy(policy: Policy, kind: Kind, check: Check) -> Remedy | None:
     criterion = policy.criterion(check.rule)
     if criterion is None:
         return None
-    listed: Remedies = criterion.remedies if check.status == "broken" else criterion.inputs
+    listed: Remedies = criterion.remedies if check.status == "fail" else criterion.inputs
     general: Kind = "release" if kind == "release as published" else kind
     found = listed.get(kind, listed.get(general))
     return None if found is None else found(check.limit)

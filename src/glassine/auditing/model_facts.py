@@ -151,7 +151,7 @@ def shares_of_bins(policy: Policy, sizes: Evidence, suppression: Suppression) ->
     """
     limit = policy.smallest_leaf
     check = None if limit is None else SMALLEST_LEAF.check(limit, sizes, suppression)
-    if check is not None and check.status == "kept":
+    if check is not None and check.status == "pass":
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
         )
@@ -229,12 +229,11 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     >>> from glassine.auditing.policy import Policy
     >>> from glassine.auditing.suppression import Suppression
     >>> domain = Domain.binary(["a", "b"])
-    >>> texts = ("if [a] then [true] ([3 ; 20] examples)", "if [b] then [true] ([4 ; 30] examples)")
-    >>> models = [parse_rules(f"{text}\nelse [false] ([30 ; 10] examples)", domain) for text in texts]
-    >>> joint = reconstruct_jointly(models[:1], domain)
-    >>> policy = Policy(smallest_leaf=30, largest_bits_per_record=None)
-    >>> [(check.rule, check.status) for check in judge(policy, evidence_of_models(joint, policy), Suppression(10))]
-    [('smallest_leaf', 'broken')]
+    >>> rules = parse_rules("if [a] then [true] ([30 ; 20] examples)\nelse [false] ([30 ; 26] examples)", domain)
+    >>> policy = Policy(smallest_leaf=55)
+    >>> evidence = evidence_of_models(reconstruct_jointly([rules], domain), policy)
+    >>> [(check.rule, check.measured, check.status) for check in judge(policy, evidence, Suppression(10))]
+    [('smallest_leaf', 50, 'fail'), ('largest_bits_per_record', 1.0, 'pass')]
     """
     if joint.contradiction is not None:
         return Evidence(kind="several models")

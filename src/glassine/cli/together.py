@@ -64,10 +64,8 @@ def verdict_text(checks: tuple[Check, ...]) -> str:
     for check in checks:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
-        status = "could not tell" if check.status == "unknown" else check.status
-        said.append(
-            f"  {check.rule}: {measured}must be {bound} {check.limit}: {status}. {as_options(check.meaning, NAMES)}"
-        )
+        meaning = as_options(check.meaning, NAMES)
+        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {meaning}")
     return "\n".join([*said, NOT_JUDGED])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import Check, Findings
 from glassine.auditing.policy import Policy
@@ -21,8 +22,8 @@ __all__ = [
     "verdict_sentence",
 ]
 
-STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
-NOTHING = "nothing to judge"
+STATUS = {"pass": "pass", "fail": "fail", "unknown": "unknown"}
+NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 
@@ -38,7 +39,7 @@ class CheckRow:
     label, limit, measured, meaning : str
         The check in words.
     status : str
-        ``kept``, ``broken``, ``not known``, or ``nothing to judge`` where the model publishes nothing of the kind.
+        ``pass``, ``fail``, ``unknown``, or ``not applicable`` where the model publishes nothing of the kind.
     """
 
     key: str
@@ -78,15 +79,15 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     return f"at {'least' if limit.fewest else 'most'} {figure}"
 
 
-def _measured(check: Check, value: float | str, unit: str) -> str:
-    if isinstance(value, str):
-        return f"{value} records" if unit == "records" else value
+def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
+    if not isinstance(value, int | float):
+        return f"{value} records" if unit == "records" else str(value)
     if unit == "records":
         return wording.plural(round(value), "record")
     if unit == "bits":
         return f"{wording.bits(value, beyond=check.limit)} bits"
     if unit == "share":
-        if check.status == "broken" and value <= check.limit:
+        if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
     return "none" if unit in ("values", "people") and not value else f"{value:g}"
@@ -132,7 +133,7 @@ def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
     checks = findings.checks
     if not checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
-    faults = _labels(findings, "broken")
+    faults = _labels(findings, "fail")
     unknown = sum(c.status == "unknown" for c in checks)
     aside = f"; {unknown} more could not be judged" if unknown else ""
     if faults:
@@ -165,7 +166,7 @@ def kept_sentence(checks: Sequence[Check]) -> str:
 
 
 def _nothing_published(check: Check) -> bool:
-    return check.status == "kept" and check.measured is None and check.basis == "measurement"
+    return check.status == "pass" and check.measured is None and check.basis == "measurement"
 
 
 def _listing(items: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glassine.attacks.outcome import Count, Measured
+from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.findings import SurrogateFindings
 from glassine.report import wording
 from glassine.report.statements import Fact
@@ -59,14 +59,14 @@ def _declared(found: SurrogateFindings) -> str:
     return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
 
 
-def _people(count: Count, share: float) -> str:
+def _people(count: ShownCount, share: float) -> str:
     if count == 0:
         return "nobody"
     return f"{_count(count)} ({wording.percent(share, digits=1)})"
 
 
-def _count(value: Count) -> str:
-    return value if isinstance(value, str) else f"{value:,}"
+def _count(value: ShownCount) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def group_facts(found: SurrogateFindings) -> tuple[Fact, ...]:

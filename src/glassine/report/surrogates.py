@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count, Failed, Measured, Outcome
+from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
 from glassine.auditing.findings import FormFinding, InputFile, SurrogateFindings
 from glassine.report import wording
 from glassine.report.html import render_page
@@ -40,7 +40,7 @@ SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormRow:
-    """One line of the comparison: a figure, what it means, and its value in the paper's form and in the safe form."""
+    """One line of the comparison: a figure, what it means, and its value in the two forms."""
 
     name: str
     meaning: str
@@ -177,7 +177,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
 
 def _described(found: SurrogateFindings) -> str:
     made = found.release
-    form = "The safe form" if made.form == "safe" else "The paper's form"
+    form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = "people" if made.records == "training" else "queries"
     size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
     taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
@@ -189,7 +189,7 @@ def _described(found: SurrogateFindings) -> str:
 
 
 def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
-    broken = [check for check in found.checks if check.status == "broken"]
+    broken = [check for check in found.checks if check.status == "fail"]
     unknown = [check for check in found.checks if check.status == "unknown"]
     if not found.checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
@@ -321,8 +321,8 @@ def _named(row: FormFinding) -> str:
     return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
 
 
-def _count(value: Count | None) -> str:
-    return "not known" if value is None else value if isinstance(value, str) else f"{value:,}"
+def _count(value: ShownCount | None) -> str:
+    return "not known" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _figure(value: float | None) -> str:
