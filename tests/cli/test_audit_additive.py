@@ -48,8 +48,8 @@ def test_an_ebm_is_audited(run: Run, files: dict[str, Path], tmp_path: Path) -> 
     assert done.status == 1, done.err
     found = json.loads(done.out)
     assert found["model"]["kind"] == "additive model"
-    assert any("histogram" in text for text in found["additive"]["beside"])
-    assert {entry["n_rebuilt"] > 100 for entry in found["additive"]["attributes"]} == {True}
+    assert any("histogram" in text for text in found["measured"]["terms"]["beside"])
+    assert {entry["n_rebuilt"] > 100 for entry in found["measured"]["terms"]["attributes"]} == {True}
     assert "<svg" in report.read_text(encoding="utf-8")
 
 
