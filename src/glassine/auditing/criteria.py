@@ -290,14 +290,16 @@ def _remaining(bits: float, possible: float | None) -> str:
 def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
     """Judge the most exposed record by what is certain, and by what is proved not to be exceeded."""
     exact = bits.lower == bits.upper and not bits.tolerance
-    least = bits.lower if exact else math.floor(bits.lower * 1000) / 1000
-    subject = "models reveal" if evidence.kind == "several models" else "model reveals"
+    least, most = bits.lower, bits.upper
+    if bits.tolerance:  # A bound that a solver proves is rounded to the side on which it stays one.
+        least = math.floor(least * 1000) / 1000
+        most = most if most is None or math.isinf(most) else math.ceil(most * 1000) / 1000
+    reveal = "models reveal" if evidence.kind == "several models" else "model reveals"
     if bits.lower > limit + bits.tolerance:
         meaning = f"For the most exposed record, {_remaining(bits.lower, bits.possible)}."
-        return failed(meaning if exact else f"Proven: the {subject} at least this much about some record.", least)
-    if bits.upper is None:
+        return failed(meaning if exact else f"Proven: the {reveal} at least this much about some record.", least)
+    if bits.upper is None or most is None:
         return unknown(bits.unsettled)
-    most = bits.upper if exact or math.isinf(bits.upper) else math.ceil(bits.upper * 1000) / 1000
     if bits.unsettled or bits.upper > limit + bits.tolerance:
         top = f"at most {most:.3f} bits" if math.isfinite(most) else "without an upper bound"
         between = f"What is revealed about the most exposed record: at least {least:.3f} bits, {top}."
@@ -306,7 +308,7 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         return unknown(f"{between} {bits.unsettled}".rstrip())
     meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
     if not exact:
-        meaning = f"Proven: the {subject} at most this much about any record."
+        meaning = f"Proven: the {reveal} at most this much about any record."
     if bits.inferred:
         return unknown(
             f"{meaning} This understates it: the domain of {some(bits.inferred)} is not public but inferred from data.",
@@ -625,14 +627,12 @@ def _judge_claim(name: str) -> Callable[[float, GuaranteeFinding, Evidence], Rul
         if name == "delta" and not value:
             return None
         if value > limit:
-            return failed(f"The claimed {name} is larger than the policy allows.", value)
+            return failed(f"The {name} claimed by {guarantee.claimed_by} is larger than the policy allows.", value)
         if guarantee.standing == "does not hold":
             return unknown(f"The guarantee is void because of this: {'; '.join(guarantee.caveats)}.", value)
         if guarantee.standing == "not accepted":
-            return unknown(
-                f"Claimed by {guarantee.claimed_by}, which cannot prove it. The policy does not accept such claims.",
-                value,
-            )
+            claimed = f"Claimed by {guarantee.claimed_by}. A model cannot prove it"
+            return unknown(f"{claimed}, and the policy does not accept such claims.", value)
         return passed(f"Claimed by {guarantee.claimed_by} and accepted by the policy. It cannot be verified.", value)
 
     return judge

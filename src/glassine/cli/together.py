@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import as_options
@@ -36,7 +37,8 @@ def judge(joint: JointReconstruction, policy: Policy) -> tuple[Check, ...]:
     from glassine.auditing.model_facts import evidence_of_models
     from glassine.auditing.suppression import Suppression
 
-    return judging.judge(policy, evidence_of_models(joint, policy), Suppression(0))
+    checks = judging.judge(policy, evidence_of_models(joint, policy), Suppression(0))
+    return tuple(replace(check, meaning=as_options(check.meaning, NAMES)) for check in checks)
 
 
 def status_of(checks: tuple[Check, ...]) -> int:
@@ -64,8 +66,7 @@ def verdict_text(checks: tuple[Check, ...]) -> str:
     for check in checks:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
-        meaning = as_options(check.meaning, NAMES)
-        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {meaning}")
+        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
     return "\n".join([*said, NOT_JUDGED])
 
 
