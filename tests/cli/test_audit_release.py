@@ -32,7 +32,7 @@ def test_a_release_is_audited_from_its_file(run: Run, releases: Path) -> None:
     done = run("audit", "restricted.json", cwd=releases)
     assert done.status == 3
     assert "INCONCLUSIVE" in done.out
-    assert "Give the training records" in done.out
+    assert "Pass the training records" in done.out
     done = run("audit", "paper.json", "--json", cwd=releases)
     assert done.status == 1
     assert json.loads(done.out)["measured"]["leaves"]["origin"] == "published"

@@ -27,7 +27,7 @@ from glassine.auditing.release_attacks import PublishedAnswers, gaps_of, midpoin
 from glassine.auditing.release_inputs import DECISIONS, TRUE, inputs_of_fit
 from glassine.auditing.subject import examine
 from glassine.domain import Domain, Integer
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
@@ -349,7 +349,7 @@ def test_forms_are_compared_on_the_same_groups(safe: SurrogateExplainer, paper: 
     ("arguments", "kind", "words"),
     [
         ({"sensitive": "height"}, InvalidParameterError, "attribute of the release"),
-        ({"policy": "strict"}, InvalidParameterError, "Policy or None"),
+        ({"policy": "strict"}, InvalidPolicyError, "must be a Policy"),
         ({"y": Y[:3]}, InvalidDataError, "one label a record"),
         ({"holdout": Z[:, :2]}, InvalidDataError, "one column per attribute"),
         ({"holdout": np.full((3, 4), np.nan)}, InvalidDataError, "missing"),

@@ -109,9 +109,8 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
         return unknown(sizes.unsettled)
     if not held:
         return unknown("All published counts are zero, so the model says nothing about any record.")
-    every = sizes.parts[0].one
     fewest = min(held) if sizes.fewest is None else sizes.fewest
-    return passed(f"Every {every} that holds any record holds at least {limit:,} of them.", fewest)
+    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} records.", fewest)
 
 
 SMALLEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
@@ -243,7 +242,7 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     limit=Limit(unit=SHARE, default=0.9, most=1, range="a share greater than 0 and at most 1"),
     words=Words(
         label="Largest class share",
-        measures="Largest share of one outcome in a leaf or rule.",
+        measures="Largest share of one class in a leaf or rule, in (0, 1].",
         unmeasured="The shares of outcomes are not known: {reason}",
     ),
     reads=lambda evidence: evidence.shares,
@@ -291,14 +290,16 @@ def _remaining(bits: float, possible: float | None) -> str:
 def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
     """Judge the most exposed record by what is certain, and by what is proved not to be exceeded."""
     exact = bits.lower == bits.upper and not bits.tolerance
-    least = bits.lower if exact else math.floor(bits.lower * 1000) / 1000
-    subject = "models reveal" if evidence.kind == "several models" else "model reveals"
+    least, most = bits.lower, bits.upper
+    if bits.tolerance:  # A bound that a solver proves is rounded to the side on which it stays one.
+        least = math.floor(least * 1000) / 1000
+        most = most if most is None or math.isinf(most) else math.ceil(most * 1000) / 1000
+    reveal = "models reveal" if evidence.kind == "several models" else "model reveals"
     if bits.lower > limit + bits.tolerance:
         meaning = f"For the most exposed record, {_remaining(bits.lower, bits.possible)}."
-        return failed(meaning if exact else f"Proven: the {subject} at least this much about some record.", least)
-    if bits.upper is None:
+        return failed(meaning if exact else f"Proven: the {reveal} at least this much about some record.", least)
+    if bits.upper is None or most is None:
         return unknown(bits.unsettled)
-    most = bits.upper if exact or math.isinf(bits.upper) else math.ceil(bits.upper * 1000) / 1000
     if bits.unsettled or bits.upper > limit + bits.tolerance:
         top = f"at most {most:.3f} bits" if math.isfinite(most) else "without an upper bound"
         between = f"What is revealed about the most exposed record: at least {least:.3f} bits, {top}."
@@ -307,7 +308,7 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         return unknown(f"{between} {bits.unsettled}".rstrip())
     meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
     if not exact:
-        meaning = f"Proven: the {subject} at most this much about any record."
+        meaning = f"Proven: the {reveal} at most this much about any record."
     if bits.inferred:
         return unknown(
             f"{meaning} This understates it: the domain of {some(bits.inferred)} is not public but inferred from data.",
@@ -335,7 +336,8 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
     limit=Limit(unit=BITS, default=10.0, most=1e6, range="a number of bits greater than 0 and at most 1,000,000"),
     words=Words(
         label="Bits about the most exposed record",
-        measures="Largest number of bits that an attacker may learn about the attributes of any training record.",
+        measures="Largest number of bits that an attacker may learn about the attributes of any training record: 10 "
+        "bits rule out all but one in 1,024 of the possible records.",
         unmeasured="What is revealed about a record was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.bits,
@@ -472,7 +474,7 @@ MIDPOINTS: Criterion[int, Thresholds] = Criterion(
     limit=Limit(unit=VALUES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Midpoints of two training values",
-        measures="Largest number of thresholds that are the midpoint of two training values.",
+        measures="Largest number of thresholds that are the midpoint of two training values; judged with the data.",
         unmeasured="Whether thresholds are midpoints of training values was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.thresholds,
@@ -540,7 +542,8 @@ LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
     limit=Limit(unit=NUMBER, default=None, most=1.0, range="a number greater than 0 and at most 1"),
     words=Words(
         label="Membership inference",
-        measures="Largest advantage of a membership attack: true positive rate minus false positive rate.",
+        measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
+        "Judged by confidence bounds, and needs a holdout; off unless it is set.",
         unmeasured="Membership inference was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.membership,
@@ -581,7 +584,9 @@ MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     limit=Limit(unit=PEOPLE, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Sensitive values that can be inferred",
-        measures="Largest number of people whose sensitive value an attacker can infer with probability 0.99 or more.",
+        measures="Largest number of people whose sensitive value an attacker who knows their quasi-identifiers can "
+        "infer with probability 0.99 or more. Needs the training records and the name of the sensitive attribute; off "
+        "unless it is set.",
         unmeasured="What is revealed about the sensitive attribute was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.certain,
@@ -622,14 +627,12 @@ def _judge_claim(name: str) -> Callable[[float, GuaranteeFinding, Evidence], Rul
         if name == "delta" and not value:
             return None
         if value > limit:
-            return failed(f"The claimed {name} is larger than the policy allows.", value)
+            return failed(f"The {name} claimed by {guarantee.claimed_by} is larger than the policy allows.", value)
         if guarantee.standing == "does not hold":
             return unknown(f"The guarantee is void because of this: {'; '.join(guarantee.caveats)}.", value)
         if guarantee.standing == "not accepted":
-            return unknown(
-                f"Claimed by {guarantee.claimed_by}, which cannot prove it. The policy does not accept such claims.",
-                value,
-            )
+            claimed = f"Claimed by {guarantee.claimed_by}. A model cannot prove it"
+            return unknown(f"{claimed}, and the policy does not accept such claims.", value)
         return passed(f"Claimed by {guarantee.claimed_by} and accepted by the policy. It cannot be verified.", value)
 
     return judge
@@ -644,7 +647,9 @@ MAX_EPSILON: Criterion[float, Any] = Criterion(
     limit=Limit(unit=NUMBER, default=1.0, most=1e6, range="a number greater than 0 and at most 1,000,000"),
     words=Words(
         label="Epsilon of the guarantee",
-        measures="Largest epsilon of a differential privacy guarantee.",
+        measures="Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and "
+        "``max_delta`` covers the checks above in place of the model's counts and thresholds; None lets no guarantee "
+        "do so.",
         unmeasured="The guarantee is not known: {reason}",
     ),
     reads=_claim,
@@ -657,7 +662,7 @@ MAX_DELTA: Criterion[float, Any] = Criterion(
     limit=Limit(unit=NUMBER, default=1e-6, most=1.0, range="a number of at least 0 and below 1", zero=True, open=True),
     words=Words(
         label="Failure probability (delta)",
-        measures="Largest delta of a differential privacy guarantee.",
+        measures="Largest delta of such a guarantee.",
         unmeasured="The guarantee is not known: {reason}",
     ),
     reads=_claim,
@@ -681,34 +686,7 @@ def limited_by(criterion: Criterion[N, F], *beside: AnyCriterion) -> N | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of a policy, one field a criterion; None switches a check off.
-
-    Parameters
-    ----------
-    smallest_leaf : int or None, default=10
-        Fewest training records that a leaf or rule may hold.
-    purest_leaf : float or None, default=0.9
-        Largest share of one class in a leaf or rule, in (0, 1].
-    largest_bits_per_record : float or None, default=10
-        Largest number of bits that an attacker may learn about the attributes of any training record: 10 bits rule out
-        all but one in 1,024 of the possible records.
-    thresholds_off_grid : int or None, default=0
-        Largest number of thresholds that are not public cut points of the domain.
-    midpoints : int or None, default=0
-        Largest number of thresholds that are the midpoint of two training values; needs the data.
-    largest_advantage : float or None, default=None
-        Largest advantage of a membership attack: its true positive rate minus its false positive rate, in (0, 1].
-        Judged by confidence bounds, and needs a holdout; off unless it is set.
-    most_certain : int or None, default=None
-        Largest number of people whose sensitive value an attacker who knows their quasi-identifiers can infer with
-        probability 0.99 or more. Needs the training records and the name of the sensitive attribute; off unless it is
-        set.
-    max_epsilon : float or None, default=1
-        Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and ``max_delta`` covers
-        the checks above in place of the model's counts and thresholds; None lets no guarantee do so.
-    max_delta : float or None, default=1e-6
-        Largest delta of such a guarantee.
-    """
+    """The limits of a policy, one field a criterion; None switches a check off. The criteria say what they limit."""
 
     smallest_leaf: int | None = limited_by(SMALLEST_LEAF, DECLARED_K, SMALLEST_GROUP)
     purest_leaf: float | None = limited_by(PUREST_LEAF)

@@ -226,6 +226,10 @@ def _together(
     with in_options(NAMES):
         joint = subject.joint
     findings = examine(subject)
+    findings = replace(
+        findings,
+        checks=tuple(replace(check, meaning=as_options(check.meaning, NAMES)) for check in findings.checks),
+    )
     if joint.contradiction is not None:
         joint = replace(joint, contradiction=as_options(joint.contradiction, NAMES))
     return joint, findings

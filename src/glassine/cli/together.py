@@ -41,8 +41,7 @@ def verdict_text(findings: Findings) -> str:
     for check in findings.checks:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
-        meaning = as_options(check.meaning, NAMES)
-        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {meaning}")
+        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
     return "\n".join([*said, NOT_JUDGED])
 
 
