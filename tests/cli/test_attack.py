@@ -97,8 +97,8 @@ def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
     arguments = ("--data", "members.csv", "--holdout", "others.csv", "--target", "y", "--json")
     done = run("audit", "tree.json", "--domain", "domain.json", *arguments, cwd=folder)
     plain = json.loads(done.out)
-    assert plain["membership"]["status"] == "measured"
-    assert plain["membership"]["attacks"][0]["detected"] is True
+    assert plain["measured"]["membership"]["status"] == "measured"
+    assert plain["measured"]["membership"]["attacks"][0]["detected"] is True
     assert [file["role"] for file in plain["inputs"]] == ["model", "domain", "data", "holdout"]
 
 
