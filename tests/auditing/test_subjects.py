@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 
@@ -39,7 +40,11 @@ NEAR = stump("age", 41.5, (40, 11), (30, 19))
 
 
 def additive() -> AdditiveModel:
-    age = Term(bins=(NumericBins("age", (30.5, 40.5)),), scores=[0.1, 0.2, 0.3, 0], weights=[1, 20, 20, 0])
+    age = Term(
+        bins=(NumericBins("age", (30.5, 40.5)),),
+        scores=np.array([0.1, 0.2, 0.3, 0]),
+        weights=np.array([1.0, 20, 20, 0]),
+    )
     return AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity")
 
 

@@ -96,7 +96,7 @@ class AdditiveSubject(Subject):
         return frame.to_native()
 
     @cached_property
-    def found(self) -> BinLeakage:
+    def leakage(self) -> BinLeakage:
         """What the bins reveal."""
         return leak_bins(self.model, self.inputs.domain, self.frame)
 
@@ -138,13 +138,13 @@ class AdditiveSubject(Subject):
         """Return what was measured as criteria read it."""
         bars = [size for _, sizes in self.extras.histograms for size in sizes]
         n_targets = 0 if self.extras.target_range is None else 2
-        mismatch = MISMATCH.format(parts="bins") if self.outside or self.found.differing else ""
+        mismatch = MISMATCH.format(parts="bins") if self.outside or self.leakage.differing else ""
         domain = self.inputs.domain
         evidence = Evidence(
             kind="additive model",
             guarantee=self.guarantee,
-            sizes=sizes_of_bins(self.found, bars, mismatch) if "terms" in raw else None,
-            thresholds=thresholds_of_bins(self.found, self.inferred, n_targets, self.guarantee)
+            sizes=sizes_of_bins(self.leakage, bars, mismatch) if "terms" in raw else None,
+            thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, self.guarantee)
             if "values" in raw
             else None,
             membership=NO_ATTACK if "membership" in raw else None,
@@ -155,7 +155,7 @@ class AdditiveSubject(Subject):
         )
         if evidence.covered or "terms" not in raw:
             return evidence
-        revealed = None if domain is None else bits_of_regions(self.model, domain, self.found)
+        revealed = None if domain is None else bits_of_regions(self.model, domain, self.leakage)
         return replace(
             evidence,
             shares=shares_of_bins(self.policy, evidence, suppression),
@@ -166,11 +166,11 @@ class AdditiveSubject(Subject):
         """Return what is odd about the data, the domain and the log of edits."""
         notes = Comparison(outside=self.outside).notes(suppression)
         notes += self._beside_guarantee(suppression)
-        if any(entry.origin == "counted" for entry in self.found.terms):
+        if any(entry.origin == "counted" for entry in self.leakage.terms):
             notes.append("The model does not publish exact sizes of bins: they were counted in the data.")
-        if self.found.differing:
+        if self.leakage.differing:
             notes.append(
-                f"The data are not the training records: in {len(self.found.differing)} of {len(self.found.terms)} "
+                f"The data are not the training records: in {len(self.leakage.differing)} of {len(self.leakage.terms)} "
                 "terms, bins hold other numbers of them than the model says."
             )
         if self.inferred:
@@ -191,7 +191,7 @@ class AdditiveSubject(Subject):
         claim = self.model.guarantee
         if not self.inputs.has_records or claim is None or not claim.holds:
             return []
-        sizes = [entry.smallest for entry in self.found.terms if entry.smallest is not None]
+        sizes = [entry.smallest for entry in self.leakage.terms if entry.smallest is not None]
         if not relied_on(self.guarantee) or not sizes:
             return [BESIDE]
         return [BESIDE, f"The smallest bin that holds any record of the data holds {suppression.count(min(sizes))}."]
@@ -227,14 +227,14 @@ def _membership(subject: AdditiveSubject) -> Outcome[Any]:
 
 def _values(subject: AdditiveSubject) -> Outcome[ValueLeakage]:
     """Return what the bins tell in the terms of other models: cuts are thresholds, ranges are bounds."""
-    found, entries = subject.found, subject.found.attributes
+    leakage, entries = subject.leakage, subject.leakage.attributes
     counted = all(entry.exact_bounds is not None for entry in entries if entry.n_bounds)
     lone = [entry.n_lone_categories for entry in entries]
     return Measured(
         ValueLeakage(
-            n_thresholds=found.total("n_cuts") or 0,
-            n_off_grid=found.total("n_off_grid"),
-            n_midpoints=found.total("n_midpoints"),
+            n_thresholds=leakage.total("n_cuts") or 0,
+            n_off_grid=leakage.total("n_off_grid"),
+            n_midpoints=leakage.total("n_midpoints"),
             n_records_at_midpoints=None,
             exact_bounds=tuple(entry.attribute for entry in entries if entry.exact_bounds) if counted else None,
             lone_categories=None
@@ -248,7 +248,7 @@ def _values(subject: AdditiveSubject) -> Outcome[ValueLeakage]:
 def _summary(subject: AdditiveSubject) -> ModelSummary:
     model = subject.model
     weights = next((term.weights for term in model.terms if term.weights is not None), None)
-    exact = all(entry.origin == "published" for entry in subject.found.terms)
+    exact = all(entry.origin == "published" for entry in subject.leakage.terms)
     return ModelSummary(
         kind="additive model",
         source=model.source,
@@ -269,7 +269,7 @@ def _terms(subject: AdditiveSubject) -> Outcome[AdditiveSubject]:
 def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveFinding:
     model = subject.model
     accepted = subject.guarantee is not None and subject.guarantee.standing == "accepted"
-    sizes = {entry.name: entry for entry in subject.found.terms}
+    sizes = {entry.name: entry for entry in subject.leakage.terms}
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
     shown = Suppression(0) if accepted else suppression
@@ -297,7 +297,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
         link=model.link,
         intercept=tuple(float(f"{value:.4g}") for value in model.intercept),
         meaning=score_meaning(model),
-        n_bins=sum(term.n_bins for term in subject.found.terms),
+        n_bins=sum(term.n_bins for term in subject.leakage.terms),
         n_edits=len(model.edits),
         coverage=COVERAGE,
         terms=tuple(terms),
@@ -316,7 +316,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
                 n_undeclared=entry.n_undeclared,
                 n_lone_categories=entry.n_lone_categories,
             )
-            for entry in subject.found.attributes
+            for entry in subject.leakage.attributes
         ),
         beside=_beside(subject.extras, suppression),
     )

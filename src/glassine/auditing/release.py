@@ -63,37 +63,37 @@ class ReleaseSubject(Subject):
     ----------
     published : SurrogateRelease or MeasuredExplainer
         The release, or the fitted explainer that made it and that knows the records behind it.
-    known : ReleaseInputs
+    records : ReleaseInputs
         The release, and the records behind it as far as they are given.
     """
 
     published: SurrogateRelease | MeasuredExplainer
-    known: ReleaseInputs
+    records: ReleaseInputs
 
     @cached_property
     def guarantee(self) -> GuaranteeFinding | None:
         """The differential privacy that is claimed for the release as a whole."""
-        return guarantee_of(self.known, self.policy)
+        return guarantee_of(self.records, self.policy)
 
     @cached_property
     def leaves(self) -> Leaves | None:
         """The leaves of all trees with the people behind them."""
-        return self.known.leaves()
+        return self.records.leaves()
 
     @cached_property
     def values(self) -> ValueLeakage:
         """What the thresholds of all trees reveal."""
-        return leak_all(self.known)
+        return leak_all(self.records)
 
     @property
     def codes(self) -> npt.NDArray[np.int64] | None:
         """The sensitive attribute of each person, as classes; None where none is named, or the people are unknown."""
-        name, people = self.inputs.sensitive, self.known.people
+        name, people = self.inputs.sensitive, self.records.people
         return None if name is None or people is None else coded(people.columns, name)
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
-        names = self.known.release.domain.names
+        names = self.records.release.domain.names
         if inputs.domain is not None:
             raise InvalidParameterError("a release holds its own domain. Leave domain= out.")
         if inputs.sensitive is not None and inputs.sensitive not in names:
@@ -105,20 +105,20 @@ class ReleaseSubject(Subject):
     def beside(self, inputs: AuditInputs) -> ReleaseSubject:
         """Return the release with the records behind it, those of the explainer among them."""
         if isinstance(self.published, SurrogateRelease):
-            known = inputs_of_data(
+            records = inputs_of_data(
                 self.published, inputs.data, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y
             )
         else:
-            known = inputs_of_fit(self.published, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y)
-        return replace(self, inputs=inputs, known=known)
+            records = inputs_of_fit(self.published, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y)
+        return replace(self, inputs=inputs, records=records)
 
     def has_records(self, inputs: AuditInputs) -> bool:
         """Whether there are records: given ones, or those that an explainer was fitted on."""
-        return inputs.has_records or (not isinstance(self.published, SurrogateRelease) and not self.known.nobody)
+        return inputs.has_records or (not isinstance(self.published, SurrogateRelease) and not self.records.nobody)
 
     def summary(self) -> ReleaseSummary:
         """Return the release in brief; all of it is public."""
-        release, made = self.known.release, self.known.release.provenance
+        release, made = self.records.release, self.records.release.provenance
         return ReleaseSummary(
             form=made.form,
             labels=made.labels,
@@ -136,7 +136,7 @@ class ReleaseSubject(Subject):
             counts=any(node.evidence.size is not None for tree in release.trees for node in tree.nodes),
             inferred=tuple(name for name in release.domain if release.domain[name].inferred),
             notes=made.notes,
-            claim=claimed(self.known),
+            claim=claimed(self.records),
         )
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
@@ -145,7 +145,7 @@ class ReleaseSubject(Subject):
         if isinstance(membership, Measured):
             membership = Measured(describe_membership(membership.value, suppression))
         whole = evidence_of_release(
-            self.known,
+            self.records,
             self.leaves,
             self.policy,
             values=self.values,
@@ -168,9 +168,9 @@ class ReleaseSubject(Subject):
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what the figures do not cover."""
-        if self.known.nobody:
+        if self.records.nobody:
             return [BLACK_BOX]
-        beside = relied_on(self.guarantee) and self.known.beside
+        beside = relied_on(self.guarantee) and self.records.beside
         return [KNOWN_GROUP, NOT_COUNTED, *([BESIDE] if beside else [])]
 
 
@@ -179,8 +179,8 @@ def release_subject(
 ) -> ReleaseSubject:
     """Return a release, or that of a fitted explainer, by itself."""
     release = published if isinstance(published, SurrogateRelease) else published.release()
-    known = ReleaseInputs(release=release, lacking=OF_THE_MODEL)
-    return ReleaseSubject(inputs=inputs, policy=policy, published=published, known=known)
+    records = ReleaseInputs(release=release, lacking=OF_THE_MODEL)
+    return ReleaseSubject(inputs=inputs, policy=policy, published=published, records=records)
 
 
 def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
@@ -196,25 +196,30 @@ def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
 def _membership(subject: ReleaseSubject) -> Outcome[MembershipAttacks]:
     """Run the attacks; the midpoint attack on all trees draws first."""
     rng = generator(subject.inputs.random_state)
-    midpoints = midpoints_of(subject.known, random_state=rng)
-    return membership_of(subject.known, midpoints, random_state=rng)
+    midpoints = midpoints_of(subject.records, random_state=rng)
+    return membership_of(subject.records, midpoints, random_state=rng)
 
 
 def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]:
-    known, sensitive, codes = subject.known, subject.inputs.sensitive, subject.codes
-    if known.people is None or known.groups is None:
-        return NotApplicable(known.lacking)
+    records, sensitive, codes = subject.records, subject.inputs.sensitive, subject.codes
+    if records.people is None or records.groups is None:
+        return NotApplicable(records.lacking)
     out = []
     for kind in (TRUE, DECISIONS):
-        labels = known.people.labels(kind)
+        labels = records.people.labels(kind)
         if labels is not None:
             labelled = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
-            out.append(diversity_of(kind, known.groups, labelled, subject.suppression))
+            out.append(diversity_of(kind, records.groups, labelled, subject.suppression))
     if sensitive is not None and codes is not None:
-        out.append(diversity_of(sensitive, known.groups, codes, subject.suppression))
+        out.append(diversity_of(sensitive, records.groups, codes, subject.suppression))
     if not out:
         return NotApplicable("neither labels nor a sensitive attribute are given (`--target`, `--sensitive`).")
     return Measured(tuple(out))
+
+
+def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
+    limit = subject.policy.smallest_leaf
+    return leaves_of(subject.records, subject.leaves, limit, subject.suppression)
 
 
 ReleaseSubject.measurements = (
@@ -229,13 +234,13 @@ ReleaseSubject.measurements = (
         name="gaps",
         title="Gap attack",
         question="Are trees right more often about members?",
-        run=lambda subject: Measured(gaps_of(subject.known)),
+        run=lambda subject: Measured(gaps_of(subject.records)),
     ),
     Measurement[ReleaseSubject, RepresentativesFinding](
         name="representatives",
         title="Representatives",
         question="What do representative records reveal?",
-        run=lambda subject: Measured(representatives_told(subject.known, subject.suppression)),
+        run=lambda subject: Measured(representatives_told(subject.records, subject.suppression)),
     ),
     Measurement[ReleaseSubject, ThresholdsFinding](
         name="thresholds",
@@ -247,7 +252,7 @@ ReleaseSubject.measurements = (
         name="groups",
         title="Groups",
         question="How many people are behind each representative?",
-        run=lambda subject: groups_of(subject.known, subject.leaves, subject.suppression),
+        run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
     ),
     Measurement[ReleaseSubject, tuple[DiversityFinding, ...]](
         name="diversity",
@@ -259,18 +264,18 @@ ReleaseSubject.measurements = (
         name="leaves",
         title="Leaves",
         question="How many people are behind each leaf?",
-        run=lambda subject: leaves_of(subject.known, subject.leaves, subject.policy.smallest_leaf, subject.suppression),
+        run=_leaves,
     ),
     Measurement[ReleaseSubject, TogetherFinding](
         name="together",
         title="Reconstruction",
         question="How far do all trees together let an attacker rebuild the records?",
-        run=lambda subject: together_of(subject.known, subject.leaves),
+        run=lambda subject: together_of(subject.records, subject.leaves),
     ),
     Measurement[ReleaseSubject, tuple[GuessFinding, ...]](
         name="guesses",
         title="Guesses",
         question="How often does an attacker guess labels and sensitive values correctly?",
-        run=lambda subject: guesses_of(subject.known, subject.inputs.sensitive, subject.suppression),
+        run=lambda subject: guesses_of(subject.records, subject.inputs.sensitive, subject.suppression),
     ),
 )

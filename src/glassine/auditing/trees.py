@@ -327,8 +327,8 @@ class TreeSubject(Subject):
                     f"{entry.bits_largest:.1f} bits about the most exposed person."
                 )
         groups = raw.get("subgroups")
-        found = groups.value if isinstance(groups, Measured) else ()
-        if hidden := len(found) - len(hide_subgroups(found, suppression)):
+        listed = groups.value if isinstance(groups, Measured) else ()
+        if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
             are = "subgroup" if hidden == 1 else "subgroups"
             is_not = "is" if hidden == 1 else "are"
             notes.append(f"{hidden} {are} of fewer than {suppression.below} records {is_not} not shown.")
