@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
 
-__all__ = ["AnyCriterion", "Limits", "attack_bounds", "limited_by", "some"]
+__all__ = ["AnyCriterion", "Limits", "attack_bounds", "limited_by"]
 
 AnyCriterion: TypeAlias = Criterion[Any, Any]
 """A criterion of any limit and fact."""
@@ -51,7 +51,7 @@ COUNTABLE = 50
 """Bits up to which a number of possible records is stated: floats count exactly to 2^53."""
 
 
-def some(names: Sequence[str], most: int = 3) -> str:
+def _some(names: Sequence[str], most: int = 3) -> str:
     """Return the first few names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -205,11 +205,12 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     """Judge the largest share of one outcome in a part, by what is certain of it."""
     least = [bounds[0] for bounds in shares.bounds if bounds is not None]
     pure = sum(share > limit for share in least)
+    parts = evidence.part if len(least) == 1 else evidence.parts
     rounded = " The published counts are rounded, so these shares are not exact." if shares.rounded else ""
     most = max(least, default=None)
     if pure:
         return failed(
-            f"In {pure:,} of {len(least):,} {evidence.part if len(least) == 1 else evidence.parts}, more than {limit:.0%} of records share {shares.outcome}. An attacker "
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An attacker "
             f"who can place a record in one of them knows its outcome with that confidence.{rounded}",
             most,
         )
@@ -296,7 +297,7 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         meaning = f"Proven: the {reveal} at most this much about any record."
     if bits.inferred:
         return unknown(
-            f"{meaning} This understates it: the domain of {some(bits.inferred)} is not public but inferred from data.",
+            f"{meaning} This understates it: the domain of {_some(bits.inferred)} is not public but inferred from data.",
             most,
         )
     return passed(meaning, most)
@@ -367,7 +368,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
         if thresholds.kinds:
             meaning = f"{_joined(thresholds.kinds)} {'is' if one else 'are'} not public"
         can = f"so {'it' if one else 'they'} can reveal training values"
-        meaning += f": the domain of {some(inferred)} was inferred from data." if inferred else f", {can}."
+        meaning += f": the domain of {_some(inferred)} was inferred from data." if inferred else f", {can}."
     if n - thresholds.n_inferred > limit:
         if thresholds.bounded:
             return unknown(f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", n)
@@ -375,7 +376,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
     if not thresholds.complete:
         return unknown("Which published values are public was not measured: it needs a domain.")
     if inferred:
-        doubt = f"The cut points of {some(inferred)} are not public: their domain was inferred from data."
+        doubt = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         return unknown(meaning if n else doubt, n)
     return passed(meaning, n)
 
