@@ -210,8 +210,8 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     most = max(least, default=None)
     if pure:
         return failed(
-            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An attacker "
-            f"who can place a record in one of them knows its outcome with that confidence.{rounded}",
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An "
+            f"attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
             most,
         )
     if shares.unsettled:
@@ -297,7 +297,7 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         meaning = f"Proven: the {reveal} at most this much about any record."
     if bits.inferred:
         return unknown(
-            f"{meaning} This understates it: the domain of {_some(bits.inferred)} is not public but inferred from data.",
+            f"{meaning} This understates it: the domain of {_some(bits.inferred)} is inferred from data, not public.",
             most,
         )
     return passed(meaning, most)
