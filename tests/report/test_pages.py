@@ -14,6 +14,7 @@ import pytest
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
+from glassine.auditing.api import audit
 from glassine.auditing.findings import InputFile
 from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_html, render_surrogates
@@ -44,7 +45,7 @@ def disclosure() -> str:
 
 def surrogates() -> str:
     explainer = SurrogateExplainer(ring, 40, form="paper", random_state=0).fit(numbers(300), ring(numbers(300)))
-    return render_surrogates(replace(explainer.audit(sensitive="x0"), inputs=FILES))
+    return render_surrogates(replace(audit(explainer, sensitive="x0"), inputs=FILES))
 
 
 @pytest.fixture(scope="module")

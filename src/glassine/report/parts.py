@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Below, Hidden, ShownCount
-from glassine.auditing.findings import Findings, Part
+from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
+from glassine.auditing.findings import Findings, Part, PartsFinding
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
 
-__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "ranked", "sizes_are_counted"]
+__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
 
 LEVELS = 5
 MOST_CLASSES = 3
@@ -37,7 +37,7 @@ class Scale:
     def of(cls, findings: Findings) -> Scale:
         """Return the scale for the findings' parts."""
         limit = findings.policy.largest_bits_per_record
-        largest = max((p.bits_learned for p in findings.parts if p.bits_learned is not None), default=0.0)
+        largest = max((p.bits_learned for p in parts_of(findings).parts if p.bits_learned is not None), default=0.0)
         return cls(limit=limit, top=max(math.ceil(largest), math.ceil(limit or 0.0), 1))
 
     def level(self, bits: float | None) -> int | None:
@@ -101,21 +101,27 @@ class PartRow:
     weight: float | None
 
 
+def parts_of(findings: Findings) -> PartsFinding:
+    """Return the leaves or rules, and the shape of a tree; nothing where they were not looked at."""
+    outcome = findings.measured["parts"]
+    return outcome.value if isinstance(outcome, Measured) else PartsFinding(parts=(), nodes=())
+
+
 def sizes_are_counted(findings: Findings) -> bool:
     """Return whether sizes were counted in the data because the model does not publish them exactly."""
     if any("counted in the data" in note for note in findings.notes):
         return True
-    sizes = [part.size for part in findings.parts]
+    sizes = [part.size for part in parts_of(findings).parts]
     return findings.model.n_records is None and bool(sizes) and None not in sizes
 
 
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     """Return the rows, in the model's order."""
     listed = findings.model.kind == "rule list"
-    last, labels = len(findings.parts), flag_labels(findings.policy)
+    last, labels = len(parts_of(findings).parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
-    for part in findings.parts:
+    for part in parts_of(findings).parts:
         lead = "" if not listed else "else" if part.number == last else "if" if part.number == 1 else "else if"
         out.append(
             PartRow(

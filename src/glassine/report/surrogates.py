@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
-from glassine.auditing.findings import FormFinding, InputFile, SurrogateFindings
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding, InputFile
 from glassine.report import wording
 from glassine.report.html import render_page
 from glassine.report.inputs import clean_inputs
@@ -18,6 +18,7 @@ from glassine.report.statements import Fact, MeasureRow, unmeasured_sentence
 from glassine.report.surrogate_facts import (
     GUESSES,
     figures_of,
+    gaps_of,
     group_facts,
     leaf_facts,
     representative_facts,
@@ -122,18 +123,18 @@ class SurrogatesView:
     version: str
 
 
-def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> SurrogatesView:
+def surrogates_view(found: Findings, *, title: str | None = None) -> SurrogatesView:
     """Return what the report says about a release.
 
     Parameters
     ----------
-    found : SurrogateFindings
+    found : Findings
         The result of an audit.
     title : str, optional
         Title; ``Privacy of published explanations`` otherwise.
     """
-    outcomes: dict[str, Outcome[object]] = {name: getattr(found, name) for name in QUESTIONS}
-    membership = found.membership.value if isinstance(found.membership, Measured) else None
+    outcomes: dict[str, Outcome[object]] = {name: found.measured[name] for name in QUESTIONS}
+    membership = found.value("membership")
     measures = tuple(_measures(found, outcomes))
     return SurrogatesView(
         title=wording.clean(title or "Privacy of published explanations"),
@@ -147,13 +148,13 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
         representatives=representative_facts(found),
         leaves=leaf_facts(found),
         together=together_facts(found),
-        forms=tuple(_form_name(row, found) for row in found.comparison),
+        forms=tuple(_form_name(row, found) for row in _forms(found).forms),
         comparison=tuple(_comparison(found)),
-        compared_on=found.compared_on,
+        compared_on=_forms(found).measured_on,
         checks=check_rows(found.checks, found.policy, ("leaf", "leaves")),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
-        rows=found.leaves.value.rows_alone if isinstance(found.leaves, Measured) else (),
+        rows=found.measured["leaves"].value.rows_alone if isinstance(found.measured["leaves"], Measured) else (),
         diversity=tuple(_diversity(found)),
         guesses=tuple(_guesses(found)),
         gaps=tuple(_gaps(found)),
@@ -175,7 +176,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
     )
 
 
-def _described(found: SurrogateFindings) -> str:
+def _described(found: Findings) -> str:
     made = found.release
     form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = "people" if made.records == "training" else "queries"
@@ -188,7 +189,7 @@ def _described(found: SurrogateFindings) -> str:
     )
 
 
-def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
+def _sentence(found: Findings, measures: Sequence[MeasureRow]) -> str:
     broken = [check for check in found.checks if check.status == "fail"]
     unknown = [check for check in found.checks if check.status == "unknown"]
     if not found.checks:
@@ -201,7 +202,7 @@ def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
     return f"{kept_sentence(found.checks)} {unmeasured_sentence(measures)}".strip()
 
 
-def _measures(found: SurrogateFindings, outcomes: dict[str, Outcome[object]]) -> Iterator[MeasureRow]:
+def _measures(found: Findings, outcomes: dict[str, Outcome[object]]) -> Iterator[MeasureRow]:
     for key, (name, question) in QUESTIONS.items():
         outcome = outcomes[key]
         state, reason = "measured", ""
@@ -209,18 +210,18 @@ def _measures(found: SurrogateFindings, outcomes: dict[str, Outcome[object]]) ->
             state, reason = ("failed" if isinstance(outcome, Failed) else "not measured"), outcome.reason
         elif key in ("diversity", "guesses") and found.sensitive is None:
             state, reason = "partly measured", SENSITIVE
-        elif key == "together" and isinstance(found.together, Measured) and found.together.value.undefined:
-            state, reason = "partly measured", f"there is no Dist_G: {found.together.value.undefined}"
+        elif key == "together" and found.value(key).undefined:
+            state, reason = "partly measured", f"there is no Dist_G: {found.value(key).undefined}"
         reason = wording.clean(reason)
         yield MeasureRow(
             name=name, short=name.lower(), question=question, state=state, reason=reason[:1].upper() + reason[1:]
         )
 
 
-def _diversity(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
-    if not isinstance(found.diversity, Measured):
+def _diversity(found: Findings) -> Iterator[tuple[str, ...]]:
+    if not isinstance(found.measured["diversity"], Measured):
         return
-    for row in found.diversity.value:
+    for row in found.measured["diversity"].value:
         yield (
             wording.clean(row.attribute),
             f"{row.distinct_l} of {row.n_classes}",
@@ -232,10 +233,10 @@ def _diversity(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _guesses(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
-    if not isinstance(found.guesses, Measured):
+def _guesses(found: Findings) -> Iterator[tuple[str, ...]]:
+    if not isinstance(found.measured["guesses"], Measured):
         return
-    for row in found.guesses.value:
+    for row in found.measured["guesses"].value:
         shares = (row.base_rate, row.closest, row.group_known, row.others)
         yield (
             wording.clean(row.attribute),
@@ -244,8 +245,8 @@ def _guesses(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _gaps(found: SurrogateFindings) -> Iterator[Fact]:
-    for gap in found.gaps:
+def _gaps(found: Findings) -> Iterator[Fact]:
+    for gap in gaps_of(found):
         name = f"Gap attack by {gap.labels}"
         if gap.advantage is None or gap.low is None or gap.high is None:
             reason = wording.clean(gap.reason)
@@ -258,13 +259,18 @@ def _gaps(found: SurrogateFindings) -> Iterator[Fact]:
         )
 
 
-def _form_name(row: FormFinding, found: SurrogateFindings) -> str:
-    name = "Paper's form" if row.form == "paper" else "Safe form"
+def _forms(found: Findings) -> FormsFinding:
+    outcome = found.measured["forms"]
+    return outcome.value if isinstance(outcome, Measured) else FormsFinding(forms=(), measured_on="")
+
+
+def _form_name(row: FormFinding, found: Findings) -> str:
+    name = "Paper's form" if row.form == "paper" else "Restricted form"
     return f"{name} (this release)" if row.form == found.release.form else name
 
 
-def _comparison(found: SurrogateFindings) -> Iterator[FormRow]:
-    rows = found.comparison
+def _comparison(found: Findings) -> Iterator[FormRow]:
+    rows = _forms(found).forms
     if not rows:
         return
 
@@ -329,14 +335,14 @@ def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> str:
+def render_surrogates(found: Findings, *, title: str | None = None) -> str:
     """Return the report on a release of surrogate trees as one HTML page that loads nothing from anywhere.
 
     **Guarantee**: none; the page shows what the findings hold, suppressed counts as suppressed.
 
     Parameters
     ----------
-    found : SurrogateFindings
+    found : Findings
         The result of an audit.
     title : str, optional
         Title of the page.
@@ -353,7 +359,7 @@ def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> 
     )
 
 
-def render_surrogates_text(found: SurrogateFindings) -> str:
+def render_surrogates_text(found: Findings) -> str:
     """Return the report as plain text, at most 88 characters wide."""
     view = surrogates_view(found)
     lines = [wording.HOLDER_ONLY] if view.holder_only else []
