@@ -148,7 +148,8 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_passes(
         assert criterion.check(1, Evidence(kind=kind), HIDING) is None
         return
     for reason in (NotApplicable("it needs more."), Failed("it needs more.")):
-        check = criterion.check(1, Evidence(kind=kind, **dict.fromkeys(facts, reason)), HIDING)
+        unmeasured: dict[str, Any] = dict.fromkeys(facts, reason)
+        check = criterion.check(1, Evidence(kind=kind, **unmeasured), HIDING)
         assert check is not None
         assert (check.status, check.measured) == ("unknown", None)
         assert check.meaning.endswith("it needs more.")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
 
-__all__ = ["AnyCriterion", "Limits", "attack_bounds", "limited_by", "some"]
+__all__ = ["AnyCriterion", "Limits", "attack_bounds", "limited_by"]
 
 AnyCriterion: TypeAlias = Criterion[Any, Any]
 """A criterion of any limit and fact."""
@@ -47,9 +47,11 @@ AnyCriterion: TypeAlias = Criterion[Any, Any]
 MOST_COUNT = 10**15
 """Above the number of people there are, by far; larger counts are typing errors."""
 WHOLE = "a whole number of at least 0"
+COUNTABLE = 50
+"""Bits up to which a number of possible records is stated: floats count exactly to 2^53."""
 
 
-def some(names: Sequence[str], most: int = 3) -> str:
+def _some(names: Sequence[str], most: int = 3) -> str:
     """Return the first few names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -69,10 +71,11 @@ def _covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence]
 # Remedies of several criteria.
 
 
-def _for(kinds: Sequence[Kind], found: Callable[[float], Remedy]) -> dict[Kind, Callable[[float], Remedy]]:
+def _for(kinds: Sequence[Kind], found: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
     return dict.fromkeys(kinds, found)
 
 
+COUNTED = remedy("Pass the training records, so that they can be counted: {step}.", "audit", data=None)
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None
 )
@@ -132,9 +135,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             "scrub",
             smallest_leaf=limit,
         ),
-        "rule list": lambda limit: remedy(
-            "Retrain with a larger minimum support, or remove the rules that capture few records."
-        ),
+        "rule list": remedy("Retrain with a larger minimum support, or remove the rules that capture few records."),
         "additive model": lambda limit: remedy(
             f"Merge bins with fewer than {limit} records and remove their sizes: {{step}}.",
             "scrub",
@@ -150,18 +151,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             min_samples_leaf=limit,
         ),
     },
-    inputs={
-        "tree": lambda limit: remedy(
-            "Pass the training records, so that leaves can be counted: {step}.", "audit", data=None
-        ),
-        "rule list": lambda limit: remedy(
-            "Pass the training records, so that rules can be counted: {step}.", "audit", data=None
-        ),
-        "additive model": lambda limit: remedy(
-            "Pass the training records, so that bins can be counted: {step}.", "audit", data=None
-        ),
-        "release": lambda limit: GROUPED,
-    },
+    inputs=_for(("tree", "rule list", "additive model"), COUNTED) | {"release": GROUPED},
     # A limit below what may be shown would tell more of a hidden size than that it is hidden.
     flag=Flag(
         "small",
@@ -184,10 +174,8 @@ DECLARED_K: Criterion[int, Sizes] = Criterion(
     reads=lambda evidence: evidence.groups,
     judge=_judge_sizes,
     stated=lambda evidence: evidence.declared_k,
-    remedies={
-        "release": lambda limit: remedy("Do not publish it: groups hold fewer records than the release declares.")
-    },
-    inputs={"release": lambda limit: GROUPED},
+    remedies={"release": remedy("Do not publish it: groups hold fewer records than the release declares.")},
+    inputs={"release": GROUPED},
 )
 
 SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
@@ -206,7 +194,7 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
             f"Explain again with groups of at least {limit} records: {{step}}.", "explain", k=limit
         )
     },
-    inputs={"release": lambda limit: GROUPED},
+    inputs={"release": GROUPED},
 )
 
 
@@ -216,14 +204,14 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
 def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     """Judge the largest share of one outcome in a part, by what is certain of it."""
     least = [bounds[0] for bounds in shares.bounds if bounds is not None]
-    pure, parts = sum(share > limit for share in least), evidence.parts
+    pure = sum(share > limit for share in least)
+    parts = evidence.part if len(least) == 1 else evidence.parts
     rounded = " The published counts are rounded, so these shares are not exact." if shares.rounded else ""
     most = max(least, default=None)
     if pure:
-        pl = parts if len(least) != 1 else evidence.part
         return failed(
-            f"In {pure:,} of {len(least):,} {pl}, more than {limit:.0%} of records share {shares.outcome}. An attacker "
-            f"who can place a record in one of them knows its outcome with that confidence.{rounded}",
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An "
+            f"attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
             most,
         )
     if shares.unsettled:
@@ -250,19 +238,17 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     by_guarantee=_covered(", in pure leaves as well"),
     remedies=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
-            "Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"
-        ),
+        remedy("Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"),
     )
     | {
-        "release": lambda limit: remedy(
+        "release": remedy(
             "Train the trees on the black box's decisions, and publish no counts: {step}.",
             "explain",
             labels="black-box",
         )
     },
-    inputs=_for(("tree", "rule list"), lambda limit: DOMAIN)
-    | {"release": lambda limit: remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
+    inputs=_for(("tree", "rule list"), DOMAIN)
+    | {"release": remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
     # Of fewer records than may be shown, a share above most limits can only be all: the flag would tell.
     flag=Flag(
         "pure",
@@ -277,10 +263,10 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
 
 def _remaining(bits: float, possible: float | None) -> str:
     """Return how many possible records remain after so many bits, of those of the domain where it has an end."""
-    if bits >= 50:
+    if bits >= COUNTABLE:
         return "hardly any possible record remains"
     every = float(f"{2**bits:.3g}")
-    if possible is None or possible >= 50:
+    if possible is None or possible >= COUNTABLE:
         return f"1 of every {every:,.{int(every < 10)}f} possible records remains"
     left, total = 2 ** (possible - bits), round(2**possible)
     remain = "remains" if round(left) == 1 else "remain"
@@ -311,7 +297,7 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         meaning = f"Proven: the {reveal} at most this much about any record."
     if bits.inferred:
         return unknown(
-            f"{meaning} This understates it: the domain of {some(bits.inferred)} is not public but inferred from data.",
+            f"{meaning} This understates it: the domain of {_some(bits.inferred)} is inferred from data, not public.",
             most,
         )
     return passed(meaning, most)
@@ -322,14 +308,12 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evid
     meaning = (
         f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to a factor of "
         f"{2**bits:.3g} ({bits:.3g} bits)."
-        if bits < 50
+        if bits < COUNTABLE
         else f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to {bits:.3g} bits."
     )
     shown = math.ceil(bits * 10) / 10
     return failed(meaning, shown) if bits > limit else passed(meaning, shown)
 
-
-DEPTH = remedy("Retrain with a smaller depth. Each extra condition narrows down the records in a leaf.")
 
 LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
     name="largest_bits_per_record",
@@ -344,20 +328,16 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
     judge=_judge_bits,
     by_guarantee=_bits_by_guarantee,
     remedies={
-        "tree": lambda limit: DEPTH,
-        "rule list": lambda limit: remedy(
-            "Retrain with shorter rules. Each extra condition narrows down the records of a rule."
-        ),
-        "additive model": lambda limit: remedy(
-            "Merge more bins and remove their sizes: {step}.", "scrub", smallest_leaf=None
-        ),
-        "release": lambda limit: remedy(
+        "tree": remedy("Retrain with a smaller depth. Each extra condition narrows down the records in a leaf."),
+        "rule list": remedy("Retrain with shorter rules. Each extra condition narrows down the records of a rule."),
+        "additive model": remedy("Merge more bins and remove their sizes: {step}.", "scrub", smallest_leaf=None),
+        "release": remedy(
             "Explain again with a smaller depth: {step}. Each extra condition narrows down the records in a leaf.",
             "explain",
             max_depth=None,
         ),
     },
-    inputs=_for(("tree", "rule list"), lambda limit: DOMAIN),
+    inputs=_for(("tree", "rule list"), DOMAIN),
     flag=Flag(
         "exposed",
         "too many bits",
@@ -388,7 +368,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
         if thresholds.kinds:
             meaning = f"{_joined(thresholds.kinds)} {'is' if one else 'are'} not public"
         can = f"so {'it' if one else 'they'} can reveal training values"
-        meaning += f": the domain of {some(inferred)} was inferred from data." if inferred else f", {can}."
+        meaning += f": the domain of {_some(inferred)} was inferred from data." if inferred else f", {can}."
     if n - thresholds.n_inferred > limit:
         if thresholds.bounded:
             return unknown(f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", n)
@@ -396,7 +376,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
     if not thresholds.complete:
         return unknown("Which published values are public was not measured: it needs a domain.")
     if inferred:
-        doubt = f"The cut points of {some(inferred)} are not public: their domain was inferred from data."
+        doubt = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         return unknown(meaning if n else doubt, n)
     return passed(meaning, n)
 
@@ -419,11 +399,11 @@ ROUND_CUTS = remedy(
     "Move cuts to public cut points and remove published ranges: {step}.", "scrub", python="`scrub`", target=None
 )
 ROUNDED: Remedies = {
-    "tree": lambda limit: ROUND,
-    "rule list": lambda limit: ROUND,
-    "additive model": lambda limit: ROUND_CUTS,
-    "release": lambda limit: DECLARE,
-    "release as published": lambda limit: RESTRICT,
+    "tree": ROUND,
+    "rule list": ROUND,
+    "additive model": ROUND_CUTS,
+    "release": DECLARE,
+    "release as published": RESTRICT,
 }
 
 THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
@@ -438,7 +418,7 @@ THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
     judge=_judge_private,
     by_guarantee=_private_by_guarantee,
     remedies=ROUNDED,
-    inputs=_for(("tree", "rule list", "additive model"), lambda limit: DOMAIN),
+    inputs=_for(("tree", "rule list", "additive model"), DOMAIN),
 )
 
 
@@ -481,7 +461,7 @@ MIDPOINTS: Criterion[int, Thresholds] = Criterion(
     judge=_judge_midpoints,
     by_guarantee=_midpoints_by_guarantee,
     remedies=ROUNDED,
-    inputs=_for(("tree", "rule list"), lambda limit: DOMAIN) | {"release": lambda limit: GROUPED},
+    inputs=_for(("tree", "rule list"), DOMAIN) | {"release": GROUPED},
 )
 
 
@@ -551,14 +531,14 @@ LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
     by_guarantee=_membership_by_guarantee,
     remedies=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
+        remedy(
             "Retrain a smaller model, or a private one with {step}. This model fits its training records too closely.",
             "fit",
             python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
         ),
     )
-    | {"release": lambda limit: PRIVATE_RELEASE},
-    inputs=_for(("tree", "rule list", "release"), lambda limit: HELD_OUT),
+    | {"release": PRIVATE_RELEASE},
+    inputs=_for(("tree", "rule list", "release"), HELD_OUT),
 )
 
 
@@ -594,17 +574,17 @@ MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     by_guarantee=_covered(", the sensitive attribute included"),
     remedies=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
+        remedy(
             "Merge pure leaves or remove counts, and see what it costs: {step}. Or train a private tree.",
             "disclose",
             python="`measure_remedies`",
             remedies=True,
         ),
     )
-    | {"release": lambda limit: PRIVATE_RELEASE},
+    | {"release": PRIVATE_RELEASE},
     inputs=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
+        remedy(
             "Name the sensitive attribute, pass the training records, and say by which criterion splits were "
             "selected: {step}.",
             "audit",
