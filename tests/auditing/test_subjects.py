@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -21,7 +22,7 @@ from glassine.auditing.subject import Subject
 from glassine.auditing.trees import TreeSubject
 from glassine.domain import Between, Integer
 from glassine.errors import InvalidDomainError, InvalidParameterError
-from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, NumericBins, Term
+from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.surrogates import SurrogateExplainer
 from tests.surrogates.scenes import numbers, ring
 
@@ -149,3 +150,15 @@ def test_an_explainer_and_its_release_with_the_records_have_the_same_findings() 
 def test_a_policy_of_no_bits_leaves_their_measurement_in_the_findings() -> None:
     findings = audit(FIRST, DOMAIN, policy=Policy(largest_bits_per_record=None))
     assert findings.value("reconstruction") is not None
+
+
+@pytest.mark.parametrize("data", [pl.DataFrame({"height": [150]}), pl.DataFrame({"age": []}, schema={"age": pl.Int64})])
+def test_records_that_cannot_be_measured_change_nothing_public_about_a_private_additive_model(
+    data: pl.DataFrame,
+) -> None:
+    model = replace(additive(), guarantee=Guarantee(epsilon=0.5, count_scale=2.0))
+    accepting = Policy(accept_guarantee=True)
+    alone, beside = (audit(model, DOMAIN, data=records, policy=accepting) for records in (None, data))
+    assert beside.to_dict() == alone.to_dict()
+    assert beside.holder is not None
+    assert any("could not be measured" in note for note in beside.holder.notes)

@@ -116,8 +116,10 @@ class AdditiveSubject(Subject):
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
-        name, columns = inputs.sensitive, () if inputs.data is None else eager(inputs.data).columns
-        if name is not None and name not in (*(inputs.domain or ()), *columns, *self.model.attributes):
+        name = inputs.sensitive
+        if name is None or name in (*(inputs.domain or ()), *self.model.attributes):
+            return
+        if inputs.data is None or name not in eager(inputs.data).columns:
             raise InvalidDataError(
                 f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
             )
