@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from glassine import infer_domain, parse_rules
-from glassine.auditing.additive import audit_additive
+from glassine.attacks.outcome import Below
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, schema
 from glassine.auditing.policy import Policy
@@ -59,11 +59,11 @@ def status(findings: Findings) -> dict[str, str]:
 
 def test_the_audit_is_reached_from_glassine_audit() -> None:
     findings = audit(model_of(), DOMAIN)
-    assert findings == audit_additive(model_of(), DOMAIN)
+    assert findings == audit(model_of(), DOMAIN)
     assert findings.model.kind == "additive model"
     assert findings.model.n_records == 60
-    assert findings.additive is not None
-    assert findings.additive.n_bins == 7
+    assert findings.value("terms") is not None
+    assert findings.value("terms").n_bins == 7
 
 
 def test_large_public_bins_are_within_a_policy_that_asks_for_no_bits() -> None:
@@ -85,18 +85,18 @@ def test_large_public_bins_are_within_the_default_policy() -> None:
 
 def test_bits_are_judged_like_those_of_other_models() -> None:
     tight = Policy(largest_bits_per_record=2)
-    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "broken"
+    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "fail"
     unsized = model_of(sizes=None, jobs=None)
     assert bits_check(audit(unsized, DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
     frame = pl.DataFrame({"age": [60] * 40, "job": ["clerk"] * 40})
-    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "kept"
+    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "pass"
     young = frame.with_columns(age=pl.lit(40))
-    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "broken"
+    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "fail"
     assert bits_check(audit(model_of())).status == "unknown", "no domain"
     noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     assert bits_check(audit(noisy, DOMAIN)).status == "unknown"
     bars = EbmExtras(histograms=(("age", (30.0, 30.0)),))
-    assert bits_check(audit_additive(model_of(), DOMAIN, extras=bars)).status == "unknown"
+    assert bits_check(audit(model_of(), DOMAIN, extras=bars)).status == "unknown"
     narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
     assert bits_check(audit(model_of(), narrow)).status == "unknown", "the domain contradicts the sizes"
     inferred = infer_domain(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
@@ -119,17 +119,17 @@ def test_a_scrubbed_machine_of_interpret_passes_and_the_machine_itself_does_not(
     assert isinstance(copy, AdditiveModel)
     assert len(copy.terms) > 2
     assert audit(copy, domain, data=X).verdict == "within policy"
-    assert audit(copy, domain).verdict == "could not tell", "without data the sizes are not known"
+    assert audit(copy, domain).verdict == "inconclusive", "without data the sizes are not known"
 
 
 @pytest.mark.parametrize("sizes", [(9, 31, 20, 0), (20, 20, 19, 1)])
 def test_a_small_bin_breaks_the_policy(sizes: tuple[int, ...]) -> None:
     findings = audit(model_of(sizes=sizes), DOMAIN, policy=NO_BITS)
     assert findings.exit_status == 1
-    assert status(findings)["smallest_leaf"] == "broken"
+    assert status(findings)["smallest_leaf"] == "fail"
     assert status(findings)["purest_leaf"] == "unknown"
     measured = next(check.measured for check in findings.checks if check.rule == "smallest_leaf")
-    assert measured == "<10"
+    assert measured == Below(10)
 
 
 def test_without_sizes_and_data_nothing_is_known_of_them() -> None:
@@ -140,10 +140,10 @@ def test_data_answer_for_sizes_that_are_not_published() -> None:
     age = np.repeat([20, 40, 60], [12, 14, 3])
     frame = pl.DataFrame({"age": age, "job": ["clerk"] * 15 + ["cook"] * 14})
     findings = audit(model_of(sizes=None, jobs=None), DOMAIN, data=frame)
-    assert status(findings)["smallest_leaf"] == "broken"
+    assert status(findings)["smallest_leaf"] == "fail"
     assert any("counted in the data" in note for note in findings.notes)
     enough = pl.concat([frame] * 4)
-    assert status(audit(model_of(sizes=None, jobs=None), DOMAIN, data=enough))["smallest_leaf"] == "kept"
+    assert status(audit(model_of(sizes=None, jobs=None), DOMAIN, data=enough))["smallest_leaf"] == "pass"
 
 
 def test_data_that_are_not_the_training_records_leave_it_open() -> None:
@@ -155,12 +155,12 @@ def test_data_that_are_not_the_training_records_leave_it_open() -> None:
 
 def test_private_cuts_ranges_and_categories_are_counted() -> None:
     model = model_of(cuts=(29.5, 44.0))
-    assert status(audit(model, DOMAIN))["thresholds_off_grid"] == "broken"
+    assert status(audit(model, DOMAIN))["thresholds_off_grid"] == "fail"
     assert status(audit(model))["thresholds_off_grid"] == "unknown"
     fewer = Domain({"age": DOMAIN["age"], "job": Category(("clerk", "baker"))})
-    assert status(audit(model_of(), fewer))["thresholds_off_grid"] == "broken"
+    assert status(audit(model_of(), fewer))["thresholds_off_grid"] == "fail"
     bounded = replace(model_of(), terms=(term_of(bins=(NumericBins("age", (), bounds=(3, 97)),), scores=[0, 0]),))
-    assert status(audit(bounded, DOMAIN))["thresholds_off_grid"] == "broken"
+    assert status(audit(bounded, DOMAIN))["thresholds_off_grid"] == "fail"
 
 
 def test_an_inferred_domain_makes_nothing_public() -> None:
@@ -173,10 +173,10 @@ def test_an_inferred_domain_makes_nothing_public() -> None:
 def test_midpoints_need_data_unless_the_values_follow_by_arithmetic() -> None:
     assert status(audit(model_of(cuts=(31.0, 44.0))))["midpoints"] == "unknown"
     frame = pl.DataFrame({"age": [30, 32, 56] * 20, "job": ["clerk", "baker", "cook"] * 20})
-    assert status(audit(model_of(cuts=(31.0, 44.0)), data=frame))["midpoints"] == "broken"
+    assert status(audit(model_of(cuts=(31.0, 44.0)), data=frame))["midpoints"] == "fail"
     chained = term_of(bins=(NumericBins("age", (31.0, 44.0, 58.0), "left", (30, 60)),), scores=[0, 0, 0, 0, 0])
     findings = audit(replace(model_of(), terms=(chained,)))
-    assert status(findings)["midpoints"] == "broken"
+    assert status(findings)["midpoints"] == "fail"
     assert next(check.measured for check in findings.checks if check.rule == "midpoints") == 4
 
 
@@ -188,11 +188,11 @@ def test_what_is_published_beside_the_model_counts() -> None:
         n_bags=8,
         target_range=(0.0, 7.0),
     )
-    findings = audit_additive(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
-    assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "broken"
-    assert findings.additive is not None
-    assert len(findings.additive.beside) == 5
-    assert "1 of 2 bars" in findings.additive.beside[0]
+    findings = audit(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
+    assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "fail"
+    assert findings.value("terms") is not None
+    assert len(findings.value("terms").beside) == 5
+    assert "1 of 2 bars" in findings.value("terms").beside[0]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_is_published_beside_the_model_counts() -> None:
     [
         (True, 1.0, (), "within policy"),
         (True, 3.0, (), "outside policy"),
-        (False, 1.0, (), "could not tell"),
+        (False, 1.0, (), "inconclusive"),
         (True, 1.0, ("seeded: not private",), "outside policy"),
     ],
 )
@@ -211,18 +211,18 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
     model = model_of(cuts=(28.0, 47.0), sizes=(1, 2, 57, 0), guarantee=claim)
     findings = audit(model, DOMAIN, policy=Policy(accept_guarantee=accept))
     assert findings.verdict == verdict
-    if verdict == "could not tell":
+    if verdict == "inconclusive":
         assert status(findings)["thresholds_off_grid"] == "unknown"
-    assert findings.additive is not None
-    assert all(term.smallest is None for term in findings.additive.terms)
+    assert findings.value("terms") is not None
+    assert all(term.smallest is None for term in findings.value("terms").terms)
 
 
 def test_an_accepted_guarantee_keeps_true_sizes_out_of_the_findings() -> None:
     model = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     frame = pl.DataFrame({"age": [20] * 59 + [60], "job": ["clerk"] * 60})
     findings = audit(model, DOMAIN, data=frame, policy=Policy(accept_guarantee=True), show_small_counts=True)
-    assert findings.additive is not None
-    assert all(term.smallest is None and term.origin is None for term in findings.additive.terms)
+    assert findings.value("terms") is not None
+    assert all(term.smallest is None and term.origin is None for term in findings.value("terms").terms)
 
 
 def test_sizes_without_noise_contradict_a_guarantee() -> None:
@@ -236,36 +236,36 @@ def test_membership_is_not_attacked_and_says_so() -> None:
     policy = Policy(largest_advantage=0.1)
     findings = audit(model_of(), DOMAIN, data=frame, holdout=frame, target="t", policy=policy)
     assert status(findings)["largest_advantage"] == "unknown"
-    assert "none is made" in getattr(findings.membership, "reason", "")
+    assert "none is made" in getattr(findings.measured["membership"], "reason", "")
 
 
 def test_small_counts_are_hidden_and_their_categories_too() -> None:
     model = model_of(jobs=(3, 57, 0), sizes=(2, 38, 20, 0))
     findings = audit(model, DOMAIN)
-    assert findings.additive is not None
+    assert findings.value("terms") is not None
     told = json.dumps(findings.to_dict())
     assert "hidden 1" in told
-    age = next(term for term in findings.additive.terms if term.name == "age")
-    assert age.smallest == "<10"
+    age = next(term for term in findings.value("terms").terms if term.name == "age")
+    assert age.smallest == Below(10)
     assert age.shape is not None
     # The bin of two records joins its neighbour before it is drawn.
     assert age.shape.axes[0].cuts == (49.5,)
     shown = audit(model, DOMAIN, show_small_counts=True)
-    assert shown.additive is not None
-    assert {term.smallest for term in shown.additive.terms} == {2, 3}
+    assert shown.value("terms") is not None
+    assert {term.smallest for term in shown.value("terms").terms} == {2, 3}
 
 
 def test_findings_keep_their_schema() -> None:
     for findings in (audit(model_of(), DOMAIN), audit(model_of(sizes=(1, 1, 58, 0)))):
         plain = json.loads(json.dumps(findings.to_dict()))
         jsonschema.validate(plain, schema())
-        assert {term["name"] for term in plain["additive"]["terms"]} == {"age", "job"}
+        assert {term["name"] for term in plain["measured"]["terms"]["terms"]} == {"age", "job"}
     rules = parse_rules("if [a] then [true] ([9 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = json.loads(json.dumps(audit(rules).to_dict()))
     jsonschema.validate(plain, schema())
-    assert plain["additive"] is None
+    assert "terms" not in plain["measured"]
 
 
 def test_a_sensitive_attribute_is_noted_or_refused() -> None:
@@ -282,13 +282,13 @@ def test_many_classes_pairs_and_constant_models_are_audited() -> None:
     several = AdditiveModel(
         attributes=("age", "job"), terms=(pair,), intercept=(0,) * 4, link="softmax", classes=tuple("wxyz")
     )
-    shape = audit(several).additive
+    shape = audit(several).value("terms")
     assert shape is not None
     drawn = shape.terms[0].shape
     assert drawn is not None
     assert drawn.outputs == ("w", "x", "y")
     constant = AdditiveModel(attributes=("age",), terms=(), intercept=(0,), link="identity")
-    assert status(audit(constant))["thresholds_off_grid"] == "kept"
+    assert status(audit(constant))["thresholds_off_grid"] == "pass"
 
 
 def test_wrong_input_is_refused() -> None:
@@ -315,8 +315,8 @@ def test_the_drawn_names_of_long_lists_stay_few() -> None:
     term = term_of(bins=(many,), scores=np.arange(201.0))
     model = AdditiveModel(attributes=("job",), terms=(term,), intercept=(0,), link="identity")
     findings = audit(model)
-    assert findings.additive is not None
-    shape = findings.additive.terms[0].shape
+    assert findings.value("terms") is not None
+    shape = findings.value("terms").terms[0].shape
     assert shape is not None
     assert len(shape.axes[0].groups or ()) == 64
     assert len(shape.scores[0]) == 65
@@ -341,5 +341,5 @@ def test_a_private_learner_is_judged_by_its_guarantee() -> None:
     found = audit(honest, DOMAIN, policy=policy)
     assert (found.verdict, found.exit_status) == ("within policy", 0)
     assert {check.basis for check in found.checks if check.rule == "smallest_leaf"} == {"guarantee"}
-    assert found.additive is not None
-    assert all(term.shape is not None and term.shape.low is not None for term in found.additive.terms)
+    assert found.value("terms") is not None
+    assert all(term.shape is not None and term.shape.low is not None for term in found.value("terms").terms)

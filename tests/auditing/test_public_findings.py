@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from glassine import Binary, DecisionTree, Domain, Integer, NotApplicable, Policy, audit, render_html, render_text
+from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings, schema
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
@@ -87,14 +88,14 @@ def test_the_holder_gets_what_the_data_add_and_it_is_marked() -> None:
     public = audit(tree(), DOMAIN, data=MANY, policy=ACCEPTING)
     assert HOLDER_ONLY not in render_text(public) + render_html(public)
     assert public.to_dict()["holder_only"] is False
-    assert isinstance(public.exposed_rows, NotApplicable)
+    assert isinstance(public.measured["exposed_rows"], NotApplicable)
 
 
 def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
     findings = audit(tree(), DOMAIN, data=FEW)
     assert findings.holder is None
     assert any("covers the model, not these findings" in note for note in findings.notes)
-    assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == ["<10"]
+    assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]
 
 
 def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:

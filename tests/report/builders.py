@@ -7,27 +7,33 @@ from typing import Any
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
+from glassine.auditing.criterion import remedy
+from glassine.auditing.evidence import Evidence as MeasuredEvidence
 from glassine.auditing.findings import (
     AttackFinding,
     AttributeFinding,
     Bound,
     Check,
-    Count,
     DomainSummary,
     Findings,
     GuaranteeFinding,
     MembershipFinding,
     ModelSummary,
+    Outcomes,
     Part,
+    PartsFinding,
     ReconstructionFinding,
     SensitiveFinding,
     SubgroupFinding,
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.findings.schema import MEASURED
+from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -41,7 +47,7 @@ HOSTILE = [
 ]
 
 
-def part(number: int, size: Count | None = 40, **given: Any) -> Part:
+def part(number: int, size: ShownCount | None = 40, **given: Any) -> Part:
     """Make a leaf or rule."""
     return Part(
         **{
@@ -113,9 +119,9 @@ VALUES = ValueLeakage(
     n_lone_targets=0,
 )
 CHECKS = (
-    Check(rule="smallest_leaf", limit=10, measured="<10", status="broken", meaning="1 of 4 leaves is too small."),
-    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="kept", meaning="No leaf has more."),
-    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="broken", meaning="Too many."),
+    Check(rule="smallest_leaf", limit=10, measured=Below(10), status="fail", meaning="1 of 4 leaves is too small."),
+    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="pass", meaning="No leaf has more."),
+    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="fail", meaning="Too many."),
     Check(rule="thresholds_off_grid", limit=0, measured=None, status="unknown", meaning="It needs a domain."),
 )
 
@@ -139,7 +145,7 @@ GAP = AttackFinding(
 )
 MEMBERSHIP = MembershipFinding(
     n_members=400,
-    n_nonmembers="<10",
+    n_nonmembers=Below(10),
     confidence=0.95,
     attacks=(
         GAP,
@@ -176,11 +182,11 @@ DISCLOSURE = SensitiveFinding(
     learned_most=0.69,
     readers=(
         ReaderFinding(reader="the class distribution", entropy=0.68, certain=0, d_overall=0.52, guess_rate=0.6),
-        ReaderFinding(reader="the leaves", entropy=0.41, certain="about 30", d_overall=0.25, guess_rate=0.8),
+        ReaderFinding(reader="the leaves", entropy=0.41, certain=About(30), d_overall=0.25, guess_rate=0.8),
         ReaderFinding(
             reader="the leaves and the internal nodes",
             entropy=0.37,
-            certain="about 40",
+            certain=About(40),
             d_overall=0.21,
             guess_rate=0.82,
         ),
@@ -193,12 +199,23 @@ DISCLOSURE = SensitiveFinding(
 )
 
 
+def changed(base: Findings, **given: Any) -> Findings:
+    """Return findings with other fields; measurements by their names, leaves as ``parts`` and nodes as ``tree``."""
+    shape = {own: given.pop(name) for name, own in (("parts", "parts"), ("tree", "nodes")) if name in given}
+    if "model" in given:
+        given["subject"] = given.pop("model")
+    measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
+    if shape:
+        measured["parts"] = Measured(replace(base.value("parts"), **shape))
+    return replace(base, measured=Outcomes({**base.measured, **measured}), **given)
+
+
 def findings(**given: Any) -> Findings:
     """Make findings of a tree of four leaves; ``given`` replaces fields."""
     base = Findings(
         verdict="outside policy",
         checks=CHECKS,
-        model=ModelSummary(
+        subject=ModelSummary(
             kind="decision tree",
             source="a test",
             n_parts=4,
@@ -212,32 +229,40 @@ def findings(**given: Any) -> Findings:
             n_attributes=3, n_groups=1, inferred=("age",), bits_independent=15.0, bits_domain_aware=10.5
         ),
         policy=Policy(),
-        reconstruction=Measured(RECONSTRUCTION),
-        labels=Measured(LABELS),
-        values=Measured(VALUES),
-        subgroups=Measured(
-            (SubgroupFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
+        measured=Outcomes(
+            {
+                "reconstruction": Measured(RECONSTRUCTION),
+                "labels": Measured(LABELS),
+                "values": Measured(VALUES),
+                "subgroups": Measured(
+                    (SubgroupFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
+                ),
+                "exposed_rows": Measured((512, 3, 77)),
+                "alignment": Measured(
+                    ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
+                ),
+                "membership": Measured(MEMBERSHIP),
+                "disclosure": Measured(DISCLOSURE),
+                "parts": Measured(
+                    PartsFinding(
+                        parts=(
+                            part(1, counts=(30, 10)),
+                            part(2, Below(10), bits_learned=11.3, flags=("small", "exposed")),
+                            part(3, Hidden()),
+                            part(4, 300, purity=1.0, flags=("pure",)),
+                        ),
+                        nodes=balanced_tree(4),
+                    )
+                ),
+            }
         ),
-        exposed_rows=Measured((512, 3, 77)),
-        alignment=Measured(
-            ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
-        ),
-        membership=Measured(MEMBERSHIP),
-        disclosure=Measured(DISCLOSURE),
         sensitive=None,
-        parts=(
-            part(1, counts=(30, 10)),
-            part(2, "<10", bits_learned=11.3, flags=("small", "exposed")),
-            part(3, "hidden"),
-            part(4, 300, purity=1.0, flags=("pure",)),
-        ),
-        tree=balanced_tree(4),
         notes=("rule 3 captures no record: it is `shadowed`.",),
-        advice=("Merge small leaves (`glassine scrub --smallest-leaf 10`).",),
+        advice=(remedy("Merge small leaves ({step}).", "scrub", smallest_leaf=10),),
         version="9.9.9",
         inputs=(),
     )
-    return replace(base, **given)
+    return changed(base, **given)
 
 
 GUARANTEE = GuaranteeFinding(
@@ -261,13 +286,13 @@ def private_findings(**given: Any) -> Findings:
     """Make findings of a model with noisy counts whose guarantee is accepted; ``given`` replaces its fields."""
     missing = NotApplicable("the published counts carry noise of scale 2 records.")
     checks = (
-        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="kept", meaning="Claimed and accepted."),
-        Check(rule="smallest_leaf", limit=10, measured=None, status="kept", meaning="Answered.", basis="guarantee"),
+        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="pass", meaning="Claimed and accepted."),
+        Check(rule="smallest_leaf", limit=10, measured=None, status="pass", meaning="Answered.", basis="guarantee"),
         Check(
             rule="largest_bits_per_record",
             limit=10.0,
             measured=2.885,
-            status="kept",
+            status="pass",
             meaning="At most.",
             basis="guarantee",
         ),
@@ -294,7 +319,7 @@ def unknown_findings() -> Findings:
     """Make findings in which nothing was measured."""
     missing = NotApplicable("no domain was given.")
     return findings(
-        verdict="could not tell",
+        verdict="inconclusive",
         checks=(Check(rule="smallest_leaf", limit=10, measured=None, status="unknown", meaning="Give the data."),),
         domain=None,
         reconstruction=missing,
@@ -335,3 +360,9 @@ def rule_findings(n_rules: int = 3, **given: Any) -> Findings:
         tree=(),
         **given,
     )
+
+
+def membership_checks(policy: Policy, finding: MembershipFinding, *, mismatch: str = "") -> tuple[Check, ...]:
+    """Judge membership attacks alone; ``mismatch`` says why the data are not the training records."""
+    evidence = MeasuredEvidence(kind="tree", membership=Measured(finding), mismatch=mismatch)
+    return judge(policy, evidence, Suppression(policy.suppress_below))

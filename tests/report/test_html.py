@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from glassine.attacks.outcome import Measured
-from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, SubgroupFinding
+from glassine.attacks.outcome import About, Below, Hidden, Measured
+from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, Remedy, SubgroupFinding
 from glassine.report import render_html
 from tests.report.builders import (
     HOSTILE,
@@ -63,7 +63,7 @@ class Page(HTMLParser):
 DOMAIN = DomainSummary(n_attributes=3, n_groups=1, inferred=(), bits_independent=15.0, bits_domain_aware=12.0)
 FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
 SUBGROUPS = tuple(
-    SubgroupFinding(attribute=name, value=str(i), size="about 90", bits_mean=1 + i / 10, bits_largest=9.0)
+    SubgroupFinding(attribute=name, value=str(i), size=About(90), bits_mean=1 + i / 10, bits_largest=9.0)
     for name in ("region", "sex")
     for i in range(8)
 )
@@ -76,7 +76,7 @@ def hostile_findings() -> Findings:
         parts=tuple(part(i, condition=name, prediction=name) for i, name in enumerate(names, start=1)),
         tree=tuple(replace(node, condition=names[i % len(names)]) for i, node in enumerate(balanced_tree(len(names)))),
         notes=tuple(names),
-        advice=tuple(names),
+        advice=tuple(Remedy(text=name) for name in names),
         sensitive=names[0],
         inputs=tuple(InputFile(role="data", name=name, sha256="0f" * 32) for name in names),
         subgroups=Measured(
@@ -105,7 +105,7 @@ EVERY = {
     "single leaf": findings(parts=(part(1),), tree=balanced_tree(1)),
     "deep": findings(parts=tuple(part(i) for i in range(1, 151)), tree=chain(150)),
     "regression": findings(model=replace(findings().model, kind="regression tree", classes=None)),
-    "suppressed": findings(parts=tuple(part(i, "<10") for i in range(1, 5))),
+    "suppressed": findings(parts=tuple(part(i, Below(10)) for i in range(1, 5))),
     "empty": findings(parts=tuple(part(i, 0) for i in range(1, 5))),
     "no domain": findings(domain=None),
     "private": private_findings(),
@@ -173,11 +173,11 @@ def test_a_suppressed_size_leaves_no_trace(size: int) -> None:
 
     def page(hidden: int) -> str:
         shares = ((40 + hidden) / 400, 9.0), (1.0, 2.0)
-        assert isinstance(findings().labels, Measured)
+        assert isinstance(findings().measured["labels"], Measured)
         return render_html(
             findings(
-                parts=(part(1), part(2, "<10"), part(3, "hidden"), part(4, 200)),
-                labels=Measured(replace(findings().labels.value, n_certain=hidden)),  # type: ignore[union-attr]
+                parts=(part(1), part(2, Below(10)), part(3, Hidden()), part(4, 200)),
+                labels=Measured(replace(findings().value("labels"), n_certain=hidden)),
                 reconstruction=Measured(replace(RECONSTRUCTION, exposure_curve=shares)),
             )
         )
@@ -187,7 +187,7 @@ def test_a_suppressed_size_leaves_no_trace(size: int) -> None:
 
 def test_unknown_is_never_shown_as_kept() -> None:
     text = render_html(unknown_findings())
-    assert 'class="status kept"' not in text
+    assert 'class="status pass"' not in text
     assert 'class="status measured"' not in text
     assert "level-0" not in re.sub(r'(?s)<style>.*?</style>|<ul class="legend".*?</ul>', "", text)
 
@@ -208,7 +208,7 @@ def test_a_long_chain_of_conditions_nests_within_what_browsers_take() -> None:
 
 
 def test_code_in_advice_is_set_as_code() -> None:
-    assert "(<code>glassine scrub --smallest-leaf 10</code>)" in render_html(findings())
+    assert "(<code>scrub(smallest_leaf=10)</code>)" in render_html(findings())
 
 
 def test_the_order_of_the_page() -> None:

@@ -6,13 +6,12 @@ import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from glassine.attacks.outcome import Measured
-from glassine.auditing.judging import check_membership
+from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
 from glassine.report.membership import membership_view
 from glassine.report.roc import draw_roc
-from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings
+from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership_checks
 
 
 def test_the_sentence_names_the_strongest_attack() -> None:
@@ -32,7 +31,7 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
         GAP, attack="midpoint attack", advantage=0.01, advantage_low=0.0, advantage_high=0.02, detected=False
     )
     finding = replace(MEMBERSHIP, attacks=(sure, wide), strongest="midpoint attack", accused=None)
-    (check,) = check_membership(Policy(largest_advantage=0.5), Measured(finding))
+    (check,) = membership_checks(Policy(largest_advantage=0.5), finding)
     view = membership_view(finding)
     assert check.measured == 0.01
     assert view.figures[0].value == "0.010"
@@ -70,7 +69,7 @@ def test_without_any_attack_nothing_is_claimed() -> None:
 def test_wrongly_accused_are_told_beside_the_accused() -> None:
     facts = {fact.name: fact.value for fact in membership_view(MEMBERSHIP).facts}
     assert facts["Named by a threshold's midpoint"] == "60 records accused, none wrongly"
-    few = membership_view(replace(MEMBERSHIP, accused_wrongly="<10")).facts[1].value
+    few = membership_view(replace(MEMBERSHIP, accused_wrongly=Below(10))).facts[1].value
     assert few == "60 records accused, <10 wrongly"
     unknown = membership_view(replace(MEMBERSHIP, accused=None, vulnerability=None, shifted=None))
     assert [fact.value for fact in unknown.facts] == ["not tested", "not known", "not known"]

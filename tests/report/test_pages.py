@@ -14,7 +14,9 @@ import pytest
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
+from glassine.auditing.api import audit
 from glassine.auditing.findings import InputFile
+from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_html, render_surrogates
 from glassine.report.axes import ticks
 from glassine.report.comparison import render_comparison_html
@@ -43,7 +45,7 @@ def disclosure() -> str:
 
 def surrogates() -> str:
     explainer = SurrogateExplainer(ring, 40, form="paper", random_state=0).fit(numbers(300), ring(numbers(300)))
-    return render_surrogates(replace(explainer.audit(sensitive="x0"), inputs=FILES))
+    return render_surrogates(replace(audit(explainer, sensitive="x0"), inputs=FILES))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +114,7 @@ def test_an_attack_that_finds_nothing_is_told_apart_from_none_and_from_one_that_
     heads = {name: re.findall(r'<h2 id="verdict">([^<]+)</h2>', text) for name, text in pages.items()}
     assert heads["attack"] == ["Members were found"]
     assert heads["quiet attack"] == ["No attack found members"]
-    assert heads["no attack"] == ["Could not tell"]
+    assert heads["no attack"] == ["Inconclusive"]
     for name in ("quiet attack", "no attack"):
         assert 'class="verdict within-policy' not in pages[name]
 
@@ -132,12 +134,12 @@ def test_every_definition_is_used_and_stands_once() -> None:
 
 def test_units_stand_beside_limits_and_figures() -> None:
     small, pure = CHECKS[0], CHECKS[1]
-    assert limit_and_measured(small) == ("at least 10 records", "<10 records")
-    assert limit_and_measured(small, "people") == ("at least 10 people", "<10 people")
-    assert limit_and_measured(replace(small, measured=1234.0), "people")[1] == "1,234 people"
-    assert limit_and_measured(CHECKS[2])[0] == "at most 10 bits"
-    assert status_of(replace(pure, measured=None)) == "nothing to judge"
-    assert status_of(CHECKS[3]) == "not known"
+    assert limit_and_measured(small, Policy()) == ("at least 10 records", "<10 records")
+    assert limit_and_measured(replace(small, rule="declared_k", measured=1234.0), Policy())[1] == "1,234 records"
+    assert limit_and_measured(pure, Policy()) == ("at most 90%", "85%")
+    assert limit_and_measured(CHECKS[2], Policy())[0] == "at most 10 bits"
+    assert status_of(replace(pure, measured=None)) == "not applicable"
+    assert status_of(CHECKS[3]) == "unknown"
     assert kept_sentence((pure, replace(pure, measured=None))) == (
         "1 limit is kept; for 1 the model publishes nothing to judge."
     )

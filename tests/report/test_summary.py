@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.outcome import About, Below, Hidden, Measured, NotApplicable
 from glassine.auditing.findings import Check, DomainSummary, SubgroupFinding
 from glassine.auditing.policy import Policy
 from glassine.report import summarize
@@ -28,11 +28,10 @@ from tests.report.builders import (
 def test_the_verdict_says_why() -> None:
     summary = summarize(findings())
     assert summary.sentence == (
-        "2 of 4 limits are broken: leaves made from too few people and records narrowed down too far; "
-        "1 more could not be judged."
+        "2 of 4 limits are broken: smallest leaf and bits about the most exposed record; 1 more could not be judged."
     )
     assert summarize(findings(checks=())).sentence.startswith("The policy holds no rule")
-    kept = tuple(check for check in findings().checks if check.status == "kept")
+    kept = tuple(check for check in findings().checks if check.status == "pass")
     assert summarize(findings(verdict="within policy", checks=kept)).sentence == "The one limit of the policy is kept."
     assert "could not be judged" in summarize(unknown_findings()).sentence
 
@@ -44,18 +43,18 @@ def test_checks_are_worded() -> None:
     assert rows["purest_leaf"].measured == "85%"
     assert rows["largest_bits_per_record"].measured == "10.004 bits"
     assert rows["thresholds_off_grid"].measured == "not known"
-    assert rows["thresholds_off_grid"].status == "not known"
+    assert rows["thresholds_off_grid"].status == "unknown"
 
 
 def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more() -> None:
-    check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="broken", meaning="")
+    check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="fail", meaning="")
     assert summarize(findings(checks=(check,))).checks[0].measured == "more than 90%"
 
 
 def test_a_rule_that_the_report_does_not_know_is_shown_by_name() -> None:
-    check = Check(rule="fewest_moons", limit=3, measured=2.0, status="broken", meaning="")
+    check = Check(rule="fewest_moons", limit=3, measured=2.0, status="fail", meaning="")
     row = summarize(findings(checks=(check,))).checks[0]
-    assert (row.rule, row.limit, row.measured) == ("fewest moons", "3", "2")
+    assert (row.label, row.limit, row.measured) == ("fewest moons", "3", "2")
 
 
 def test_nothing_measured_is_nowhere_a_figure() -> None:
@@ -97,7 +96,7 @@ def test_small_numbers_of_people_are_not_told(size: int) -> None:
 
 
 def test_suppressed_counts_of_the_findings_are_passed_on() -> None:
-    summary = summarize(findings(labels=Measured(replace(LABELS, n_certain="<10"))))
+    summary = summarize(findings(labels=Measured(replace(LABELS, n_certain=Below(10)))))
     assert "they are certain for fewer than 10 records" in summary.label_sentence
 
 
@@ -125,7 +124,7 @@ def test_sizes_are_shown_as_given() -> None:
 
 
 def test_all_suppressed_sizes_are_drawn_alike() -> None:
-    rows = summarize(findings(parts=(part(1, "<10"), part(2, "hidden"), part(3, "<10"), part(4, 12)))).parts
+    rows = summarize(findings(parts=(part(1, Below(10)), part(2, Hidden()), part(3, Below(10)), part(4, 12)))).parts
     assert [row.weight for row in rows] == [5.0, 5.0, 5.0, 12.0]
 
 
@@ -175,7 +174,7 @@ def test_a_rule_list_reads_if_else_if_else() -> None:
     assert [row.size for row in summary.parts][-1] == "no record"
     assert summary.parts[-1].bits == "no possible record"
     assert summary.listed
-    assert summary.checks[0].rule == "Every rule is made from enough people"
+    assert summary.checks[0].label == "Smallest rule"
 
 
 def test_a_long_rule_list_states_what_is_left_out() -> None:
@@ -206,7 +205,7 @@ def test_a_reason_keeps_its_words() -> None:
 
 
 def test_a_verdict_within_policy_claims_no_more_than_was_measured() -> None:
-    kept = tuple(replace(check, status="kept") for check in findings().checks)
+    kept = tuple(replace(check, status="pass") for check in findings().checks)
 
     def sentence(*checks: Check, **given: Any) -> str:
         return summarize(findings(verdict="within policy", checks=checks, **given)).sentence
@@ -280,7 +279,7 @@ def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
 
 
 def test_sizes_that_were_counted_in_the_data_say_so() -> None:
-    parts = (part(1, 40, purity=None), part(2, "<10", purity=None), part(3, "hidden", purity=None), part(4, 60))
+    parts = (part(1, 40, purity=None), part(2, Below(10), purity=None), part(3, Hidden(), purity=None), part(4, 60))
     model = replace(findings().model, n_records=None)
     summary = summarize(findings(model=model, parts=parts))
     assert summary.counted
@@ -300,7 +299,7 @@ def test_sizes_that_were_counted_in_the_data_say_so() -> None:
 
 def test_no_threshold_off_the_grid_reads_as_none() -> None:
     rows = [
-        Check(rule=rule, limit=0, measured=0, status="kept", meaning="")
+        Check(rule=rule, limit=0, measured=0, status="pass", meaning="")
         for rule in ("thresholds_off_grid", "midpoints")
     ]
     told = summarize(findings(checks=tuple(rows))).checks
@@ -314,9 +313,9 @@ def test_bounds_may_be_harmless() -> None:
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [("about 240", "about 240 records"), ("about 0", "fewer than 10 records"), ("<10", "fewer than 10 records")],
+    [(About(240), "about 240 records"), (Below(10), "fewer than 10 records")],
 )
-def test_rounded_label_figures_are_not_told_as_exact(count: str, text: str) -> None:
+def test_rounded_label_figures_are_not_told_as_exact(count: About | Below, text: str) -> None:
     labels = replace(LABELS, n_certain=count, guess_rate=1.0018)
     summary = summarize(findings(labels=Measured(labels)))
     assert summary.label_facts[0].value == "about 100%"

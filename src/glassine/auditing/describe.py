@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
-from glassine.attacks.outcome import Count
+from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import (
     Bound,
     DomainSummary,
@@ -21,6 +21,7 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.judging import flags_of
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
@@ -107,9 +108,6 @@ def describe_parts(
         counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
         bits = None if learned is None else learned[i]
         show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
-        shown_size: Count | None = size
-        if hidden[i]:
-            shown_size = shown.count(size) if size and size < shown.below else "hidden"
         purity = None if bounds is None else bounds[0]
         if purity is not None and not show:
             purity = None if hidden[i] else shown.share(purity)
@@ -117,12 +115,16 @@ def describe_parts(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown_size,
+                size=shown.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=purity,
                 bits_learned=None if bits is None or math.isinf(bits) else bits,
-                flags=_flags(policy, shown, hidden[i], size, None if bounds is None else bounds[0], bits),
+                flags=flags_of(
+                    policy,
+                    PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits),
+                    shown,
+                ),
             )
         )
     return tuple(parts)
@@ -148,15 +150,12 @@ def describe_noisy_parts(
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
         counts = cell.evidence.counts
         show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
-        shown_size: Count | None = size
-        if hidden[i]:
-            shown_size = shown.count(size) if size and size < shown.below else "hidden"
         empty = learned is not None and math.isinf(learned[i])
         parts.append(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown_size,
+                size=shown.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=None,
@@ -165,25 +164,6 @@ def describe_noisy_parts(
             )
         )
     return tuple(parts)
-
-
-def _flags(
-    policy: Policy, shown: Suppression, hidden: bool, size: int | None, purity: float | None, bits: float | None
-) -> tuple[str, ...]:
-    """Return which limits a part breaks, as far as that tells nothing of a hidden size."""
-    flags = []
-    smallest, most = policy.smallest_leaf, policy.largest_bits_per_record
-    # A limit below what may be shown would tell more of a hidden size than that it is hidden.
-    if size and smallest is not None and size < smallest and not (hidden and smallest < shown.below):
-        flags.append("small")
-    # Of fewer people than may be shown, a share above most limits can only be all: the flag would tell.
-    if purity is not None and not hidden and purity > (policy.purest_leaf or 1):
-        flags.append("pure")
-    if bits is not None and math.isinf(bits):
-        flags.append("empty")
-    elif bits is not None and size != 0 and most is not None and bits > most:
-        flags.append("exposed")
-    return tuple(flags)
 
 
 def _condition(cell: Cell) -> str:

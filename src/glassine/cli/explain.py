@@ -12,7 +12,7 @@ import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.fitting import Charge, ledger_files
-from glassine.cli.naming import listed, nearest
+from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
     AuditOption,
     BlackBoxOption,
@@ -72,8 +72,9 @@ def explain_command(
     ] = None,
     classes: ClassesOption = None,
     form: Annotated[
-        Literal["safe", "paper"], typer.Option("--form", help="What is released; paper is as published, and leaks.")
-    ] = "safe",
+        Literal["restricted", "paper"],
+        typer.Option("--form", help="What is released; paper is as published, and leaks."),
+    ] = "restricted",
     labels: Annotated[
         Literal["black-box", "true"] | None,
         typer.Option("--labels", help="What trees learn.", show_default="black-box; of the paper's form, true"),
@@ -200,19 +201,20 @@ def explain_command(
 
 def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
+    from glassine.auditing.api import audit
     from glassine.cli.release_audit import write_surrogates
-    from glassine.surrogates import audit_release
 
-    found = audit_release(explainer.release()) if private else explainer.audit(y=truth, random_state=0)
-    write_surrogates(found, path, title=TITLE)
+    found = audit(explainer.release()) if private else audit(explainer, y=truth)
+    write_surrogates(in_commands(found), path, title=TITLE)
     return found.verdict
 
 
 def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
     """Write what the records behind private trees add, for their holder only."""
+    from glassine.auditing.api import audit
     from glassine.cli.release_audit import write_surrogates
 
-    found = explainer.audit(y=truth, random_state=0)
+    found = in_commands(audit(explainer, y=truth))
     write_surrogates(replace(found.holder or found, holder_only=True), path, title=TITLE)
     tell(f"glassine: for the holder of the data only: {path}")
 

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from glassine.cli.naming import in_commands
 from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError, UnsupportedModelError
 from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import Findings, InputFile, SurrogateFindings
+    from glassine.auditing.findings import Findings, InputFile
     from glassine.auditing.policy import Policy
     from glassine.domain import Domain
     from glassine.formats import PublishedModel
@@ -29,8 +30,6 @@ __all__ = [
     "read_domain",
     "with_inputs",
 ]
-
-Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
 
 def opened(path: Path | None) -> FileContent | None:
@@ -114,9 +113,14 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
     )
 
 
-def with_inputs(found: Found, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]) -> Found:
-    """Return findings with the files that were read; what records a private model has is told to their holder only."""
-    given = input_files(**files, **records)
+def with_inputs(
+    found: Findings, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]
+) -> Findings:
+    """Return findings with the files that were read, advice in commands.
+
+    What records a private model has is told to their holder only.
+    """
+    given, found = input_files(**files, **records), in_commands(found)
     if found.holder is None:
         return replace(found, inputs=given)
     return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))

@@ -85,9 +85,15 @@ class AdditiveView:
     beside: tuple[str, ...]
 
 
+def terms_of(findings: Findings) -> AdditiveFinding | None:
+    """Return the terms and bins; None for a model of another kind."""
+    terms: AdditiveFinding | None = findings.value("terms")
+    return terms
+
+
 def additive_view(findings: Findings) -> AdditiveView | None:
     """Return what the report says about an additive model; None for a model of another kind."""
-    found = findings.additive
+    found = terms_of(findings)
     if found is None:
         return None
     most = max((term.importance for term in found.terms), default=0.0) or 1.0
@@ -106,7 +112,7 @@ def additive_view(findings: Findings) -> AdditiveView | None:
 
 def additive_figures(findings: Findings) -> tuple[Fact, ...]:
     """Return the figures that matter most for an additive model; none for a model of another kind."""
-    found = findings.additive
+    found = terms_of(findings)
     if found is None:
         return ()
     small, known = _small(found)

@@ -52,9 +52,9 @@ class Bar:
 
 def readings(findings: Findings) -> tuple[Reading, ...]:
     """Return Dist_G with attributes independent, and with the domain's groups if it has any; none if not measured."""
-    if not isinstance(findings.reconstruction, Measured):
+    if not isinstance(findings.measured["reconstruction"], Measured):
         return ()
-    found = findings.reconstruction.value
+    found = findings.measured["reconstruction"].value
 
     def quantity(value: float | None) -> str:
         return "not defined" if value is None else f"{wording.amount(value)} bits"
@@ -93,11 +93,11 @@ def curve(findings: Findings) -> tuple[tuple[float, float], ...]:
 
     Bits are rounded to one decimal, so that the drawing is no more precise than its table.
     """
-    if not isinstance(findings.reconstruction, Measured):
+    if not isinstance(findings.measured["reconstruction"], Measured):
         return ()
     unit = share_unit(findings)
     out: list[tuple[float, float]] = []
-    for share, bits in findings.reconstruction.value.exposure_curve:
+    for share, bits in findings.measured["reconstruction"].value.exposure_curve:
         end = min(math.ceil(share / unit - 1e-9) * unit, 1.0)
         if not out or end > out[-1][0]:
             out.append((end, round(bits, 1)))
@@ -107,7 +107,8 @@ def curve(findings: Findings) -> tuple[tuple[float, float], ...]:
 def curve_note(findings: Findings) -> str:
     """Return that the curve starts below the most exposed record, where it does; empty otherwise."""
     points = curve(findings)
-    largest = findings.reconstruction.value.bits_largest if isinstance(findings.reconstruction, Measured) else None
+    found = findings.value("reconstruction")
+    largest = None if found is None else found.bits_largest
     if not points or largest is None or round(largest, 1) <= points[0][1]:
         return ""
     noun = "rules" if findings.model.kind == "rule list" else "leaves"
@@ -123,9 +124,9 @@ def _length(value: float, top: float) -> float:
 
 def attribute_bars(findings: Findings) -> tuple[tuple[Bar, ...], int]:
     """Return the attributes about which something is learned, most first, and the number left out."""
-    if not isinstance(findings.reconstruction, Measured):
+    if not isinstance(findings.measured["reconstruction"], Measured):
         return (), 0
-    found = sorted(findings.reconstruction.value.attributes, key=lambda a: -a.bits_learned)
+    found = sorted(findings.measured["reconstruction"].value.attributes, key=lambda a: -a.bits_learned)
     found = [a for a in found if a.bits_largest > 0]
     top = max((a.bits_largest for a in found), default=0.0)
     bars = tuple(
@@ -148,9 +149,9 @@ def subgroup_bars(findings: Findings) -> tuple[tuple[Bar, ...], tuple[Bar, ...],
 
     Shown are those of the sensitive attribute, then the five with the most bits learned on average.
     """
-    if not isinstance(findings.subgroups, Measured):
+    if not isinstance(findings.measured["subgroups"], Measured):
         return (), (), 0
-    found = findings.subgroups.value
+    found = findings.measured["subgroups"].value
     top = max((g.bits_largest for g in found if math.isfinite(g.bits_largest)), default=0.0)
     asked = [g for g in found if g.attribute == findings.sensitive]
     others = [g for g in found if g.attribute != findings.sensitive]

@@ -104,7 +104,7 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
     >>> from glassine.auditing.policy import Policy
     >>> none = NotApplicable("nothing was given.")
     >>> findings = Findings(
-    ...     verdict="could not tell",
+    ...     verdict="inconclusive",
     ...     checks=(),
     ...     model=ModelSummary(
     ...         kind="rule list",
@@ -131,7 +131,7 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
     ...     advice=(),
     ...     version="0",
     ... )
-    >>> "Could not tell" in render_html(findings)
+    >>> "Inconclusive" in render_html(findings)
     True
     """
     summary = summarize(findings, title=title)

@@ -6,20 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.auditing.findings import Count, Findings, Part
+from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
+from glassine.auditing.findings import Findings, Part, PartsFinding
+from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
 
-__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "ranked", "sizes_are_counted"]
+__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
 
 LEVELS = 5
 MOST_CLASSES = 3
-FLAGS = {
-    "small": "few records",
-    "pure": "one outcome",
-    "exposed": "too many bits",
-    "empty": "no possible record",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +37,7 @@ class Scale:
     def of(cls, findings: Findings) -> Scale:
         """Return the scale for the findings' parts."""
         limit = findings.policy.largest_bits_per_record
-        largest = max((p.bits_learned for p in findings.parts if p.bits_learned is not None), default=0.0)
+        largest = max((p.bits_learned for p in parts_of(findings).parts if p.bits_learned is not None), default=0.0)
         return cls(limit=limit, top=max(math.ceil(largest), math.ceil(limit or 0.0), 1))
 
     def level(self, bits: float | None) -> int | None:
@@ -105,21 +101,27 @@ class PartRow:
     weight: float | None
 
 
+def parts_of(findings: Findings) -> PartsFinding:
+    """Return the leaves or rules, and the shape of a tree; nothing where they were not looked at."""
+    outcome = findings.measured["parts"]
+    return outcome.value if isinstance(outcome, Measured) else PartsFinding(parts=(), nodes=())
+
+
 def sizes_are_counted(findings: Findings) -> bool:
     """Return whether sizes were counted in the data because the model does not publish them exactly."""
     if any("counted in the data" in note for note in findings.notes):
         return True
-    sizes = [part.size for part in findings.parts]
+    sizes = [part.size for part in parts_of(findings).parts]
     return findings.model.n_records is None and bool(sizes) and None not in sizes
 
 
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     """Return the rows, in the model's order."""
     listed = findings.model.kind == "rule list"
-    last = len(findings.parts)
+    last, labels = len(parts_of(findings).parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
-    for part in findings.parts:
+    for part in parts_of(findings).parts:
         lead = "" if not listed else "else" if part.number == last else "if" if part.number == 1 else "else if"
         out.append(
             PartRow(
@@ -136,36 +138,36 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 else wording.bits(part.bits_learned, beyond=scale.limit),
                 share=scale.share(part.bits_learned),
                 level=scale.level(part.bits_learned),
-                flags=tuple(FLAGS.get(flag, flag) for flag in part.flags),
+                flags=tuple(labels.get(flag, flag) for flag in part.flags),
                 weight=_weight(part.size, findings.policy),
             )
         )
     return tuple(out)
 
 
-def _size(size: Count | None, *, noisy: bool) -> str:
+def _size(size: ShownCount | None, *, noisy: bool) -> str:
     if size is None:
         return "size not published"
     if noisy and isinstance(size, int):
         return f"{wording.plural(size, 'record')} by a noisy count"
     if isinstance(size, int):
         return "no record" if size == 0 else wording.plural(size, "record")
-    return f"{size} records" if size.startswith("<") else f"size {size}"
+    return f"{size} records" if isinstance(size, Below) else f"size {size}"
 
 
 def _is_counted(part: Part, approximate: bool) -> bool:
     """Return whether the size that is shown is not the model's own."""
     published = part.counts is not None or part.purity is not None
-    return part.size not in (None, "hidden") and (approximate or not published)
+    return part.size not in (None, Hidden()) and (approximate or not published)
 
 
-def _weight(size: Count | None, policy: Policy) -> float | None:
+def _weight(size: ShownCount | None, policy: Policy) -> float | None:
     if size is None:
         return None
     return float(size) if isinstance(size, int) else max(policy.suppress_below / 2, 1.0)
 
 
-def _classes(counts: tuple[Count, ...] | None, classes: tuple[str, ...] | None) -> str:
+def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | None) -> str:
     """Return the most frequent classes with their counts."""
     if counts is None or classes is None:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings.disclosure import ReaderFinding
 from glassine.report import wording
 from glassine.report.statements import Fact
@@ -71,8 +71,8 @@ def estimate_fact(optimum: str, gap: float, *, known: str = "") -> Fact:
     return Fact(name="The estimate of maximum entropy", value=value, meaning=meaning)
 
 
-def people(count: Count) -> str:
-    """Return a number of people; a text is one that is rounded or hidden."""
-    if isinstance(count, str):
+def people(count: ShownCount) -> str:
+    """Return a number of people, which may be rounded or hidden."""
+    if not isinstance(count, int):
         return f"{count} people"
     return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from glassine.attacks.outcome import ShownCount
+from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import Check, Findings
+from glassine.auditing.policy import Policy
 from glassine.report import wording
 
-__all__ = ["CheckRow", "check_rows", "kept_sentence", "limit_and_measured", "status_of", "verdict_sentence"]
+__all__ = [
+    "CheckRow",
+    "check_rows",
+    "kept_sentence",
+    "label_of",
+    "limit_and_measured",
+    "parts_of",
+    "status_of",
+    "verdict_sentence",
+]
 
-STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
-NOTHING = "nothing to judge"
+STATUS = {"pass": "pass", "fail": "fail", "unknown": "unknown"}
+NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 
@@ -24,138 +36,61 @@ class CheckRow:
     ----------
     key : str
         Name of the rule in the policy.
-    short : str
-        The rule in two or three words.
-    rule, limit, measured, meaning : str
+    label, limit, measured, meaning : str
         The check in words.
     status : str
-        ``kept``, ``broken``, ``not known``, or ``nothing to judge`` where the model publishes nothing of the kind.
+        ``pass``, ``fail``, ``unknown``, or ``not applicable`` where the model publishes nothing of the kind.
     """
 
     key: str
-    short: str
-    rule: str
+    label: str
     limit: str
     measured: str
     status: str
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    short: str
-    rule: str
-    fault: str
-    limit: Callable[[float], str]
-    measured: Callable[[float | str, Check], str]
-
-
-def _records(value: float | str, check: Check) -> str:
-    return f"{value} records" if isinstance(value, str) else wording.plural(round(value), "record")
-
-
-def _share(value: float | str, check: Check) -> str:
-    if isinstance(value, str):
-        return value
-    if check.status == "broken" and value <= check.limit:
-        return f"more than {wording.percent(check.limit)}"
-    return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
-
-
-def _bits(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{wording.bits(value, beyond=check.limit)} bits"
-
-
-def _plain(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}" if value else "none"
-
-
-def _plain_number(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
-
-
-def _at_most(limit: float) -> str:
-    return f"at most {limit:g}" if limit else NONE_ALLOWED
-
-
-WORDS = {
-    "smallest_leaf": _Words(
-        "Smallest {part}",
-        "Every {part} is made from enough people",
-        "{parts} made from too few people",
-        lambda limit: f"at least {wording.plural(round(limit), 'record')}",
-        _records,
-    ),
-    "purest_leaf": _Words(
-        "Purest {part}",
-        "No {part} gives away its people's outcome",
-        "{parts} that give away an outcome",
-        lambda limit: f"at most {wording.percent(limit)} one outcome",
-        _share,
-    ),
-    "largest_bits_per_record": _Words(
-        "Bits learned about a record",
-        "Nobody's record is narrowed down too far",
-        "records narrowed down too far",
-        lambda limit: f"at most {limit:g} bits",
-        _bits,
-    ),
-    "largest_advantage": _Words(
-        "Advantage of a membership attack",
-        "Nobody is told to have been in the data",
-        "members that an attack tells from others",
-        lambda limit: f"at most {limit:g}",
-        _plain_number,
-    ),
-    "most_certain": _Words(
-        "People whose sensitive value is certain",
-        "A reader is certain of few people's sensitive value, if of any",
-        "people whose sensitive value a reader is certain of",
-        _at_most,
-        _plain,
-    ),
-    "max_epsilon": _Words(
-        "Epsilon of the guarantee",
-        "The guarantee is strong enough",
-        "a guarantee that is too weak",
-        lambda limit: f"at most {limit:g}",
-        _plain_number,
-    ),
-    "max_delta": _Words(
-        "Delta of the guarantee",
-        "The guarantee fails for next to nobody",
-        "a guarantee that may fail too often",
-        lambda limit: f"at most {limit:g}",
-        _plain_number,
-    ),
-    "thresholds_off_grid": _Words(
-        "Thresholds off the public grid",
-        "Thresholds are public cut points",
-        "thresholds taken from training values",
-        lambda limit: f"at most {limit:g} others" if limit else NONE_ALLOWED,
-        _plain,
-    ),
-    "midpoints": _Words(
-        "Thresholds at a midpoint",
-        "No threshold gives away two training values",
-        "thresholds that give away training values",
-        _at_most,
-        _plain,
-    ),
-}
-
-
-def _words(name: str) -> _Words:
-    plain = wording.clean(name).replace("_", " ")
-    return WORDS.get(name, _Words(plain, plain, plain, lambda limit: f"{limit:g}", _plain))
-
-
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
 
 
-def _named(template: str, kind: str) -> str:
-    part, parts = PARTS.get(kind, ("leaf", "leaves"))
-    return template.format(part=part, parts=parts) if "{part" in template else template
+def parts_of(kind: str) -> tuple[str, str]:
+    """Return what one part and several parts of a kind of model are called."""
+    return PARTS.get(kind, ("leaf", "leaves"))
+
+
+def label_of(name: str, policy: Policy, parts: tuple[str, str]) -> str:
+    """Return the label of a check: that of its criterion, or its name where the policy has no such criterion."""
+    criterion = policy.criterion(name)
+    label = wording.clean(name).replace("_", " ") if criterion is None else criterion.words.label
+    return label.format(part=parts[0], parts=parts[1]) if "{part" in label else label
+
+
+def _limit(check: Check, limit: Limit[float] | None) -> str:
+    if limit is None:
+        return f"{check.limit:g}"
+    unit = limit.unit.name
+    if unit in ("values", "people") and not check.limit:
+        return NONE_ALLOWED
+    figure = {
+        "records": wording.plural(round(check.limit), "record"),
+        "share": f"{100 * check.limit:g}%",
+        "bits": f"{check.limit:g} bits",
+    }.get(unit, f"{check.limit:g}")
+    return f"at {'least' if limit.fewest else 'most'} {figure}"
+
+
+def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
+    if not isinstance(value, int | float):
+        return f"{value} records" if unit == "records" else str(value)
+    if unit == "records":
+        return wording.plural(round(value), "record")
+    if unit == "bits":
+        return f"{wording.bits(value, beyond=check.limit)} bits"
+    if unit == "share":
+        if check.status == "fail" and value <= check.limit:
+            return f"more than {wording.percent(check.limit)}"
+        return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
+    return "none" if unit in ("values", "people") and not value else f"{value:g}"
 
 
 def status_of(check: Check) -> str:
@@ -163,34 +98,27 @@ def status_of(check: Check) -> str:
     return NOTHING if _nothing_published(check) else STATUS[check.status]
 
 
-def limit_and_measured(check: Check, unit: str | None = None) -> tuple[str, str]:
-    """Return the limit and the figure with their units; a ``unit`` is that of a smallest number."""
-    words = _words(check.rule)
-    missing = "not known" if check.status == "unknown" else "not published"
-    missing = BY_GUARANTEE if check.basis == "guarantee" else missing
-    bounded = check.basis == "guarantee" and check.rule == "largest_bits_per_record"
-    at_most = "at most " if bounded and check.measured is not None else ""
-    if unit is not None:
-        value = check.measured
-        shown = missing if value is None else f"{value} {unit}" if isinstance(value, str) else f"{value:,g} {unit}"
-        return f"at least {check.limit:g} {unit}", shown
-    return words.limit(check.limit), at_most + (
-        missing if check.measured is None else words.measured(check.measured, check)
-    )
+def limit_and_measured(check: Check, policy: Policy) -> tuple[str, str]:
+    """Return the limit and the figure of a check with their units."""
+    criterion = policy.criterion(check.rule)
+    limit = None if criterion is None else criterion.limit
+    unit = "number" if limit is None else limit.unit.name
+    if check.measured is None:
+        missing = "not known" if check.status == "unknown" else "not published"
+        return _limit(check, limit), BY_GUARANTEE if check.basis == "guarantee" else missing
+    at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
+    return _limit(check, limit), at_most + _measured(check, check.measured, unit)
 
 
-def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
-    """Return the checks in words, in the policy's order."""
-    kind = findings.model.kind
+def check_rows(checks: Sequence[Check], policy: Policy, parts: tuple[str, str]) -> tuple[CheckRow, ...]:
+    """Return the checks in words, in the policy's order; ``parts`` says what one part and several are called."""
     rows = []
-    for check in findings.checks:
-        words = _words(check.rule)
-        limit, measured = limit_and_measured(check)
+    for check in checks:
+        limit, measured = limit_and_measured(check, policy)
         rows.append(
             CheckRow(
                 key=check.rule,
-                short=_named(words.short, kind),
-                rule=_named(words.rule, kind),
+                label=label_of(check.rule, policy, parts),
                 limit=limit,
                 measured=measured,
                 status=status_of(check),
@@ -202,20 +130,26 @@ def check_rows(findings: Findings) -> tuple[CheckRow, ...]:
 
 def verdict_sentence(findings: Findings, *, named: bool = True) -> str:
     """Return why the verdict is what it is, in one sentence, with or without the names of the limits."""
-    checks, kind = findings.checks, findings.model.kind
+    checks = findings.checks
     if not checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
-    faults = [_named(_words(c.rule).fault, kind) for c in checks if c.status == "broken"]
+    faults = _labels(findings, "fail")
     unknown = sum(c.status == "unknown" for c in checks)
     aside = f"; {unknown} more could not be judged" if unknown else ""
     if faults:
         verb = "is" if len(faults) == 1 else "are"
         return f"{len(faults)} of {len(checks)} limits {verb} broken{f': {_listing(faults)}' if named else ''}{aside}."
     if unknown:
-        what = _listing([_named(_words(c.rule).rule, kind).lower() for c in checks if c.status == "unknown"])
-        which = f": {what}" if named else ""
+        which = f": {_listing(_labels(findings, 'unknown'))}" if named else ""
         return f"No limit is known to be broken, but {unknown} of {len(checks)} could not be judged{which}."
     return kept_sentence(checks)
+
+
+def _labels(findings: Findings, status: str) -> list[str]:
+    """Return the labels of the checks of a status, as they stand within a sentence."""
+    parts = parts_of(findings.model.kind)
+    labels = [label_of(check.rule, findings.policy, parts) for check in findings.checks if check.status == status]
+    return [label[:1].lower() + label[1:] for label in labels]
 
 
 def kept_sentence(checks: Sequence[Check]) -> str:
@@ -232,7 +166,7 @@ def kept_sentence(checks: Sequence[Check]) -> str:
 
 
 def _nothing_published(check: Check) -> bool:
-    return check.status == "kept" and check.measured is None and check.basis == "measurement"
+    return check.status == "pass" and check.measured is None and check.basis == "measurement"
 
 
 def _listing(items: list[str]) -> str:

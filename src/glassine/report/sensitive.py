@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import SensitiveFinding
 from glassine.report import wording
 from glassine.report.readers import ReaderRow, estimate_fact, internal_fact, people, reader_row
@@ -81,5 +81,5 @@ def _known(found: SensitiveFinding) -> Fact:
     )
 
 
-def _amount(count: Count) -> str:
-    return count if isinstance(count, str) else f"{count:,}"
+def _amount(count: ShownCount) -> str:
+    return f"{count:,}" if isinstance(count, int) else str(count)

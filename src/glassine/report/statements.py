@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Failed, Measured
+from glassine.attacks.outcome import Below, Failed, Measured, ShownCount
 from glassine.attacks.values import ValueLeakage
-from glassine.auditing.findings import Count, Findings
+from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.exposure import share_unit
 
@@ -81,7 +81,7 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     """Return for each measurement whether it was made, and the reason if not."""
     rows = []
     for key, (name, question) in QUESTIONS.items():
-        outcome = getattr(findings, key)
+        outcome = findings.measured[key]
         if isinstance(outcome, Measured):
             reason = _gaps(findings, key)
             state = "partly measured" if reason else "measured"
@@ -105,14 +105,17 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
 
 def _gaps(findings: Findings, key: str) -> str:
     """Return what a measured outcome still lacks."""
-    if key == "disclosure" and isinstance(findings.disclosure, Measured) and findings.disclosure.value.unused:
-        return wording.clean(f"The internal nodes were not used: {findings.disclosure.value.unused}")
-    if key == "reconstruction" and isinstance(findings.reconstruction, Measured):
-        return wording.clean(findings.reconstruction.value.undefined or "")
-    if key == "subgroups" and isinstance(findings.subgroups, Measured) and not findings.subgroups.value:
+    value = findings.value(key)
+    if value is None:
+        return ""
+    if key == "disclosure" and value.unused:
+        return wording.clean(f"The internal nodes were not used: {value.unused}")
+    if key == "reconstruction":
+        return wording.clean(value.undefined or "")
+    if key == "subgroups" and not value:
         return "There is no subgroup that is large enough to show."
-    if key == "values" and isinstance(findings.values, Measured):
-        found = findings.values.value
+    if key == "values":
+        found = value
         lacking = []
         if found.n_off_grid is None and found.n_thresholds:
             lacking.append("Which thresholds are public needs a domain.")
@@ -122,12 +125,13 @@ def _gaps(findings: Findings, key: str) -> str:
     return ""
 
 
-def _counted(findings: Findings, count: Count) -> str:
+def _counted(findings: Findings, count: ShownCount) -> str:
     """Return a number of people, hidden where it is small."""
     below = findings.policy.suppress_below
-    if isinstance(count, str):
-        few = count.startswith("<") or count == "about 0"
-        return f"fewer than {below} records" if few else f"{count} records"
+    if isinstance(count, Below):
+        return f"fewer than {count.below} records"
+    if not isinstance(count, int):
+        return f"{count} records"
     return f"fewer than {below} records" if 0 < count < below else wording.plural(count, "record")
 
 
@@ -136,9 +140,9 @@ def _rate(value: float) -> str:
     return f"about {wording.percent(min(max(value, 0.0), 1.0))}"
 
 
-def _share(findings: Findings, count: Count, total: int) -> str:
+def _share(findings: Findings, count: ShownCount, total: int) -> str:
     """Return a share of the records, too coarse to count small groups by."""
-    if isinstance(count, str):
+    if not isinstance(count, int):
         return _counted(findings, count)
     if count in (0, total):
         return "none of the records" if count == 0 else "all records"
@@ -151,9 +155,9 @@ def _share(findings: Findings, count: Count, total: int) -> str:
 
 def label_facts(findings: Findings) -> tuple[Fact, ...]:
     """Return what the class counts give away."""
-    if not isinstance(findings.labels, Measured):
+    if not isinstance(findings.measured["labels"], Measured):
         return ()
-    found: LabelDisclosure = findings.labels.value
+    found: LabelDisclosure = findings.measured["labels"].value
     part = "rule" if findings.model.kind == "rule list" else "leaf"
     return (
         Fact(
@@ -182,9 +186,9 @@ def label_facts(findings: Findings) -> tuple[Fact, ...]:
 
 def label_sentence(findings: Findings) -> str:
     """Return the same in one sentence; empty where not measured."""
-    if not isinstance(findings.labels, Measured):
+    if not isinstance(findings.measured["labels"], Measured):
         return ""
-    found = findings.labels.value
+    found = findings.measured["labels"].value
     certain = _share(findings, found.n_certain, found.n_records)
     return (
         f"Outcomes are guessed right for {_rate(found.guess_rate)} of the records, without the model for "
@@ -194,9 +198,9 @@ def label_sentence(findings: Findings) -> str:
 
 def value_facts(findings: Findings) -> tuple[Fact, ...]:
     """Return what thresholds, bounds and categories give away; what needs more input says so."""
-    if not isinstance(findings.values, Measured):
+    if not isinstance(findings.measured["values"], Measured):
         return ()
-    found: ValueLeakage = findings.values.value
+    found: ValueLeakage = findings.measured["values"].value
     of = f"of {wording.plural(found.n_thresholds, 'threshold')}"
     facts = []
     if found.n_thresholds:
@@ -264,9 +268,9 @@ def _midpoint_meaning(findings: Findings, found: ValueLeakage) -> str:
 
 def value_sentence(findings: Findings) -> str:
     """Return what thresholds give away in one sentence; empty where there are none."""
-    if not isinstance(findings.values, Measured) or not findings.values.value.n_thresholds:
+    found = findings.value("values")
+    if found is None or not found.n_thresholds:
         return ""
-    found = findings.values.value
     told = []
     if found.n_off_grid is not None:
         points = "a public cut point" if max(found.n_off_grid, 1) == 1 else "public cut points"
@@ -295,9 +299,9 @@ def _names(names: tuple[str, ...] | None) -> str:
 
 def alignment_sentence(findings: Findings) -> str:
     """Return how close rebuilt records come to the real ones; empty where not measured."""
-    if not isinstance(findings.alignment, Measured):
+    if not isinstance(findings.measured["alignment"], Measured):
         return ""
-    found = findings.alignment.value
+    found = findings.measured["alignment"].value
     return (
         f"{_gain(found)} Records drawn from what the model tells lie {found.error:.3f} ± {found.error_sd:.3f} away "
         "from the real ones they are matched with, on a scale from 0 (equal) to 1; records drawn at random lie "

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from glassine.attacks.outcome import Failed, Measured
 from glassine.auditing.findings import SCHEMA, Findings, InputFile, ReconstructionFinding, TreeNode
 from glassine.report import wording
-from glassine.report.additive import AdditiveView, additive_figures, additive_view
+from glassine.report.additive import AdditiveView, additive_figures, additive_view, terms_of
 from glassine.report.exposure import Bar, Reading, attribute_bars, curve, curve_note, readings, subgroup_bars
 from glassine.report.guarantee import GuaranteeRow, guarantee_figures, guarantee_row
 from glassine.report.inputs import clean_inputs
 from glassine.report.membership import MembershipView, membership_view
 from glassine.report.outline import Step, outline
-from glassine.report.parts import PartRow, Scale, part_rows, ranked, sizes_are_counted
+from glassine.report.parts import PartRow, Scale, part_rows, parts_of, ranked, sizes_are_counted
 from glassine.report.rules import CheckRow, check_rows, verdict_sentence
+from glassine.report.rules import parts_of as nouns_of
 from glassine.report.sensitive import SensitiveView, sensitive_view
 from glassine.report.statements import (
     QUESTIONS,
@@ -174,14 +175,15 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
     """
     scale = Scale.of(findings)
     parts = part_rows(findings, scale)
-    order = ranked(findings.parts)
-    steps, n_omitted = outline(findings.tree, parts, order)
-    listed = not findings.tree
+    order = ranked(parts_of(findings).parts)
+    steps, n_omitted = outline(parts_of(findings).nodes, parts, order)
+    listed = not parts_of(findings).nodes
     attributes, more_attributes = attribute_bars(findings)
     subgroups, other_subgroups, more_subgroups = subgroup_bars(findings)
     measures = measure_rows(findings)
     unmeasured = unmeasured_sentence(measures) if findings.verdict == "within policy" else ""
-    measured = findings.reconstruction.value if isinstance(findings.reconstruction, Measured) else None
+    measured = findings.value("reconstruction")
+    attacks, disclosed = findings.value("membership"), findings.value("disclosure")
     both = readings(findings)
     return Summary(
         title=wording.clean(title) if title else f"Privacy of a published {findings.model.kind}",
@@ -192,7 +194,7 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         caveat=CAVEAT,
         figures=guarantee_figures(findings) or additive_figures(findings) or _figures(findings, measured),
         guarantee=guarantee_row(findings),
-        checks=check_rows(findings),
+        checks=check_rows(findings.checks, findings.policy, nouns_of(findings.model.kind)),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
         inputs=clean_inputs(findings.inputs),
@@ -211,16 +213,16 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         counted=sizes_are_counted(findings),
         parts=parts[:MOST_RULES] if listed else parts,
         first_look=tuple(parts[number - 1] for number in order[:FIRST_LOOK]),
-        tree=findings.tree,
+        tree=parts_of(findings).nodes,
         steps=steps,
         n_omitted=max(len(parts) - MOST_RULES, 0) if listed else n_omitted,
         label_facts=label_facts(findings),
         value_facts=value_facts(findings),
         label_sentence=label_sentence(findings),
         value_sentence=value_sentence(findings),
-        membership=membership_view(findings.membership.value) if isinstance(findings.membership, Measured) else None,
+        membership=None if attacks is None else membership_view(attacks),
         additive=additive_view(findings),
-        exposure=sensitive_view(findings.disclosure.value) if isinstance(findings.disclosure, Measured) else None,
+        exposure=None if disclosed is None else sensitive_view(disclosed),
         attributes=attributes,
         subgroups=subgroups,
         other_subgroups=other_subgroups,
@@ -228,10 +230,10 @@ def summarize(findings: Findings, *, title: str | None = None) -> Summary:
         n_subgroups_omitted=more_subgroups,
         reasons=_reasons(findings),
         # in order of number: the order of exposure would tell where one leaf ends, hence its size
-        rows=tuple(sorted(findings.exposed_rows.value)) if isinstance(findings.exposed_rows, Measured) else (),
+        rows=tuple(sorted(findings.value("exposed_rows") or ())),
         sensitive=wording.clean(findings.sensitive or ""),
         notes=tuple(wording.clean(note) for note in findings.notes),
-        advice=tuple(wording.clean(advice) for advice in findings.advice),
+        advice=tuple(wording.clean(advice.text) for advice in findings.advice),
         version=findings.version,
         schema=SCHEMA,
     )
@@ -248,8 +250,9 @@ def _described(findings: Findings) -> str:
     depth = "conditions a rule at most" if model.kind == "rule list" else "conditions deep"
     depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
-    if findings.additive is not None:
-        said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(findings.additive.n_bins, "bin")]
+    terms = terms_of(findings)
+    if terms is not None:
+        said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(terms.n_bins, "bin")]
     if model.n_records is not None:
         noisy = " by noisy counts" if model.count_scale is not None else ""
         noisy = noisy or (" by rounded counts" if model.approximate else "")
@@ -265,7 +268,7 @@ def _described(findings: Findings) -> str:
 
 
 def _figures(findings: Findings, measured: ReconstructionFinding | None) -> tuple[Fact, ...]:
-    flagged = sum(bool(part.flags) for part in findings.parts)
+    flagged = sum(bool(part.flags) for part in parts_of(findings).parts)
     noun = "rule" if findings.model.kind == "rule list" else "leaf"
     unknown = Fact(name="Learned about the average record", value="not known", meaning="It was not measured.")
     mean, largest = unknown, Fact(name="Learned about the most exposed", value="not known", meaning=unknown.meaning)
@@ -287,7 +290,7 @@ def _figures(findings: Findings, measured: ReconstructionFinding | None) -> tupl
         largest,
         Fact(
             name="Flagged",
-            value=f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(findings.parts), noun)}",
+            value=f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(parts_of(findings).parts), noun)}",
             meaning="few records, one outcome, or too many bits",
         ),
     )
@@ -356,7 +359,7 @@ def _domain(findings: Findings) -> str:
 def _reasons(findings: Findings) -> dict[str, str]:
     out = {}
     for name in QUESTIONS:
-        outcome = getattr(findings, name)
+        outcome = findings.measured[name]
         if not isinstance(outcome, Measured):
             verb = "Failed" if isinstance(outcome, Failed) else "Not measured"
             out[name] = f"{verb}: {wording.clean(outcome.reason)}"

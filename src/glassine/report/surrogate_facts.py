@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from glassine.attacks.outcome import Count, Measured
-from glassine.auditing.findings import SurrogateFindings
+from glassine.attacks.outcome import Measured, ShownCount
+from glassine.auditing.findings import Findings, GapFinding, RepresentativesFinding, ThresholdsFinding
 from glassine.report import wording
 from glassine.report.statements import Fact
 
 __all__ = [
     "GUESSES",
     "figures_of",
+    "gaps_of",
     "group_facts",
     "leaf_facts",
     "representative_facts",
@@ -25,12 +26,18 @@ GUESSES = {
 }
 
 
-def figures_of(found: SurrogateFindings) -> tuple[Fact, ...]:
+def gaps_of(found: Findings) -> tuple[GapFinding, ...]:
+    """Return the gap attacks, made or not; none where they were not asked for."""
+    outcome = found.measured["gaps"]
+    return outcome.value if isinstance(outcome, Measured) else ()
+
+
+def figures_of(found: Findings) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    groups = found.groups.value if isinstance(found.groups, Measured) else None
-    leaves = found.leaves.value if isinstance(found.leaves, Measured) else None
-    told = found.membership.value if isinstance(found.membership, Measured) else None
-    gaps = [gap.advantage for gap in found.gaps if gap.advantage is not None]
+    groups = found.value("groups")
+    leaves = found.value("leaves")
+    told = found.value("membership")
+    gaps = [gap.advantage for gap in gaps_of(found) if gap.advantage is not None]
     return (
         Fact(
             name="Fewest people behind a representative",
@@ -55,25 +62,25 @@ def figures_of(found: SurrogateFindings) -> tuple[Fact, ...]:
     )
 
 
-def _declared(found: SurrogateFindings) -> str:
+def _declared(found: Findings) -> str:
     return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
 
 
-def _people(count: Count, share: float) -> str:
+def _people(count: ShownCount, share: float) -> str:
     if count == 0:
         return "nobody"
     return f"{_count(count)} ({wording.percent(share, digits=1)})"
 
 
-def _count(value: Count) -> str:
-    return value if isinstance(value, str) else f"{value:,}"
+def _count(value: ShownCount) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def group_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
+def group_facts(found: Findings) -> tuple[Fact, ...]:
     """Return how many people stand behind representatives."""
-    if not isinstance(found.groups, Measured):
+    if not isinstance(found.measured["groups"], Measured):
         return ()
-    groups = found.groups.value
+    groups = found.measured["groups"].value
     distinct = groups.fewest_distinct
     empty = f" {wording.plural(groups.n_empty, 'group')} of nobody." if groups.n_empty else ""
     return (
@@ -92,9 +99,11 @@ def group_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
     )
 
 
-def representative_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
+def representative_facts(found: Findings) -> tuple[Fact, ...]:
     """Return what representatives tell."""
-    told = found.representatives
+    if not isinstance(found.measured["representatives"], Measured):
+        return ()
+    told: RepresentativesFinding = found.measured["representatives"].value
     missing = "It needs the training records."
     known = told.found is not None
     if found.release.partition == "public":
@@ -130,11 +139,11 @@ def representative_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
     )
 
 
-def leaf_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
+def leaf_facts(found: Findings) -> tuple[Fact, ...]:
     """Return how many people stand behind leaves."""
-    if not isinstance(found.leaves, Measured):
+    if not isinstance(found.measured["leaves"], Measured):
         return ()
-    leaves, limit = found.leaves.value, found.policy.smallest_leaf
+    leaves, limit = found.measured["leaves"].value, found.policy.smallest_leaf
     out = [
         Fact(
             name="People alone in a leaf",
@@ -163,12 +172,12 @@ def leaf_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
     return tuple(out)
 
 
-def together_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
+def together_facts(found: Findings) -> tuple[Fact, ...]:
     """Return how far all trees let a reader rebuild the records, and what thresholds tell."""
-    thresholds = found.thresholds
+    thresholds: ThresholdsFinding | None = found.value("thresholds")
     out = []
-    if isinstance(found.together, Measured):
-        told = found.together.value
+    if isinstance(found.measured["together"], Measured):
+        told = found.measured["together"].value
         out = [
             Fact(
                 name="Learned about a person",
@@ -182,6 +191,8 @@ def together_facts(found: SurrogateFindings) -> tuple[Fact, ...]:
                 meaning=wording.clean(told.undefined) or "Share of the joint entropy that is left.",
             ),
         ]
+    if thresholds is None:
+        return tuple(out)
     n = thresholds.n_thresholds
     return (
         *out,

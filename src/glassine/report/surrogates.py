@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count, Failed, Measured, Outcome
-from glassine.auditing.findings import Check, FormFinding, InputFile, SurrogateFindings
+from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding, InputFile
 from glassine.report import wording
 from glassine.report.html import render_page
 from glassine.report.inputs import clean_inputs
 from glassine.report.lines import wrap
 from glassine.report.membership import MembershipView, membership_view
 from glassine.report.roc import draw_roc
-from glassine.report.rules import CheckRow, kept_sentence, limit_and_measured, status_of
+from glassine.report.rules import CheckRow, check_rows, kept_sentence
 from glassine.report.statements import Fact, MeasureRow, unmeasured_sentence
 from glassine.report.surrogate_facts import (
     GUESSES,
     figures_of,
+    gaps_of,
     group_facts,
     leaf_facts,
     representative_facts,
@@ -27,20 +28,6 @@ from glassine.report.surrogate_facts import (
 __all__ = ["SurrogatesView", "render_surrogates", "render_surrogates_text", "surrogates_view"]
 
 CAVEAT = "A verdict covers what was measured, and no more."
-RULES = {
-    "declared_k": "Fewest people behind a representative, as the release declares",
-    "smallest_group": "Fewest people behind a representative",
-    "smallest_leaf": "Fewest people behind a leaf",
-    "purest_leaf": "Largest share of one true label in a leaf",
-    "largest_bits_per_record": "Bits learned about the attributes of any person",
-    "thresholds_off_grid": "Thresholds that are no public cut points",
-    "midpoints": "Thresholds half way between two training values",
-    "largest_advantage": "Advantage of a membership attack",
-    "most_certain": "People of whose sensitive value a reader is certain",
-    "max_epsilon": "Epsilon of the guarantee",
-    "max_delta": "Delta of the guarantee",
-}
-OF_PEOPLE = ("declared_k", "smallest_group", "smallest_leaf")
 QUESTIONS = {
     "groups": ("Groups", "How many people stand behind each representative?"),
     "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
@@ -54,7 +41,7 @@ SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormRow:
-    """One line of the comparison: a figure, what it means, and its value in the paper's form and in the safe form."""
+    """One line of the comparison: a figure, what it means, and its value in the two forms."""
 
     name: str
     meaning: str
@@ -136,18 +123,18 @@ class SurrogatesView:
     version: str
 
 
-def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> SurrogatesView:
+def surrogates_view(found: Findings, *, title: str | None = None) -> SurrogatesView:
     """Return what the report says about a release.
 
     Parameters
     ----------
-    found : SurrogateFindings
+    found : Findings
         The result of an audit.
     title : str, optional
         Title; ``Privacy of published explanations`` otherwise.
     """
-    outcomes: dict[str, Outcome[object]] = {name: getattr(found, name) for name in QUESTIONS}
-    membership = found.membership.value if isinstance(found.membership, Measured) else None
+    outcomes: dict[str, Outcome[object]] = {name: found.measured[name] for name in QUESTIONS}
+    membership = found.value("membership")
     measures = tuple(_measures(found, outcomes))
     return SurrogatesView(
         title=wording.clean(title or "Privacy of published explanations"),
@@ -161,13 +148,13 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
         representatives=representative_facts(found),
         leaves=leaf_facts(found),
         together=together_facts(found),
-        forms=tuple(_form_name(row, found) for row in found.comparison),
+        forms=tuple(_form_name(row, found) for row in _forms(found).forms),
         comparison=tuple(_comparison(found)),
-        compared_on=found.compared_on,
-        checks=tuple(_rule(check) for check in found.checks),
+        compared_on=_forms(found).measured_on,
+        checks=check_rows(found.checks, found.policy, ("leaf", "leaves")),
         measures=measures,
         all_measured=all(row.state == "measured" for row in measures),
-        rows=found.leaves.value.rows_alone if isinstance(found.leaves, Measured) else (),
+        rows=found.measured["leaves"].value.rows_alone if isinstance(found.measured["leaves"], Measured) else (),
         diversity=tuple(_diversity(found)),
         guesses=tuple(_guesses(found)),
         gaps=tuple(_gaps(found)),
@@ -176,7 +163,7 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
             *(wording.clean(note) for note in found.notes),
             *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
         ),
-        advice=tuple(wording.clean(text) for text in found.advice),
+        advice=tuple(wording.clean(advice.text) for advice in found.advice),
         reasons={
             name: wording.clean(outcome.reason[:1].upper() + outcome.reason[1:])
             for name, outcome in outcomes.items()
@@ -189,9 +176,9 @@ def surrogates_view(found: SurrogateFindings, *, title: str | None = None) -> Su
     )
 
 
-def _described(found: SurrogateFindings) -> str:
+def _described(found: Findings) -> str:
     made = found.release
-    form = "The safe form" if made.form == "safe" else "The paper's form"
+    form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = "people" if made.records == "training" else "queries"
     size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
     taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
@@ -202,8 +189,8 @@ def _described(found: SurrogateFindings) -> str:
     )
 
 
-def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
-    broken = [check for check in found.checks if check.status == "broken"]
+def _sentence(found: Findings, measures: Sequence[MeasureRow]) -> str:
+    broken = [check for check in found.checks if check.status == "fail"]
     unknown = [check for check in found.checks if check.status == "unknown"]
     if not found.checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
@@ -215,21 +202,7 @@ def _sentence(found: SurrogateFindings, measures: Sequence[MeasureRow]) -> str:
     return f"{kept_sentence(found.checks)} {unmeasured_sentence(measures)}".strip()
 
 
-def _rule(check: Check) -> CheckRow:
-    limit, measured = limit_and_measured(check, "people" if check.rule in OF_PEOPLE else None)
-    name = RULES.get(check.rule, check.rule)
-    return CheckRow(
-        key=check.rule,
-        short=name,
-        rule=name,
-        limit=limit,
-        measured=measured,
-        status=status_of(check),
-        meaning=wording.clean(check.meaning),
-    )
-
-
-def _measures(found: SurrogateFindings, outcomes: dict[str, Outcome[object]]) -> Iterator[MeasureRow]:
+def _measures(found: Findings, outcomes: dict[str, Outcome[object]]) -> Iterator[MeasureRow]:
     for key, (name, question) in QUESTIONS.items():
         outcome = outcomes[key]
         state, reason = "measured", ""
@@ -237,18 +210,18 @@ def _measures(found: SurrogateFindings, outcomes: dict[str, Outcome[object]]) ->
             state, reason = ("failed" if isinstance(outcome, Failed) else "not measured"), outcome.reason
         elif key in ("diversity", "guesses") and found.sensitive is None:
             state, reason = "partly measured", SENSITIVE
-        elif key == "together" and isinstance(found.together, Measured) and found.together.value.undefined:
-            state, reason = "partly measured", f"there is no Dist_G: {found.together.value.undefined}"
+        elif key == "together" and found.value(key).undefined:
+            state, reason = "partly measured", f"there is no Dist_G: {found.value(key).undefined}"
         reason = wording.clean(reason)
         yield MeasureRow(
             name=name, short=name.lower(), question=question, state=state, reason=reason[:1].upper() + reason[1:]
         )
 
 
-def _diversity(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
-    if not isinstance(found.diversity, Measured):
+def _diversity(found: Findings) -> Iterator[tuple[str, ...]]:
+    if not isinstance(found.measured["diversity"], Measured):
         return
-    for row in found.diversity.value:
+    for row in found.measured["diversity"].value:
         yield (
             wording.clean(row.attribute),
             f"{row.distinct_l} of {row.n_classes}",
@@ -260,10 +233,10 @@ def _diversity(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _guesses(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
-    if not isinstance(found.guesses, Measured):
+def _guesses(found: Findings) -> Iterator[tuple[str, ...]]:
+    if not isinstance(found.measured["guesses"], Measured):
         return
-    for row in found.guesses.value:
+    for row in found.measured["guesses"].value:
         shares = (row.base_rate, row.closest, row.group_known, row.others)
         yield (
             wording.clean(row.attribute),
@@ -272,8 +245,8 @@ def _guesses(found: SurrogateFindings) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _gaps(found: SurrogateFindings) -> Iterator[Fact]:
-    for gap in found.gaps:
+def _gaps(found: Findings) -> Iterator[Fact]:
+    for gap in gaps_of(found):
         name = f"Gap attack by {gap.labels}"
         if gap.advantage is None or gap.low is None or gap.high is None:
             reason = wording.clean(gap.reason)
@@ -286,13 +259,18 @@ def _gaps(found: SurrogateFindings) -> Iterator[Fact]:
         )
 
 
-def _form_name(row: FormFinding, found: SurrogateFindings) -> str:
-    name = "Paper's form" if row.form == "paper" else "Safe form"
+def _forms(found: Findings) -> FormsFinding:
+    outcome = found.measured["forms"]
+    return outcome.value if isinstance(outcome, Measured) else FormsFinding(forms=(), measured_on="")
+
+
+def _form_name(row: FormFinding, found: Findings) -> str:
+    name = "Paper's form" if row.form == "paper" else "Restricted form"
     return f"{name} (this release)" if row.form == found.release.form else name
 
 
-def _comparison(found: SurrogateFindings) -> Iterator[FormRow]:
-    rows = found.comparison
+def _comparison(found: Findings) -> Iterator[FormRow]:
+    rows = _forms(found).forms
     if not rows:
         return
 
@@ -349,22 +327,22 @@ def _named(row: FormFinding) -> str:
     return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
 
 
-def _count(value: Count | None) -> str:
-    return "not known" if value is None else value if isinstance(value, str) else f"{value:,}"
+def _count(value: ShownCount | None) -> str:
+    return "not known" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> str:
+def render_surrogates(found: Findings, *, title: str | None = None) -> str:
     """Return the report on a release of surrogate trees as one HTML page that loads nothing from anywhere.
 
     **Guarantee**: none; the page shows what the findings hold, suppressed counts as suppressed.
 
     Parameters
     ----------
-    found : SurrogateFindings
+    found : Findings
         The result of an audit.
     title : str, optional
         Title of the page.
@@ -381,7 +359,7 @@ def render_surrogates(found: SurrogateFindings, *, title: str | None = None) -> 
     )
 
 
-def render_surrogates_text(found: SurrogateFindings) -> str:
+def render_surrogates_text(found: Findings) -> str:
     """Return the report as plain text, at most 88 characters wide."""
     view = surrogates_view(found)
     lines = [wording.HOLDER_ONLY] if view.holder_only else []
@@ -389,7 +367,7 @@ def render_surrogates_text(found: SurrogateFindings) -> str:
     lines += wrap(view.claim)
     lines += ["", "Policy"]
     for check in view.checks:
-        lines += wrap(f"[{check.status}] {check.rule}: {check.measured} (limit: {check.limit})", hang="    ")
+        lines += wrap(f"[{check.status}] {check.label}: {check.measured} (limit: {check.limit})", hang="    ")
     if view.comparison:
         lines += ["", f"Side by side, measured on {view.compared_on}: {' | '.join(view.forms)}"]
         for row in view.comparison:

@@ -52,12 +52,12 @@ def render_rich(findings: Findings) -> Text:
 
     text = Text(render_text(findings).rstrip("\n"))
     verdict = findings.verdict.upper()
-    colour = {"within policy": "cyan", "outside policy": "red", "could not tell": "yellow"}[findings.verdict]
+    colour = {"within policy": "cyan", "outside policy": "red", "inconclusive": "yellow"}[findings.verdict]
     at = text.plain.find(verdict)
     text.stylize(f"bold {colour}", at, at + len(verdict))
-    text.highlight_regex(r"(?m)^  \[broken\]", "bold red")
-    text.highlight_regex(r"(?m)^  \[(kept|accepted)\]", "cyan")
-    text.highlight_regex(r"(?m)^  \[(not known|nothing to judge|not accepted|too weak|does not hold)\]", "bold yellow")
+    text.highlight_regex(r"(?m)^  \[fail\]", "bold red")
+    text.highlight_regex(r"(?m)^  \[(pass|accepted)\]", "cyan")
+    text.highlight_regex(r"(?m)^  \[(unknown|not applicable|not accepted|too weak|does not hold)\]", "bold yellow")
     text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
     return text
 
@@ -71,7 +71,7 @@ def _lines(summary: Summary) -> list[str]:
     lines += _guarantee(summary)
     lines += ["", "Policy"]
     for check in summary.checks:
-        lines += _wrap(f"[{check.status}] {check.short}: {check.measured} (limit: {check.limit})", hang="    ")
+        lines += _wrap(f"[{check.status}] {check.label}: {check.measured} (limit: {check.limit})", hang="    ")
     if not summary.checks:
         lines.append("  The policy holds no rule.")
     who = "" if summary.membership is None else summary.membership.sentence

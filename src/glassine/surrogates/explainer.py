@@ -20,7 +20,6 @@ from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
 from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build, draw_queries
-from glassine.surrogates.evidence import MeasuredExplainer
 from glassine.surrogates.fitting import (
     Training,
     check_words,
@@ -30,6 +29,7 @@ from glassine.surrogates.fitting import (
     label_array,
     places_of,
 )
+from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import (
     Layout,
     Query,
@@ -41,17 +41,16 @@ from glassine.surrogates.reading import (
     read,
     row,
 )
-from glassine.surrogates.release import SurrogateRelease, confirmed
+from glassine.surrogates.release import confirmed
 from glassine.surrogates.values import Explanation
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import SurrogateFindings
-    from glassine.auditing.policy import Policy
+    pass
 
 __all__ = ["SurrogateExplainer"]
 
-LEAST_SHARING = settings.SAFE_LEAF
-"""Fewest records of a class whose name is not declared: as of a leaf in the safe form."""
+LEAST_SHARING = settings.RESTRICTED_LEAF
+"""Fewest records of a class whose name is not declared: as of a leaf in the restricted form."""
 
 
 class SurrogateExplainer(MeasuredExplainer):
@@ -74,8 +73,8 @@ class SurrogateExplainer(MeasuredExplainer):
     classes : sequence of scalars, optional
         The public labels. Without it, those that trees use, of at most 20 that occur; fractions, more labels, a label
         of fewer than 10 records (see Notes) and regressors are refused, because each name is published.
-    form : {"safe", "paper"}, default="safe"
-        "safe": trees on the black box's labels, shallow, with a minimum leaf, thresholds on the public grid and no
+    form : {"restricted", "paper"}, default="restricted"
+        "restricted": trees on the black box's labels, shallow, with a minimum leaf, public thresholds and no
         counts; representatives and scales rounded. "paper": trees on the true labels, as large as CART makes them, with
         exact thresholds and counts; representatives and scales exact.
     labels : {"black-box", "true"}, optional
@@ -88,12 +87,12 @@ class SurrogateExplainer(MeasuredExplainer):
         Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
         taxonomies of categories, which the release publishes.
     max_depth : int, None or "auto", default="auto"
-        Largest number of splits on a path, None for no limit. "auto": in the safe form 3, from k = 1000 on 5 and
+        Largest number of splits on a path, None for no limit. "auto": in the restricted form 3, from k = 1000 on 5 and
         from k = 5000 on 6; 2 for private trees, None in the paper's form.
     min_samples_leaf : int or "auto", default="auto"
-        Fewest records of a leaf. "auto": 10 in the safe form, 1 in the paper's. Private trees have no such bound.
+        Fewest records of a leaf. "auto": 10 in the restricted form, 1 in the paper's. Private trees have no such bound.
     leaf_counts : bool, optional
-        Whether trees publish class counts; by default not in the safe form, and in the paper's.
+        Whether trees publish class counts; by default not in the restricted form, and in the paper's.
     epsilon : float, optional
         Budget of each group's tree, drawn by the exponential mechanism. What it gives for the whole release depends on
         ``partition``: see Notes.
@@ -140,9 +139,9 @@ class SurrogateExplainer(MeasuredExplainer):
     Notes
     -----
     Guarantee: none by default. A representative stands for at least k records, which is k-anonymity of the
-    representative alone: the group's tree is itself a model of k people, and the safe form limits what it tells without
-    proving it. With ``epsilon`` and ``partition="public"`` the release is ``epsilon``-differentially private for adding
-    or removing one record; with ``epsilon``, microaggregation and ``labels="true"`` it is
+    representative alone: the group's tree is itself a model of k people, and the restricted form limits what it
+    reveals without proving it. With ``epsilon`` and ``partition="public"`` the release is ``epsilon``-differentially
+    private for adding or removing one record; with ``epsilon``, microaggregation and ``labels="true"`` it is
     ``2 * epsilon``-differentially private in the labels alone; with ``epsilon``, microaggregation and the black box's
     labels nothing holds for the whole.
     See ``private_trees.md`` and :attr:`certificate_`.
@@ -178,7 +177,7 @@ class SurrogateExplainer(MeasuredExplainer):
         *,
         domain: Domain | None = None,
         classes: Sequence[Scalar] | None = None,
-        form: str = "safe",
+        form: str = "restricted",
         labels: str | None = None,
         method: str = "mdav",
         scaling: str = "standard",
@@ -379,68 +378,6 @@ class SurrogateExplainer(MeasuredExplainer):
         self.release_, self.certificate_ = built.release, built.certificate
         self.training_ = Training(columns=columns, answers=built.answers, targets=built.targets, groups=built.groups)
         self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
-
-    def release(self) -> SurrogateRelease:
-        """Return what may be published: representatives, trees and public values, no training record."""
-        return self._released()
-
-    def audit(
-        self,
-        *,
-        sensitive: str | None = None,
-        y: Any = None,
-        holdout: Any = None,
-        holdout_y: Any = None,
-        policy: Policy | None = None,
-        show_small_counts: bool = False,
-        random_state: Any = None,
-    ) -> SurrogateFindings:
-        """Measure what the release as a whole tells of the people behind it, and judge it.
-
-        What was not measured, for want of labels or of a holdout, is said and is never safe.
-
-        Parameters
-        ----------
-        sensitive : str, optional
-            An attribute to look at more closely.
-        y : array-like of shape (n,), optional
-            True labels of the training records, where trees were trained on the black box's decisions.
-        holdout : data frame or array-like of shape (m, d), optional
-            Records of the same population that were not used in ``fit``; the black box is asked on them.
-        holdout_y : array-like of shape (m,), optional
-            Their true labels.
-        policy : Policy, optional
-            The limits; the default policy without it.
-        show_small_counts : bool, default=False
-            Whether counts below the policy's ``suppress_below`` are shown.
-        random_state : int, Generator or None
-            For the attacks that draw.
-
-        Returns
-        -------
-        SurrogateFindings
-            Aggregates and row numbers; :func:`glassine.report.render_surrogates` makes a page of them.
-
-        Raises
-        ------
-        InvalidDataError
-            If records or labels do not fit the release.
-        InvalidParameterError
-            If the sensitive attribute is none of the release's.
-        """
-        from glassine.surrogates.audit import audit_explainer
-
-        self._released()
-        return audit_explainer(
-            self,
-            y=y,
-            holdout=holdout,
-            holdout_y=holdout_y,
-            sensitive=sensitive,
-            policy=policy,
-            show_small_counts=show_small_counts,
-            random_state=random_state,
-        )
 
     def explain(
         self, x: Query, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 3, check: bool = False

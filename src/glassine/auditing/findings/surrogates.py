@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-from glassine.attacks.outcome import Count, Outcome
-from glassine.auditing.findings.membership import MembershipFinding
-from glassine.auditing.findings.values import EXIT_STATUS, Check, GuaranteeFinding, InputFile, Verdict, plain_value
-from glassine.auditing.policy import Policy
-from glassine.files import write_json
+from glassine.attacks.outcome import ShownCount
 
 __all__ = [
-    "SURROGATES_SCHEMA",
     "DiversityFinding",
     "FormFinding",
+    "FormsFinding",
     "GapFinding",
     "GroupsFinding",
     "GuessFinding",
     "LeavesFinding",
     "ReleaseSummary",
     "RepresentativesFinding",
-    "SurrogateFindings",
     "ThresholdsFinding",
     "TogetherFinding",
 ]
-
-SURROGATES_SCHEMA = "glassine.surrogate-findings/2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +28,8 @@ class ReleaseSummary:
 
     Attributes
     ----------
+    kind : str
+        ``release``.
     form, labels, records, partition, method, scaling : str
         How it was made, as the release says.
     n_groups, n_attributes, n_nodes, n_leaves, deepest : int
@@ -72,6 +65,10 @@ class ReleaseSummary:
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     claim: str
+    kind: Literal["release"] = "release"
+
+    def __str__(self) -> str:
+        return f"a release of {self.n_groups} groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +83,9 @@ class RepresentativesFinding:
         Most significant digits of such a number.
     n_exact : int
         Numbers of more than six significant digits, as an exact mean has.
-    n_copies : Count or None
+    n_copies : ShownCount or None
         Representatives that are a record of their own group, value by value.
-    n_uniform : Count or None
+    n_uniform : ShownCount or None
         Values of a representative that everybody of its group has.
     found, found_near : float or None
         Share of the people whose own group has the closest representative, and one of the closest that are tried.
@@ -101,8 +98,8 @@ class RepresentativesFinding:
     n_numbers: int
     digits: int
     n_exact: int
-    n_copies: Count | None
-    n_uniform: Count | None
+    n_copies: ShownCount | None
+    n_uniform: ShownCount | None
     found: float | None
     found_near: float | None
     n_near: int
@@ -115,23 +112,23 @@ class GroupsFinding:
 
     Attributes
     ----------
-    n_people : Count
+    n_people : ShownCount
         People behind the release.
-    smallest, largest : Count
+    smallest, largest : ShownCount
         Of the groups that hold anybody.
     n_empty : int
         Groups of nobody.
-    fewest_distinct : Count or None
+    fewest_distinct : ShownCount or None
         Fewest different records of a group: copies of one record may be one person.
     origin : str
         Whether sizes are ``published`` by the release or ``counted`` in the data.
     """
 
-    n_people: Count
-    smallest: Count
-    largest: Count
+    n_people: ShownCount
+    smallest: ShownCount
+    largest: ShownCount
     n_empty: int
-    fewest_distinct: Count | None
+    fewest_distinct: ShownCount | None
     origin: str
 
 
@@ -177,11 +174,11 @@ class LeavesFinding:
     ----------
     n_held : int
         Leaves that hold anybody.
-    smallest : Count
+    smallest : ShownCount
         People of the smallest of them.
     n_small : int or None
         Those with fewer than the policy asks for; None if it asks for nothing.
-    n_alone : Count
+    n_alone : ShownCount
         People who are alone in a leaf.
     share_alone : float
         Their share.
@@ -196,9 +193,9 @@ class LeavesFinding:
     """
 
     n_held: int
-    smallest: Count
+    smallest: ShownCount
     n_small: int | None
-    n_alone: Count
+    n_alone: ShownCount
     share_alone: float
     rows_alone: tuple[int, ...]
     purest: float | None
@@ -305,7 +302,7 @@ class FormFinding:
         As :class:`~glassine.surrogates.values.Measures` has them.
     nodes_median, nodes_mean : float
         Nodes of a tree.
-    smallest_leaf : Count
+    smallest_leaf : ShownCount
         People of the smallest leaf.
     share_alone, share_small : float
         Shares of the people who are alone in a leaf, and who are in a leaf of fewer than ``small`` people.
@@ -319,7 +316,7 @@ class FormFinding:
         Bits learned about the attributes of a person.
     gap_true, gap_decisions : float or None
         Advantage of the gap attack by true labels, and by the black box's decisions.
-    accused, accused_wrongly : Count or None
+    accused, accused_wrongly : ShownCount or None
         Members that the midpoint attack names, and others whom it names.
     share_accused : float or None
         Share of the members that it names.
@@ -334,7 +331,7 @@ class FormFinding:
     accuracy_guided: float | None
     nodes_median: float
     nodes_mean: float
-    smallest_leaf: Count
+    smallest_leaf: ShownCount
     share_alone: float
     share_small: float
     small: int
@@ -344,96 +341,22 @@ class FormFinding:
     bits_mean: float | None
     gap_true: float | None
     gap_decisions: float | None
-    accused: Count | None
-    accused_wrongly: Count | None
+    accused: ShownCount | None
+    accused_wrongly: ShownCount | None
     share_accused: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SurrogateFindings:
-    """The audit of a release of surrogate trees as a whole: everyone can ask for every group.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormsFinding:
+    """The two forms of a release side by side, on the same groups.
 
     Attributes
     ----------
-    verdict : str
-        ``within policy``, ``outside policy`` or ``could not tell``.
-    checks : tuple of Check
-        The rules, judged.
-    policy : Policy
-        The limits.
-    release : ReleaseSummary
-        What was audited.
-    representatives : RepresentativesFinding
-        What representatives tell.
-    thresholds : ThresholdsFinding
-        What thresholds tell.
-    groups, diversity, leaves, together, guesses, membership : Outcome
-        Each measured, not applicable or failed, with the reason.
-    gaps : tuple of GapFinding
-        The gap attack by each kind of label.
-    guarantee : GuaranteeFinding or None
-        The differential privacy that is claimed for the whole release.
-    comparison : tuple of FormFinding
-        The forms side by side; empty unless they were compared.
-    compared_on : str
-        On which records they were; empty unless they were.
-    sensitive : str or None
-        The attribute that was looked at more closely.
-    notes, advice : tuple of str
-        What the figures do not cover, and what to do next.
-    version : str
-        Version of this package.
-    inputs : tuple of InputFile
-        The files that were read; none when the audit was called from Python.
-    holder_only : bool
-        Whether these are for the holder of the data only: they were measured on the records behind a private release.
-    holder : SurrogateFindings or None
-        What the records add, for their holder only, where the guarantee is accepted. These findings are then the same
-        whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
+    forms : tuple of FormFinding
+        The forms.
+    measured_on : str
+        On which records they were measured.
     """
 
-    verdict: Verdict
-    checks: tuple[Check, ...]
-    policy: Policy
-    release: ReleaseSummary
-    representatives: RepresentativesFinding
-    thresholds: ThresholdsFinding
-    groups: Outcome[GroupsFinding]
-    diversity: Outcome[tuple[DiversityFinding, ...]]
-    leaves: Outcome[LeavesFinding]
-    together: Outcome[TogetherFinding]
-    guesses: Outcome[tuple[GuessFinding, ...]]
-    membership: Outcome[MembershipFinding]
-    gaps: tuple[GapFinding, ...]
-    guarantee: GuaranteeFinding | None
-    comparison: tuple[FormFinding, ...]
-    compared_on: str
-    sensitive: str | None
-    notes: tuple[str, ...]
-    advice: tuple[str, ...]
-    version: str
-    inputs: tuple[InputFile, ...] = ()
-    holder_only: bool = False
-    holder: SurrogateFindings | None = None
-
-    @property
-    def exit_status(self) -> int:
-        """0 within policy, 1 outside it, 2 could not tell."""
-        return EXIT_STATUS[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values of the schema ``glassine.surrogate-findings/2``."""
-        plain: dict[str, Any] = {"schema": SURROGATES_SCHEMA}
-        for field in dataclasses.fields(self):
-            if field.name != "holder":
-                plain[field.name] = plain_value(getattr(self, field.name))
-        return plain
-
-    def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the findings to a JSON file, whole or not at all."""
-        write_json(self.to_dict(), path)
-
-    def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "broken"]
-        detail = f"; broken: {', '.join(broken)}" if broken else ""
-        return f"<SurrogateFindings on {self.release.n_groups} groups: {self.verdict}{detail}>"
+    forms: tuple[FormFinding, ...]
+    measured_on: str

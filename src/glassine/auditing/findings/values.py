@@ -2,51 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import os
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.values import ValueLeakage
-from glassine.auditing.findings.additive import AdditiveFinding
+from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.sensitive import SensitiveFinding
-from glassine.auditing.policy import Policy
-from glassine.files import write_json
 
 __all__ = [
-    "EXIT_STATUS",
     "NO_HOLDOUT",
     "NO_SENSITIVE",
     "OF_THE_MODEL",
-    "SCHEMA",
     "AttributeFinding",
-    "Bound",
-    "Check",
-    "Count",
     "DomainSummary",
-    "Findings",
-    "GuaranteeFinding",
-    "InputFile",
     "ModelSummary",
     "Part",
+    "PartsFinding",
     "ReconstructionFinding",
-    "Standing",
     "SubgroupFinding",
     "TreeNode",
     "Verdict",
-    "plain_value",
 ]
 
-SCHEMA = "glassine.findings/5"
-
-Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
-
-Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
+Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
 NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
     "no holdout was given: records of the same population that were not used for training (`--holdout`)."
@@ -58,8 +36,6 @@ NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
 
 OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
 """Why the public findings on a private model say nothing of what would be measured on its records."""
-
-EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +74,9 @@ class ModelSummary:
     approximate: bool
     count_scale: float | None = None
 
+    def __str__(self) -> str:
+        return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} parts"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainSummary:
@@ -130,9 +109,9 @@ class Part:
         Its number, from 1, in the model's order.
     condition : str
         When it captures a record, numbers rounded to four digits.
-    size : Count or None
+    size : ShownCount or None
         Records captured.
-    counts : tuple of Count or None
+    counts : tuple of ShownCount or None
         Records captured of each class; all hidden when one must be.
     prediction : str or None
         What it predicts.
@@ -146,8 +125,8 @@ class Part:
 
     number: int
     condition: str
-    size: Count | None
-    counts: tuple[Count, ...] | None
+    size: ShownCount | None
+    counts: tuple[ShownCount, ...] | None
     prediction: str | None
     purity: float | None
     bits_learned: float | None
@@ -174,23 +153,19 @@ class TreeNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
-    """A file that was audited or judged with, so that a verdict can be tied to it.
+class PartsFinding:
+    """The leaves or rules of a model.
 
     Attributes
     ----------
-    role : str
-        ``model``, ``domain``, ``data`` or ``policy``.
-    name : str
-        Its name, without the folder.
-    sha256 : str or None
-        SHA-256 of the bytes that were parsed, hexadecimal; None for records. Who knows all records but one finds the
-        last one by their digest.
+    parts : tuple of Part
+        The leaves or rules, in the model's order.
+    nodes : tuple of TreeNode
+        The shape of a tree, each node after its parent; empty for a rule list.
     """
 
-    role: str
-    name: str
-    sha256: str | None = None
+    parts: tuple[Part, ...]
+    nodes: tuple[TreeNode, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +183,7 @@ class SubgroupFinding:
 
     attribute: str
     value: str
-    size: Count
+    size: ShownCount
     bits_mean: float
     bits_largest: float
 
@@ -248,210 +223,3 @@ class ReconstructionFinding:
     exposure_curve: tuple[tuple[float, float], ...]
     attributes: tuple[AttributeFinding, ...]
     undefined: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What follows from a guarantee: a figure that no reader can exceed if the claim is true.
-
-    Attributes
-    ----------
-    name : str
-        What is bounded.
-    value : float
-        The bound.
-    statement : str
-        What it says.
-    method : str
-        Where it is proved.
-    """
-
-    name: str
-    value: float
-    statement: str
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuaranteeFinding:
-    """The differential privacy that a model's publisher claims; an audit of the model alone cannot verify it.
-
-    Attributes
-    ----------
-    claimed_by : str
-        Whose word it is.
-    epsilon, delta : float
-        The claim.
-    neighboring : str
-        Its neighboring relation.
-    unit : str
-        Whose data it covers: "record", or "person, at most m records each".
-    count_scale : float or None
-        Scale of the noise in the counts, in records.
-    caveats : tuple of str
-        Why it does not hold as stated: what the model says, and what contradicts it in the model.
-    standing : str
-        ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
-        where there is a caveat. Only an accepted guarantee answers other rules.
-    bits_per_record : float or None
-        The bits that the model can tell about one record, or one person if that is the unit; None where there is a
-        caveat.
-    bounds : tuple of Bound
-        What follows; nothing where there is a caveat.
-    """
-
-    claimed_by: str
-    epsilon: float
-    delta: float
-    neighboring: str
-    count_scale: float | None
-    caveats: tuple[str, ...]
-    standing: Standing
-    bits_per_record: float | None
-    bounds: tuple[Bound, ...]
-    unit: str = "record"
-
-    @property
-    def subject(self) -> str:
-        """What the guarantee speaks of: a record or a person."""
-        return self.unit.partition(",")[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One rule of the policy, judged.
-
-    Attributes
-    ----------
-    rule : str
-        Name of the rule in the policy.
-    limit : float
-        The limit.
-    measured : float, str or None
-        What was measured; a text where the number is suppressed.
-    status : str
-        ``kept``, ``broken`` or ``unknown``.
-    meaning : str
-        What it says, for a reader who is no data scientist.
-    basis : str
-        ``measurement``, or ``guarantee`` where an accepted guarantee answers in place of the model's counts.
-    """
-
-    rule: str
-    limit: float
-    measured: float | str | None
-    status: Literal["kept", "broken", "unknown"]
-    meaning: str
-    basis: Literal["measurement", "guarantee"] = "measurement"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Findings:
-    """The result of an audit.
-
-    Attributes
-    ----------
-    verdict : str
-        ``within policy``, ``outside policy`` or ``could not tell``.
-    checks : tuple of Check
-        The policy's rules, judged.
-    model, domain, policy
-        What was audited, in what domain (if given), against what.
-    reconstruction, labels, values, subgroups, exposed_rows, alignment, membership, disclosure : Outcome
-        Each measured, not applicable or failed, with the reason.
-    parts : tuple of Part
-        The leaves or rules.
-    tree : tuple of TreeNode
-        The shape of a tree; empty for a rule list.
-    notes, advice : tuple of str
-        What is odd, and what to do next.
-    version : str
-        Version of Glassine.
-    inputs : tuple of InputFile
-        The files that were read; none when the audit was called from Python.
-    guarantee : GuaranteeFinding or None
-        The differential privacy that is claimed for the model.
-    additive : AdditiveFinding or None
-        Terms and bins of an additive model; None for trees and rule lists.
-    holder_only : bool
-        Whether these are for the holder of the data only: they were measured on the records of a private model.
-    holder : Findings or None
-        What records that were given beside a model with an accepted guarantee add, for their holder only. These
-        findings are then the same whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
-    """
-
-    verdict: Verdict
-    checks: tuple[Check, ...]
-    model: ModelSummary
-    domain: DomainSummary | None
-    policy: Policy
-    reconstruction: Outcome[ReconstructionFinding]
-    labels: Outcome[LabelDisclosure]
-    values: Outcome[ValueLeakage]
-    subgroups: Outcome[tuple[SubgroupFinding, ...]]
-    exposed_rows: Outcome[tuple[int, ...]]
-    alignment: Outcome[ErrorEstimate]
-    sensitive: str | None
-    parts: tuple[Part, ...]
-    tree: tuple[TreeNode, ...]
-    notes: tuple[str, ...]
-    advice: tuple[str, ...]
-    version: str
-    inputs: tuple[InputFile, ...] = ()
-    guarantee: GuaranteeFinding | None = None
-    membership: Outcome[MembershipFinding] = NO_HOLDOUT
-    additive: AdditiveFinding | None = None
-    disclosure: Outcome[SensitiveFinding] = NO_SENSITIVE
-    holder_only: bool = False
-    holder: Findings | None = None
-
-    @property
-    def exit_status(self) -> int:
-        """0 within policy, 1 outside it, 2 could not tell."""
-        return EXIT_STATUS[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/5``, without those for the holder."""
-        plain: dict[str, Any] = {"schema": SCHEMA}
-        for field in dataclasses.fields(self):
-            if field.name != "holder":
-                plain[field.name] = plain_value(getattr(self, field.name))
-        return plain
-
-    def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the findings to a JSON file, whole or not at all."""
-        write_json(self.to_dict(), path)
-
-    def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "broken"]
-        detail = f"; broken: {', '.join(broken)}" if broken else ""
-        article = "an" if self.model.kind[:1] in "aeiou" else "a"
-        return f"<Findings on {article} {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(c.rule)}</td><td>{escape(str(c.measured))}</td><td>{c.limit:g}</td><td>{c.status}</td></tr>"
-            for c in self.checks
-        )
-        head = "<tr><th>rule</th><th>measured</th><th>limit</th><th>status</th></tr>"
-        return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.model.kind)}</p><table>{head}{rows}</table>"
-
-
-def plain_value(value: Any) -> Any:
-    """Return findings as plain JSON values; an outcome has a status, what is infinite or NaN is None."""
-    if isinstance(value, Measured):
-        inner = plain_value(value.value)
-        return {"status": "measured", **inner} if isinstance(inner, dict) else {"status": "measured", "value": inner}
-    if isinstance(value, NotApplicable):
-        return {"status": "not applicable", "reason": value.reason}
-    if isinstance(value, Failed):
-        return {"status": "failed", "reason": value.reason}
-    if dataclasses.is_dataclass(value):
-        return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple | list):
-        return [plain_value(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
