@@ -20,7 +20,7 @@ LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
 GATES := format-check lint types docs test
 
-.PHONY: help demo test test-slow test-spark test-lowest coverage window check format-check lint types docs format lock clean
+.PHONY: help house demo test test-slow test-spark test-lowest coverage window check format-check lint types docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
@@ -70,6 +70,9 @@ types: $(DEV)
 
 docs: $(DEV) ## Build the documentation, strictly, into docs/_build/html
 	@$(BIN)/python -m sphinx -b html -W -n -E --keep-going -q docs docs/_build/html
+
+house: ## Print the figures of the house: rooms, arrows, circles, sizes
+	@python3 benchmarks/house.py $(ARGS)
 
 format: $(DEV) ## Format the code and apply safe lint fixes
 	@$(BIN)/ruff check --quiet --fix-only .

@@ -1,0 +1,146 @@
+"""The figures of the house: rooms, arrows, circles, sizes and habits of the code.
+
+``python benchmarks/house.py [FOLDER]``, or ``make house``, prints what the code below ``src/glassine`` (or of another
+checkout) comes to. Nothing of the package is run: files are read as text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PRIVATE_WORDS = {"found", "known", "told", "given", "held", "shown", "apart", "strangers", "faint", "take_in"}
+"""Names that name nothing: a result, a reader or a message has a noun of its own."""
+
+MOST_PARAMETERS = 8
+"""Of a function that is no estimator's constructor; more of them travel together as a value."""
+
+MOST_LINES = 500
+"""Beyond it, a module is looked at: is it still one idea?"""
+
+
+def sources(package: Path) -> dict[str, tuple[Path, str]]:
+    """Return the path and text of every module, by its dotted name."""
+    out = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        out[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = (path, path.read_text())
+    return out
+
+
+def arrows(modules: Mapping[str, tuple[Path, str]]) -> dict[str, set[str]]:
+    """Return the modules that each module imports, wherever the import stands; the package itself aside."""
+    out: dict[str, set[str]] = defaultdict(set)
+    for name, (_, text) in modules.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                targets = [f"{node.module}.{alias.name}" for alias in node.names]
+                out[name] |= {target if target in modules else node.module for target in targets}
+            elif isinstance(node, ast.Import):
+                out[name] |= {alias.name for alias in node.names}
+    package = next(iter(modules)).partition(".")[0]
+    return {name: {target for target in out[name] if target in modules} - {name, package} for name in modules}
+
+
+def circles(imported: Mapping[str, set[str]]) -> list[str]:
+    """Return the modules that import themselves by way of others."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        ahead = [start]
+        while ahead:
+            for target in imported[ahead.pop()] - seen:
+                seen.add(target)
+                ahead.append(target)
+        return seen
+
+    return [name for name in imported if name in reached(name)]
+
+
+def room(module: str) -> str:
+    """Return the room of a module: the first folder or file below the package."""
+    return (module.split(".") + ["the package itself"])[1]
+
+
+def comment_lines(text: str) -> tuple[int, int]:
+    """Return how many lines have a comment, and how many have code; docstrings are neither."""
+    strings: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            strings |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
+    blank = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    code = {line for token in tokens if token.type not in blank for line in range(token.start[0], token.end[0] + 1)}
+    return len(comments), len(code - strings)
+
+
+def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
+    """Yield every function, and whether it makes an instance of a class."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            yield node, node.name == "__init__"
+
+
+def figures(package: Path) -> dict[str, object]:
+    """Return the figures by name."""
+    modules = sources(package)
+    imported = arrows(modules)
+    between = {(room(a), room(b)) for a, targets in imported.items() for b in targets if room(a) != room(b)}
+    importers = Counter(target for targets in imported.values() for target in targets)
+    names = Counter(path.name for path, _ in modules.values() if path.name != "__init__.py")
+    comments = code = untyped = words = 0
+    widest, wide = 0, 0
+    for _, text in modules.values():
+        n_comments, n_code = comment_lines(text)
+        comments, code = comments + n_comments, code + n_code
+        for function, constructor in functions(text):
+            own = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            own = [argument for argument in own if argument.arg not in ("self", "cls")]
+            untyped += sum(isinstance(a.annotation, ast.Name) and a.annotation.id == "Any" for a in own)
+            if not constructor:
+                widest, wide = max(widest, len(own)), wide + (len(own) > MOST_PARAMETERS)
+        words += sum(
+            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PRIVATE_WORDS
+            for node in ast.walk(ast.parse(text))
+        )
+    lines = {name: text.count("\n") for name, (_, text) in modules.items()}
+    return {
+        "rooms": len({room(name) for name in modules}),
+        "arrows between rooms": len(between),
+        "files in import circles": len(circles(imported)),
+        "files": len(modules),
+        "lines": sum(lines.values()),
+        f"files of more than {MOST_LINES} lines": sum(n > MOST_LINES for n in lines.values()),
+        "files that share a base name": sum(n for n in names.values() if n > 1),
+        "files that one other file alone imports": sum(importers[name] == 1 for name in modules),
+        "most parameters of a function": widest,
+        f"functions of more than {MOST_PARAMETERS} parameters": wide,
+        "parameters typed Any": untyped,
+        "bindings of the private vocabulary": words,
+        "comments per 100 lines of code": round(100 * comments / max(code, 1), 1),
+    }
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT, help="a checkout; this one by default")
+    package = parser.parse_args().folder / "src" / "glassine"
+    if not package.is_dir():
+        parser.error(f"{package} is not a folder. Name a checkout of the repository.")
+    for name, value in figures(package).items():
+        shown = f"{value:,}" if isinstance(value, int) else str(value)
+        sys.stdout.write(f"{name + ' ':.<48} {shown}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The figures of the house are those of the code that is read."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+house: Any = importlib.import_module("benchmarks.house")
+
+FILES = {
+    "__init__.py": '"""A package."""\n',
+    "models/tree.py": '"""Trees."""\n\nfrom pkg.models import walk\n\n\ndef f(a, b, c, d, e, f, g, h, i):\n    found = 1  # why\n    return found\n',
+    "models/walk.py": "def g():\n    from pkg.models.tree import f\n\n    return f\n",
+    "errors.py": "from typing import Any\n\n\ndef quoted(value: Any) -> str:\n    # A line of its own.\n    return str(value)\n",
+    "cli/tree.py": "from pkg.errors import quoted\nfrom pkg.models.walk import g\n",
+}
+
+
+def test_a_small_house_has_the_figures_that_can_be_counted_by_hand(tmp_path: Path) -> None:
+    for path, text in FILES.items():
+        (tmp_path / "pkg" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "pkg" / path).write_text(text)
+    found = house.figures(tmp_path / "pkg")
+    assert found["rooms"] == 4
+    assert found["arrows between rooms"] == 2
+    assert found["files in import circles"] == 2
+    assert (found["files"], found["lines"]) == (5, 21)
+    assert found["files that share a base name"] == 2
+    assert (found["most parameters of a function"], found["functions of more than 8 parameters"]) == (9, 1)
+    assert (found["parameters typed Any"], found["bindings of the private vocabulary"]) == (1, 1)
+    assert found["comments per 100 lines of code"] == round(100 * 2 / 12, 1)
+
+
+def test_the_house_of_this_package_has_no_circle() -> None:
+    found = house.figures(house.ROOT / "src" / "glassine")
+    assert found["files in import circles"] == 0
+    assert found["rooms"] <= 24
+    assert found["arrows between rooms"] <= 150
