@@ -67,7 +67,7 @@ def circles(imported: Mapping[str, set[str]]) -> list[str]:
 
 def room(module: str) -> str:
     """Return the room of a module: the first folder or file below the package."""
-    return (module.split(".") + ["the package itself"])[1]
+    return [*module.split("."), "the package itself"][1]
 
 
 def comment_lines(text: str) -> tuple[int, int]:

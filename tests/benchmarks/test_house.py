@@ -9,18 +9,24 @@ from typing import Any
 house: Any = importlib.import_module("benchmarks.house")
 
 FILES = {
-    "__init__.py": '"""A package."""\n',
-    "models/tree.py": '"""Trees."""\n\nfrom pkg.models import walk\n\n\ndef f(a, b, c, d, e, f, g, h, i):\n    found = 1  # why\n    return found\n',
-    "models/walk.py": "def g():\n    from pkg.models.tree import f\n\n    return f\n",
-    "errors.py": "from typing import Any\n\n\ndef quoted(value: Any) -> str:\n    # A line of its own.\n    return str(value)\n",
-    "cli/tree.py": "from pkg.errors import quoted\nfrom pkg.models.walk import g\n",
+    "__init__.py": ['"""A package."""'],
+    "models/tree.py": [
+        *('"""Trees."""', "", "from pkg.models import walk", "", ""),
+        *("def f(a, b, c, d, e, f, g, h, i):", "    found = 1  # why", "    return found"),
+    ],
+    "models/walk.py": ["def g():", "    from pkg.models.tree import f", "", "    return f"],
+    "errors.py": [
+        *("from typing import Any", "", ""),
+        *("def quoted(value: Any) -> str:", "    # A line of its own.", "    return str(value)"),
+    ],
+    "cli/tree.py": ["from pkg.errors import quoted", "from pkg.models.walk import g"],
 }
 
 
 def test_a_small_house_has_the_figures_that_can_be_counted_by_hand(tmp_path: Path) -> None:
-    for path, text in FILES.items():
+    for path, lines in FILES.items():
         (tmp_path / "pkg" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "pkg" / path).write_text(text)
+        (tmp_path / "pkg" / path).write_text("\n".join([*lines, ""]))
     found = house.figures(tmp_path / "pkg")
     assert found["rooms"] == 4
     assert found["arrows between rooms"] == 2
