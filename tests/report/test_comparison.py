@@ -14,8 +14,8 @@ import pytest
 from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
 from glassine.comparison.measuring import NO_PARTS
+from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
 from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
-from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
 from tests.comparison.builders import comparison, refused, row
 
 CONSTANT = row("constant", None, (0.6, 0.6, 0.6), bits=0.0, vulnerability=0.5, auroc=0.5)
@@ -186,12 +186,12 @@ def test_text_is_at_most_88_wide_but_for_table_and_command() -> None:
 
 def test_the_frontier_passes_through_what_nothing_exceeds() -> None:
     marks = [
-        Mark(number=1, leak=0.0, value=0.6, private=False),
-        Mark(number=2, leak=2.0, value=0.8, private=True, chosen=True),
-        Mark(number=3, leak=3.0, value=0.7, private=True),
-        Mark(number=4, leak=2.0, value=0.75, private=True),
-        Mark(number=5, leak=9.0, value=0.9, private=False),
-        Mark(number=6, leak=10.0, value=0.9, private=False),
+        Mark(number=1, x=0.0, y=0.6, filled=False),
+        Mark(number=2, x=2.0, y=0.8, filled=True, chosen=True),
+        Mark(number=3, x=3.0, y=0.7, filled=True),
+        Mark(number=4, x=2.0, y=0.75, filled=True),
+        Mark(number=5, x=9.0, y=0.9, filled=False),
+        Mark(number=6, x=10.0, y=0.9, filled=False),
     ]
     svg = draw_frontier(marks, title="Accuracy", leak="bits", nothing=0.0, ident="x")
     assert "On the line, from the left: 1, 2, 5." in svg
@@ -203,7 +203,7 @@ def test_the_frontier_passes_through_what_nothing_exceeds() -> None:
 
 
 def test_numbers_of_crowded_points_do_not_cover_one_another() -> None:
-    marks = [Mark(number=i, leak=0.5 + i * 1e-4, value=0.8 + i * 1e-3, private=True) for i in range(1, 13)]
+    marks = [Mark(number=i, x=0.5 + i * 1e-4, y=0.8 + i * 1e-3, filled=True) for i in range(1, 13)]
     svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=0.5, ident="x")
     places = [(float(x), float(y)) for x, y in re.findall(r'class="name mid" x="([\d.]+)" y="([\d.]+)"', svg)]
     assert len(places) == 12
@@ -223,7 +223,7 @@ def test_numbers_stand_apart_and_off_the_frontier(nothing: float) -> None:
     rng = np.random.default_rng(3)
     leaks, values = nothing + 0.3 * rng.random(18) ** 3, 0.7 + 0.05 * rng.random(18)
     marks = [
-        Mark(number=i + 1, leak=float(leak), value=float(value), private=i % 2 == 0)
+        Mark(number=i + 1, x=float(leak), y=float(value), filled=i % 2 == 0)
         for i, (leak, value) in enumerate(zip(leaks, values, strict=True))
     ]
     svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=nothing, ident="x")
@@ -245,7 +245,7 @@ def test_numbers_stand_apart_and_off_the_frontier(nothing: float) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 def test_charts_of_one_point(value: float) -> None:
-    mark = Mark(number=1, leak=0.5, value=value, private=True)
+    mark = Mark(number=1, x=0.5, y=value, filled=True)
     line = Line(name="tree", style=1, points=(Point(epsilon=0.1, value=value, error=None),))
     svg = draw_frontier([mark], title="A", leak="v", nothing=0.5, ident="x")
     svg += draw_budget([line], [Reference(name="constant", value=value)], title="A", ident="y")

@@ -16,9 +16,9 @@ from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.suppression import Suppression
+from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.disclosing import describe_disclosure
 from glassine.report.disclosure import disclosure_view, render_disclosure_html, render_disclosure_text
-from glassine.report.trade_off import Mark, draw_trade_off
 
 ALL, HIDDEN = Suppression(0), Suppression(10)
 
@@ -144,9 +144,9 @@ def test_points_at_one_place_share_their_numbers() -> None:
     drawn = str(
         draw_trade_off(
             [
-                Mark(number=1, accuracy=0.9, d_overall=0.1),
-                Mark(number=2, accuracy=0.9, d_overall=0.1),
-                Mark(number=3, accuracy=0.5, d_overall=0.6),
+                Mark(number=1, x=0.9, y=0.1),
+                Mark(number=2, x=0.9, y=0.1),
+                Mark(number=3, x=0.5, y=0.6),
             ]
         )
     )
@@ -158,7 +158,7 @@ def test_points_at_one_place_share_their_numbers() -> None:
 
 @pytest.mark.parametrize(("accuracy", "distance"), [(1.0, 0.0), (0.0, 0.0), (0.7, 3.0)])
 def test_one_point_is_drawn_within_the_axes(accuracy: float, distance: float) -> None:
-    drawn = str(draw_trade_off([Mark(number=1, accuracy=accuracy, d_overall=distance)]))
+    drawn = str(draw_trade_off([Mark(number=1, x=accuracy, y=distance)]))
     assert "nan" not in drawn
     assert "inf" not in drawn
     x, y = (float(drawn.split(f'{name}="')[1].split('"')[0]) for name in ("cx", "cy"))
@@ -203,7 +203,7 @@ def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> 
     assert "accuracy on held-out records" in page
     view = disclosure_view(found)
     assert view.held_out
-    assert [mark.accuracy for mark in view.marks] == [row.holdout_accuracy for row in table.rows]
+    assert [mark.x for mark in view.marks] == [row.holdout_accuracy for row in table.rows]
     text = render_disclosure_text(found)
     assert "of those held out" in text
     assert max(map(len, text.splitlines())) <= 88

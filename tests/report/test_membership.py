@@ -10,8 +10,8 @@ from glassine.attacks.outcome import Measured
 from glassine.auditing.judging import check_membership
 from glassine.auditing.policy import Policy
 from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
+from glassine.report.charts import draw_roc
 from glassine.report.membership import membership_view
-from glassine.report.roc import draw_roc
 from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings
 
 

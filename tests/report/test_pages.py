@@ -15,8 +15,8 @@ from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
 from glassine.auditing.findings import InputFile
+from glassine.models.svg import ticks
 from glassine.report import render_attack_html, render_html, render_surrogates
-from glassine.report.axes import ticks
 from glassine.report.comparison import render_comparison_html
 from glassine.report.disclosure import render_disclosure_html
 from glassine.report.html import environment

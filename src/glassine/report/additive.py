@@ -139,9 +139,7 @@ def draw_figures(view: AdditiveView | None) -> tuple[tuple[Figure, Markup], ...]
     """Return the shape functions as SVG."""
     if view is None:
         return ()
-    # The drawing escapes every text of the model itself.
-    drawn = ((figure, draw_shape(_shape(figure.finding), output=figure.index)) for figure in view.figures)
-    return tuple((figure, Markup(svg)) for figure, svg in drawn)  # noqa: S704
+    return tuple((figure, draw_shape(_shape(figure.finding), output=figure.index)) for figure in view.figures)
 
 
 def _figures(found: AdditiveFinding) -> Iterator[Figure]:

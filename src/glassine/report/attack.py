@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassine.auditing.findings import InputFile, MembershipFinding
+from glassine.report.charts import draw_roc
 from glassine.report.html import render_page
 from glassine.report.lines import wrap
 from glassine.report.membership import membership_view
-from glassine.report.roc import draw_roc
 from glassine.report.wording import HOLDER_ONLY
 
 __all__ = ["render_attack_html", "render_attack_text"]

@@ -15,7 +15,7 @@ from glassine.comparison.measuring import NO_PARTS
 from glassine.comparison.recommending import LOPSIDED, Criterion
 from glassine.comparison.values import Measure
 from glassine.report import wording
-from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
+from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
 from glassine.report.html import render_page
 from glassine.report.lines import WIDTH
 from glassine.report.statements import Fact
@@ -331,9 +331,9 @@ def _charts(found: Comparison, chosen: Row | None) -> list[tuple[str, list[Marku
             marks = [
                 Mark(
                     number=numbers[id(row)],
-                    leak=leaked.value,
-                    value=mean.value,
-                    private=row.private,
+                    x=leaked.value,
+                    y=mean.value,
+                    filled=row.private,
                     chosen=row is chosen,
                 )
                 for row in rows

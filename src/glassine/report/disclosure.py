@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureFinding, RemedyFinding, SubgroupFinding
 from glassine.report import wording
+from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.html import render_page
 from glassine.report.lines import wrap
 from glassine.report.readers import ReaderRow, estimate_fact, internal_fact, people, reader_row
 from glassine.report.statements import Fact
-from glassine.report.trade_off import Mark, draw_trade_off
 
 __all__ = [
     "DisclosureView",
@@ -115,7 +115,7 @@ def disclosure_view(found: DisclosureFinding) -> DisclosureView:
         notes=tuple(map(wording.clean, found.notes)),
         remedies=tuple(_remedy(i, row) for i, row in enumerate(found.remedies, start=1)),
         marks=tuple(
-            Mark(number=i, accuracy=accuracy, d_overall=distance)
+            Mark(number=i, x=accuracy, y=distance)
             for i, accuracy, distance in placed
             if accuracy is not None and distance is not None
         ),

@@ -14,10 +14,10 @@ from glassine import __version__
 from glassine.auditing.findings import Findings, InputFile
 from glassine.report import wording
 from glassine.report.additive import draw_figures
-from glassine.report.charts import draw_curve, draw_tree
+from glassine.report.charts import draw_bar, draw_curve, draw_roc
 from glassine.report.inputs import clean_inputs
-from glassine.report.roc import draw_roc
 from glassine.report.summary import summarize
+from glassine.report.tree_chart import draw_tree
 
 __all__ = ["environment", "render_html", "render_page"]
 
@@ -33,6 +33,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["code"] = _code
+    environment.globals["draw_bar"] = draw_bar
     environment.filters["bits"] = wording.bits
     environment.filters["percent"] = wording.percent
     environment.filters["plural"] = wording.plural
@@ -142,7 +143,7 @@ def render_html(findings: Findings, *, title: str | None = None) -> str:
         version=summary.version,
         holder_only=summary.holder_only,
         s=summary,
-        curve=draw_curve(summary.curve, summary.scale),
+        curve=draw_curve(summary.curve, top=summary.scale.top, limit=summary.scale.limit),
         drawing=drawing,
         drawing_note=reading,
         shapes=draw_figures(summary.additive),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from glassine.attacks.outcome import Count, Failed, Measured, Outcome
 from glassine.auditing.findings import Check, FormFinding, InputFile, SurrogateFindings
 from glassine.report import wording
+from glassine.report.charts import draw_roc
 from glassine.report.html import render_page
 from glassine.report.inputs import clean_inputs
 from glassine.report.lines import wrap
 from glassine.report.membership import MembershipView, membership_view
-from glassine.report.roc import draw_roc
 from glassine.report.rules import CheckRow, kept_sentence, limit_and_measured, status_of
 from glassine.report.statements import Fact, MeasureRow, unmeasured_sentence
 from glassine.report.surrogate_facts import (
