@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from glassine.attacks import Measured
-from glassine.report import render_surrogates
+from glassine.report import render_html
 from glassine.surrogates import SurrogateExplainer, compare_forms
 from glassine.surrogates.evidence import evidence_of_fit
 from glassine.surrogates.reader import midpoints_of
@@ -68,6 +68,6 @@ def test_the_page_shows_both_forms(paper: Split) -> None:
     assert left.share_alone >= 0.02
     assert right.share_alone == 0
     assert right.accused == 0
-    page = render_surrogates(found)
+    page = render_html(found)
     assert "The forms side by side" in page
     assert "nobody else" in page

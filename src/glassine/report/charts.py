@@ -22,6 +22,7 @@ __all__ = [
     "draw_budget",
     "draw_curve",
     "draw_frontier",
+    "draw_key",
     "draw_roc",
     "draw_trade_off",
 ]
@@ -100,6 +101,12 @@ def draw_bar(mean: float, largest: float | None = None) -> Markup:
         bar.append(element("rect", class_="reach", y=5, width=f"{largest * 200:.0f}", height=4))
     bar.append(element("rect", class_="mean", y=1, width=f"{mean * 200:.0f}", height=12))
     return element("svg", *bar, viewBox="0 0 200 14", preserveAspectRatio="none", aria_hidden="true", focusable="false")
+
+
+def draw_key(mark: Mark) -> Markup:
+    """Return how a kind of points is drawn, for a legend."""
+    axes = Axes(left=12, top=12, width=0, height=0, across=lambda value: 0.0, up=lambda value: 0.0)
+    return element("svg", _spot(mark, axes), class_="versus-key", width=24, height=24, aria_hidden="true")
 
 
 def draw_curve(points: Sequence[tuple[float, float]], *, top: float, limit: float | None) -> Markup:

@@ -11,10 +11,9 @@ from markupsafe import Markup
 from glassine.auditing.findings import TreeNode
 from glassine.models.svg import Chart, element
 from glassine.report import wording
-from glassine.report.outline import children_of, leaves_below
-from glassine.report.parts import PartRow
+from glassine.report.section import PartRow
 
-__all__ = ["draw_tree"]
+__all__ = ["children_of", "draw_tree", "leaves_below"]
 
 MOST_BOXES = 240
 TREE_WIDTH = 1000
@@ -24,6 +23,25 @@ LAST_COLUMN = 1.8  # width of the last column, where leaves stand, against the o
 EVEN = 0.55  # share of the height that all leaves divide evenly, so that small ones stay visible
 LETTER = 7.2  # width of a letter at the size used in the boxes, in a wide typeface
 FLAG = "\u25b2"
+
+
+def children_of(tree: Sequence[TreeNode]) -> list[list[int]]:
+    """Return the children of each node, in order."""
+    out: list[list[int]] = [[] for _ in tree]
+    for index, node in enumerate(tree):
+        if node.parent is not None:
+            out[node.parent].append(index)
+    return out
+
+
+def leaves_below(tree: Sequence[TreeNode], wanted: set[int] | None = None) -> list[int]:
+    """Return for each node the number of leaves at or below it, of those with a wanted number if given."""
+    out = [int(node.part is not None and (wanted is None or node.part in wanted)) for node in tree]
+    for index in range(len(tree) - 1, 0, -1):
+        parent = tree[index].parent
+        if parent is not None:
+            out[parent] += out[index]
+    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,84 +7,106 @@ from dataclasses import dataclass, replace
 from glassine.attacks.outcome import Count
 from glassine.auditing.findings import AttackFinding, MembershipFinding
 from glassine.report import wording
-from glassine.report.statements import Fact
+from glassine.report.charts import draw_roc
+from glassine.report.section import (
+    Column,
+    Fact,
+    Facts,
+    Figure,
+    Paragraph,
+    Row,
+    Section,
+    Status,
+    Table,
+    facts_of,
+    sentence,
+)
 
-__all__ = ["AttackRow", "MembershipView", "membership_view"]
+__all__ = ["MembershipResult", "membership_result", "membership_section", "membership_sentence"]
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
+COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "Found at 1% false alarms", "Status")
 FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttackRow:
-    """One attack in words.
+class MembershipResult:
+    """What membership attacks found, in a few words.
 
     Attributes
     ----------
-    name, advantage, accuracy, at_percent, meaning : str
-        The attack and its figures; empty where it was not made.
-    state : str
-        ``found members``, ``found none beyond chance``, ``not measured`` or ``failed``.
-    """
-
-    name: str
-    advantage: str
-    accuracy: str
-    at_percent: str
-    meaning: str
-    state: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipView:
-    """Membership in words.
-
-    Attributes
-    ----------
-    described : str
-        Whose records were told apart.
-    headline, sentence : str
-        What the attacks found, in a few words and in a sentence or two.
+    headline : str
+        In a few words.
     tone : str
         ``outside policy`` where members were found, ``finding`` where attacks found none, ``could not tell`` otherwise.
     figures : tuple of Fact
         The few figures that matter most.
-    rows : tuple of AttackRow
-        Each attack.
-    facts : tuple of Fact
-        The holdout, midpoints, vulnerability.
-    curve : tuple of (float, float)
-        The ROC curve of the strongest attack that scores every record.
-    curve_of : str
-        Its name.
+    described : str
+        Whose records were told apart.
     """
 
-    described: str
     headline: str
-    sentence: str
     tone: str
     figures: tuple[Fact, ...]
-    rows: tuple[AttackRow, ...]
-    facts: tuple[Fact, ...]
-    curve: tuple[tuple[float, float], ...]
-    curve_of: str
+    described: str
 
 
-def membership_view(found: MembershipFinding) -> MembershipView:
-    """Return what membership attacks found, in words."""
+def membership_result(found: MembershipFinding) -> MembershipResult:
+    """Return what membership attacks found, in a few words."""
     headline, tone = _headline(found)
-    facts = (_holdout(found), _midpoints(found), _vulnerability(found))
-    return MembershipView(
-        described=f"{_sizes(found)} Intervals of {found.confidence:.0%} confidence.",
+    return MembershipResult(
         headline=headline,
-        sentence=_sentence(found),
         tone=tone,
-        figures=(_strongest(found), *(replace(fact, meaning="") for fact in facts[1:])),
-        rows=tuple(_row(attack) for attack in found.attacks),
-        facts=facts,
-        curve=found.roc,
-        curve_of=found.roc_attack or "",
+        figures=(_strongest(found), *(replace(fact, meaning="") for fact in _facts(found)[1:])),
+        described=f"{_sizes(found)} Intervals of {found.confidence:.0%} confidence.",
     )
+
+
+def membership_section(found: MembershipFinding, *, alone: bool = False) -> Section:
+    """Return each attack, its ROC curve, and what else tells members apart.
+
+    Parameters
+    ----------
+    found : MembershipFinding
+        What the attacks found.
+    alone : bool, default=False
+        Whether the section is all of its page, whose head has the sentence; the text then has all attacks.
+    """
+    rows = tuple(map(_row, found.attacks))
+    attacks = Table(
+        caption="Each attack: the share of members that it accuses less that of others, with its interval; 0 is "
+        "guessing",
+        columns=tuple(map(Column, COLUMNS)),
+        rows=rows,
+    )
+    chart = draw_roc(found.roc, found.roc_attack or "")
+    figure = Figure(
+        drawings=(chart,),
+        title=f"The {wording.clean(found.roc_attack or '')}, where false alarms are rare.",
+        caption="Above the dashed line it finds more members than it wrongly accuses others.",
+    )
+    text: tuple[str, ...] = (membership_sentence(found),)
+    lead = () if alone else (Paragraph(text=text[0], tone="lead"),)
+    if alone:
+        text = (*map(_told, rows), *facts_of(_facts(found)))
+    return Section(
+        id="members",
+        title="Who was in the data",
+        link="Membership",
+        blocks=(*lead, attacks, *((figure,) if chart else ()), Facts(_facts(found))),
+        text=text,
+        text_title="Attacks: advantage with its interval; 0 is guessing" if alone else "What a reader learns",
+    )
+
+
+def _told(row: Row) -> str:
+    advantage, *_, status = row.cells
+    state = status.word if isinstance(status, Status) else ""
+    return f"[{state}] {row.name}{f': {advantage}' if advantage else ''}. {row.remark}"
+
+
+def _facts(found: MembershipFinding) -> tuple[Fact, ...]:
+    return (_holdout(found), _midpoints(found), _vulnerability(found))
 
 
 def _headline(found: MembershipFinding) -> tuple[str, str]:
@@ -102,7 +124,8 @@ def _strongest(found: MembershipFinding) -> Fact:
     return Fact(name=name, value=f"{best.advantage:.3f}", meaning=f"{wording.clean(best.attack)}; 0 is guessing")
 
 
-def _sentence(found: MembershipFinding) -> str:
+def membership_sentence(found: MembershipFinding) -> str:
+    """Return what the attacks found in a sentence or two."""
     made = [attack for attack in found.attacks if attack.status == "measured"]
     if not made:
         return "No attack that calls each record a member or not could be made."
@@ -133,30 +156,26 @@ def _points(advantage: float | None) -> str:
     return f"{100 * (advantage or 0.0):.1f} percentage points"
 
 
-def _row(attack: AttackFinding) -> AttackRow:
-    name = wording.clean(attack.attack)
-    name = name[:1].upper() + name[1:]
+def _row(attack: AttackFinding) -> Row:
+    name = sentence(attack.attack)
     if attack.status != "measured":
-        reason = wording.clean(attack.reason or "")
-        reason = reason[:1].upper() + reason[1:]
-        return AttackRow(
-            name=name, advantage="", accuracy="", at_percent="", meaning=reason, state=STATES[attack.status]
-        )
-    return AttackRow(
+        return Row(name=name, cells=("", "", "", Status(STATES[attack.status])), remark=sentence(attack.reason or ""))
+    return Row(
         name=name,
-        advantage=f"{attack.advantage:.3f} ({attack.advantage_low:.3f} to {attack.advantage_high:.3f})",
-        accuracy=f"{attack.balanced_accuracy:.3f} ({attack.baseline} {attack.baseline_accuracy:.3f})",
-        at_percent="" if attack.tpr_at_percent is None else wording.percent(attack.tpr_at_percent, digits=1),
-        meaning=wording.clean(attack.statement),
-        state=FOUND if attack.detected else NOT_FOUND,
+        cells=(
+            f"{attack.advantage:.3f} ({attack.advantage_low:.3f} to {attack.advantage_high:.3f})",
+            f"{attack.balanced_accuracy:.3f} ({attack.baseline} {attack.baseline_accuracy:.3f})",
+            "" if attack.tpr_at_percent is None else wording.percent(attack.tpr_at_percent, digits=1),
+            Status(FOUND if attack.detected else NOT_FOUND),
+        ),
+        remark=wording.clean(attack.statement),
     )
 
 
 def _holdout(found: MembershipFinding) -> Fact:
     value = {True: "differ", False: "no difference seen", None: "not tested"}[found.shifted]
     value = "share records" if found.overlap else value
-    told = wording.clean(f"{found.overlap} {found.shift}".strip())
-    told = told[:1].upper() + told[1:]
+    told = sentence(f"{found.overlap} {found.shift}".strip())
     return Fact(name="Members and holdout without the model", value=value, meaning=f"{told} {_sizes(found)}")
 
 

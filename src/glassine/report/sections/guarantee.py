@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from glassine.auditing.findings import Bound, Findings, GuaranteeFinding
+from glassine.auditing.findings import Bound, GuaranteeFinding
 from glassine.report import wording
-from glassine.report.statements import Fact
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Paragraph,
+    Points,
+    Row,
+    Section,
+    Table,
+    sentence,
+)
 
-__all__ = ["BoundRow", "GuaranteeRow", "guarantee_figures", "guarantee_row"]
+__all__ = ["guarantee_figures", "guarantee_section"]
 
 STANDING = {
     "accepted": "The policy accepts the claim, which this audit cannot verify. It answers the rules on leaves, bits "
@@ -29,73 +39,42 @@ RELATIONS = {
 SHARES = ("members found", "guess of a ", "belief about")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundRow:
-    """A bound in words.
-
-    Attributes
-    ----------
-    name, value, meaning, method : str
-        What is bounded, by how much, what that says, and where it is proved.
-    """
-
-    name: str
-    value: str
-    meaning: str
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuaranteeRow:
-    """The guarantee in words.
-
-    Attributes
-    ----------
-    claim, sentence, standing, status : str
-        The claim in figures and in a sentence, what the policy makes of it, and that in a word.
-    subject : str
-        What it speaks of: a record or a person.
-    facts : tuple of Fact
-        The parts of the claim.
-    caveats : tuple of str
-        Why it does not hold.
-    bounds : tuple of BoundRow
-        What follows from it.
-    """
-
-    claim: str
-    sentence: str
-    standing: str
-    status: str
-    subject: str
-    facts: tuple[Fact, ...]
-    caveats: tuple[str, ...]
-    bounds: tuple[BoundRow, ...]
-
-
-def guarantee_row(findings: Findings) -> GuaranteeRow | None:
-    """Return the guarantee in words; None where none is claimed."""
-    found = findings.guarantee
-    if found is None:
-        return None
-    claim = _claim(found)
-    return GuaranteeRow(
-        claim=claim,
-        sentence=f"{_capital(wording.clean(found.claimed_by))} claims differential privacy with {claim}.",
-        standing=STANDING[found.standing],
-        status=found.standing,
-        subject=found.subject,
-        facts=_facts(found),
-        caveats=tuple(wording.clean(text) for text in found.caveats),
-        bounds=tuple(_bound(bound) for bound in found.bounds),
+def guarantee_section(found: GuaranteeFinding) -> Section:
+    """Return the guarantee: what is claimed, what the policy makes of it, and what follows if it is true."""
+    claim = f"{sentence(found.claimed_by)} claims differential privacy with {_claim(found)}."
+    caveats = tuple(wording.clean(text) for text in found.caveats)
+    blocks: list[Block] = [
+        Paragraph(text=claim, tone="lead", status=found.standing),
+        Paragraph(text=STANDING[found.standing]),
+    ]
+    if caveats:
+        blocks.append(Points(items=caveats, style="missing", title="Caveat" if len(caveats) == 1 else "Caveats"))
+    blocks.append(Facts(_facts(found)))
+    bounds = tuple(map(_bound, found.bounds))
+    if bounds:
+        caption = "What follows if the claim is true: no reader of the model can exceed these, whatever else is known"
+        columns = (Column("What a reader might do"), Column("Bound"))
+        limits = (
+            f"The guarantee limits what the model reveals because one {found.subject} was included. General patterns, "
+            "such as that smokers fall ill more often, still apply to everyone."
+        )
+        blocks += [Table(caption=caption, columns=columns, rows=bounds), Paragraph(text=limits, tone="note")]
+    return Section(
+        id="guarantee",
+        title="The guarantee that is claimed",
+        link="Guarantee",
+        blocks=tuple(blocks),
+        text=(
+            f"[{found.standing}] {claim}",
+            *(f"Caveat: {caveat}" for caveat in caveats),
+            *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
+        ),
+        text_title="Guarantee",
     )
 
 
-def guarantee_figures(findings: Findings) -> tuple[Fact, ...]:
-    """Return the figures that matter most of a claimed guarantee; nothing where none is claimed."""
-    found = findings.guarantee
-    if found is None:
-        return ()
+def guarantee_figures(found: GuaranteeFinding) -> tuple[Fact, ...]:
+    """Return the figures that matter most of a claimed guarantee."""
     value = f"epsilon {found.epsilon:g}"
     first = Fact(name="Claimed guarantee", value=value, meaning=f"{_delta(found)}; {found.standing}")
     member = "who" if found.subject == "person" else "which records"
@@ -168,18 +147,14 @@ def _factor(epsilon: float) -> str:
     return f"e^{epsilon:g}" if epsilon > 20 else wording.amount(math.exp(epsilon))
 
 
-def _bound(bound: Bound) -> BoundRow:
+def _bound(bound: Bound) -> Row:
     value = f"{_up(bound.value, 3):g}"
     if bound.name.startswith(SHARES):
         value = _percent(bound.value)
     elif bound.name.startswith("bits"):
         value = f"{_up(bound.value, 1):.1f} bits"
-    return BoundRow(
-        name=_capital(wording.clean(bound.name)),
-        value=f"at most {value}",
-        meaning=wording.clean(bound.statement),
-        method=wording.clean(bound.method),
-    )
+    meaning = f"{wording.clean(bound.statement)} ({wording.clean(bound.method)})"
+    return Row(name=sentence(bound.name), meaning=meaning, cells=(f"at most {value}",))
 
 
 def _up(value: float, digits: int) -> float:
@@ -190,7 +165,3 @@ def _up(value: float, digits: int) -> float:
 
 def _percent(value: float) -> str:
     return f"{100 * _up(value, 3):g}%"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -1,0 +1,409 @@
+"""What a tree discloses of a sensitive attribute: what readers conclude, what can be done, and who is most exposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from glassine.attacks.outcome import Count
+from glassine.auditing.findings import SensitiveFinding
+from glassine.auditing.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
+from glassine.report import wording
+from glassine.report.charts import Mark, draw_trade_off
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Figure,
+    Paragraph,
+    Row,
+    RowNumbers,
+    Section,
+    Status,
+    Table,
+    facts_of,
+    sentence,
+)
+
+__all__ = [
+    "disclosed_rows_section",
+    "disclosed_subgroups_section",
+    "disclosure_described",
+    "disclosure_figures",
+    "disclosure_headline",
+    "disclosure_sentence",
+    "learned_section",
+    "people",
+    "remedies_section",
+    "sensitive_section",
+]
+
+MOST_NAMES = 8
+RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
+
+
+def sensitive_section(found: SensitiveFinding) -> Section:
+    """Return what a reader learns of the sensitive attribute, as a part of an audit."""
+    told = _sensitive_sentence(found)
+    facts = (
+        _known(found),
+        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused),
+        _estimate(found.optimum, found.gap),
+    )
+    blocks: list[Block] = [
+        Paragraph(text=told, tone="lead"),
+        _readers(found.readers, "What readers conclude about everybody's value"),
+        Facts(facts),
+        *(Paragraph(text=wording.clean(note), tone="note") for note in found.notes),
+    ]
+    if found.exposed:
+        about = "Most exposed people, by row number of the data, in order of number. Keep this list inside."
+        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in found.exposed))]
+    return Section(
+        id="sensitive",
+        title="What it tells of",
+        about=wording.clean(found.sensitive),
+        link="Sensitive attribute",
+        blocks=tuple(blocks),
+        text=(told,),
+        text_title="What a reader learns",
+    )
+
+
+def learned_section(found: DisclosureFinding) -> Section:
+    """Return what each reader concludes, how good the estimate is, and the anonymity of the leaves."""
+    facts = (
+        _estimate(found.status, found.gap, known=found.knowledge),
+        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
+        *_sample(found),
+        *_truth(found),
+        *_anonymity(found),
+    )
+    readers = _readers(found.readers, "What each reader concludes")
+    names = [column.name for column in readers.columns[1:]]
+    text = []
+    for row in readers.rows:
+        figures = ", ".join(f"{name.lower()} {cell}" for name, cell in zip(names, row.cells, strict=True))
+        text.append(f"{row.name}: {figures.replace('d_overall', 'D_overall')}")
+    return Section(
+        id="learned",
+        title="What a reader learns",
+        blocks=(readers, Facts(facts)),
+        text=(*text, *facts_of(facts)),
+        text_title="What each reader concludes; entropy left and distance to the truth in nats",
+    )
+
+
+def remedies_section(found: DisclosureFinding) -> Section:
+    """Return what was tried against disclosure, and what it costs in accuracy."""
+    held_out = any(row.holdout_accuracy is not None for row in found.remedies)
+    columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
+    columns += [Column("Held out", numeric=True)] if held_out else []
+    rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(found.remedies, start=1))
+    marks = [
+        Mark(number=number, x=accuracy, y=row.d_overall)
+        for number, row in enumerate(found.remedies, start=1)
+        if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
+    ]
+    blocks: list[Block] = [
+        Paragraph(
+            text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
+            "read off the data."
+        ),
+        Table(caption="D_overall in nats: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
+    ]
+    if marks:
+        blocks.append(
+            Figure(
+                drawings=(draw_trade_off(marks, held_out=held_out),),
+                title="Disclosure against accuracy.",
+                caption="Upwards less is disclosed, to the right more predictions are right. Numbers are those of the "
+                "table.",
+            )
+        )
+    return Section(
+        id="remedies",
+        title="What can be done, and what it costs",
+        link="What can be done",
+        blocks=tuple(blocks),
+        text=tuple(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
+        text_title=f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[held_out]}",
+    )
+
+
+def disclosed_subgroups_section(found: DisclosureFinding) -> Section:
+    """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
+    known = found.subgroups[0].d_overall is not None
+    columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
+    rows = tuple(
+        Row(
+            name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
+            cells=(
+                people(group.size),
+                f"{group.entropy:.3g} nats",
+                *(() if group.d_overall is None else (f"{group.d_overall:.3g} nats",)),
+            ),
+        )
+        for group in found.subgroups
+    )
+    return Section(
+        id="subgroups",
+        title="Subgroups",
+        blocks=(
+            Paragraph(text="The most exposed first, the least exposed last. Subgroups of few people are left out."),
+            Table(
+                caption="Means over the people of a subgroup, in nats. Small means disclosed",
+                columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
+                rows=rows,
+            ),
+        ),
+        text=tuple(
+            f"{row.name}: {row.cells[0]}, {row.cells[1]} left{f', D_overall {row.cells[2]}' if known else ''}"
+            for row in rows
+        ),
+        text_title="Subgroups, the most exposed first; the last one the least exposed",
+    )
+
+
+def disclosed_rows_section(found: DisclosureFinding) -> Section:
+    """Return the most exposed people by row number."""
+    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in found.exposed)
+    about = (
+        "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
+        "this list inside: a row number points at a person for whoever has the data."
+    )
+    return Section(
+        id="exposed",
+        title="The most exposed records",
+        link="Records",
+        blocks=(Paragraph(text=about), RowNumbers(rows)),
+        text=(", ".join(rows),),
+        text_title="Most exposed, by row number from 0",
+    )
+
+
+def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
+    known = readers[0].d_overall is not None and readers[0].guess_rate is not None
+    names = ("Entropy left", "Certain of", *(("D_overall", "Guesses right") if known else ()))
+    return Table(
+        caption=f"{title}. Entropy left and distance to the truth (D_overall) a person; a small distance means "
+        "disclosed",
+        columns=(Column("Reader of"), *(Column(name, numeric=True) for name in names)),
+        rows=tuple(
+            Row(
+                name=sentence(reader.reader),
+                cells=(
+                    f"{reader.entropy:.3g} nats",
+                    people(reader.certain),
+                    *(
+                        (f"{reader.d_overall or 0.0:.3g} nats", wording.percent(reader.guess_rate or 0.0))
+                        if known
+                        else ()
+                    ),
+                ),
+            )
+            for reader in readers
+        ),
+    )
+
+
+def disclosure_headline(found: DisclosureFinding) -> str:
+    """Return which share of the entropy the tree takes away."""
+    before, left = found.readers[0].entropy, found.readers[-1].entropy
+    if not before > 0:
+        return "Nothing was open"
+    return f"{wording.percent(min(max(1 - left / before, 0.0), 1.0))} of the uncertainty is gone"
+
+
+def disclosure_sentence(found: DisclosureFinding) -> str:
+    """Return what the reader learns."""
+    name = wording.clean(found.sensitive)
+    least, best = found.readers[0], found.readers[-1]
+    told = (
+        f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person "
+        f"about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most exposed one. "
+        f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
+    )
+    if best.certain:
+        told += f" Of {people(best.certain)} the class is as good as certain."
+    return told
+
+
+def disclosure_described(found: DisclosureFinding) -> str:
+    """Return who was looked at, and what the reader knows."""
+    return (
+        f"{people(found.n_people)[:1].upper()}{people(found.n_people)[1:]}, "
+        f"{wording.plural(found.n_classes, 'class')} of {wording.clean(found.sensitive)}. "
+        f"The reader knows {wording.clean(found.knowledge)}."
+    )
+
+
+def disclosure_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
+    """Return the few figures that matter most."""
+    least, best = found.readers[0], found.readers[-1]
+    told = [
+        Fact(
+            name="Learned about the average person",
+            value=f"{found.learned_mean:.3g} nats",
+            meaning=f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
+        ),
+        Fact(
+            name="Learned about the most exposed",
+            value=f"{found.learned_most:.3g} nats",
+            meaning="beyond the class distribution",
+        ),
+        Fact(name="As good as certain", value=f"of {people(best.certain)}", meaning=f"among {people(found.n_people)}"),
+    ]
+    if best.guess_rate is not None and least.guess_rate is not None:
+        told.append(
+            Fact(
+                name="Guesses right",
+                value=f"for {wording.percent(best.guess_rate)}",
+                meaning=f"from the class distribution for {wording.percent(least.guess_rate)}",
+            )
+        )
+    return tuple(told)
+
+
+def people(count: Count) -> str:
+    """Return a number of people; a text is one that is rounded or hidden."""
+    if isinstance(count, str):
+        return f"{count} people"
+    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"
+
+
+def _sensitive_sentence(found: SensitiveFinding) -> str:
+    least, best = found.readers[0], found.readers[-1]
+    told = (
+        f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person about "
+        f"{wording.clean(found.sensitive)} beyond the class distribution, {found.learned_most:.3g} of the most exposed "
+        f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+    )
+    if best.certain:
+        told += f" Of {people(best.certain)} the value is as good as certain."
+    return told
+
+
+def _known(found: SensitiveFinding) -> Fact:
+    listed = wording.listing(found.quasi_identifiers, most=MOST_NAMES, room=40)
+    n = found.n_quasi_identifiers
+    return Fact(
+        name="What the reader knows of everybody",
+        value=wording.plural(len(found.quasi_identifiers), "attribute"),
+        meaning=f"{listed}: {n if isinstance(n, str) else f'{n:,}'} different combinations among "
+        f"{people(found.n_people)}. Of the tree: {wording.clean(found.knowledge)}.",
+    )
+
+
+def _internal(
+    readers: Sequence[ReaderFinding], n_internal: int, n_active: int, *, unused: str = "", named: Sequence[str] = ()
+) -> Fact:
+    """Return what the internal nodes add to the leaves; ``unused`` is why they were not used, ``named`` which do."""
+    name = "What the choice of splits adds"
+    if unused:
+        return Fact(name=name, value="not used", meaning=sentence(unused))
+    if len(readers) < 3:
+        return Fact(name=name, value="not used", meaning="The reader looks at the leaves alone.")
+    more = max(readers[1].entropy - readers[2].entropy, 0.0)
+    shaping = "none shapes" if not n_active else f"{n_active:,} shape"
+    among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
+    return Fact(
+        name=name,
+        value=f"{more:.2g} nats" if more else "next to nothing",
+        meaning="A learner takes the best split of each node; records under which another would have been better are "
+        f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
+    )
+
+
+def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
+    """Return whether the estimate is the best one, and from what it was made."""
+    if optimum == "local":
+        value = "a local optimum"
+        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a person more open."
+    else:
+        value = "the global optimum"
+        slack = f", up to a certified gap of {gap:.1g} nats a person" if gap > 0 else ""
+        meaning = f"No estimate that agrees with the tree leaves more open{slack}."
+    meaning += " It takes fractions of people: whole people can be told apart where fractions cannot."
+    meaning += f" Known: {wording.clean(known)}." if known else ""
+    return Fact(name="The estimate of maximum entropy", value=value, meaning=meaning)
+
+
+def _sample(found: DisclosureFinding) -> list[Fact]:
+    if found.sample is None:
+        return []
+    sample = found.sample
+    return [
+        Fact(
+            name="Who was in the training sample",
+            value=f"{wording.percent(sample.fraction)} on average",
+            meaning=f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
+            f"{people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
+        )
+    ]
+
+
+def _truth(found: DisclosureFinding) -> list[Fact]:
+    if found.truth is None:
+        return []
+    truth = found.truth
+    return [
+        Fact(
+            name="D_individual, distance to the truth",
+            value=f"{truth.mean:.3g} nats on average (D_overall)",
+            meaning=f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
+            f"below 0.1 nats for {people(truth.disclosed)}.",
+        )
+    ]
+
+
+def _anonymity(found: DisclosureFinding) -> list[Fact]:
+    return [
+        Fact(
+            name="l-diversity of the leaves",
+            value=f"{found.distinct_l:g} distinct, {found.entropy_l:.3g} by entropy",
+            meaning="The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
+        ),
+        Fact(
+            name="(alpha, k)-anonymity of the leaves",
+            value=f"alpha {found.alpha:.3g}, k {found.k}",
+            meaning="The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
+        ),
+        Fact(
+            name="t-closeness of the leaves",
+            value=f"t {found.t:.3g}",
+            meaning="The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
+        ),
+    ]
+
+
+def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
+    name = f"{number}. {row.name[:1].upper()}{row.name[1:]}"
+    reason = row.reason or ""
+    if row.status == "local":
+        reason = "a local optimum: another estimate may leave more open."
+    if row.d_overall is None or row.accuracy is None:
+        return Row(name=name, cells=(*("",) * (3 + held_out), Status("not measured")), remark=sentence(reason))
+    held = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
+    return Row(
+        name=name,
+        cells=(
+            f"{row.n_leaves:.4g} {'leaf' if row.n_leaves == 1 else 'leaves'}",
+            f"{row.d_overall:.3g}",
+            wording.percent(row.accuracy),
+            *([held] if held_out else []),
+            Status("measured"),
+        ),
+        remark=sentence(reason),
+    )
+
+
+def _figures(row: Row) -> str:
+    """Return the figures of a remedy in a sentence; empty where there are none."""
+    leaves, distance, accuracy, *held = row.cells[:-1]
+    aside = f" ({held[0]} of those held out)" if held and held[0] else ""
+    return f"{distance} nats, {accuracy} right{aside}, {leaves}." if distance else ""
+
+
+def _certainty(probability: float) -> str:
+    return "certain" if probability == 1 else wording.percent(probability)

@@ -1,0 +1,429 @@
+"""A release of surrogate trees: who stands behind it, what its trees tell together, and its two forms side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from glassine.attacks.outcome import Count, Measured
+from glassine.auditing.findings import (
+    DiversityFinding,
+    FormFinding,
+    GroupsFinding,
+    GuessFinding,
+    LeavesFinding,
+    RepresentativesFinding,
+    SurrogateFindings,
+    ThresholdsFinding,
+    TogetherFinding,
+)
+from glassine.report import wording
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Fold,
+    Paragraph,
+    Row,
+    RowNumbers,
+    Section,
+    Table,
+    facts_of,
+    sentence,
+)
+
+__all__ = [
+    "diversity_section",
+    "forms_section",
+    "gaps_section",
+    "groups_section",
+    "guesses_section",
+    "leaves_section",
+    "release_described",
+    "release_figures",
+    "representatives_section",
+    "thresholds_section",
+    "together_section",
+]
+
+UNKNOWN = "not known"
+EXACT = "They are exact means: who knows all but one of a group can compute the last."
+ROUNDED = "None is an exact mean: the last of a group does not follow from the others."
+GUESSES = {
+    "true labels": "By the decision of a tree.",
+    "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
+}
+
+
+def groups_section(found: GroupsFinding) -> Section:
+    """Return how many people stand behind representatives."""
+    return Section(
+        id="groups", title="Who stands behind representatives", link="Groups", blocks=(Facts(_group_facts(found)),)
+    )
+
+
+def representatives_section(found: SurrogateFindings, figures: tuple[Fact, ...]) -> Section:
+    """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
+    facts = Facts(_representative_facts(found.representatives, found))
+    return Section(
+        id="representatives",
+        title="What representatives tell",
+        link="Representatives",
+        blocks=(facts,),
+        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in figures),
+        text_title="What a reader learns",
+    )
+
+
+def leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section:
+    """Return how many people stand behind leaves, and who is alone in one."""
+    blocks: list[Block] = [Facts(_leaf_facts(found, release))]
+    if found.rows_alone:
+        about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list inside.")
+        rows = RowNumbers(tuple(f"row {row}" for row in found.rows_alone))
+        blocks.append(Fold("Who is alone, by row number", (about, rows)))
+    return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
+
+
+def diversity_section(found: tuple[DiversityFinding, ...], release: SurrogateFindings) -> Section:
+    """Return how far the people of a group differ in labels and in the sensitive attribute."""
+    names = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value", "People in them")
+    table = Table(
+        caption="How far the people of a group differ; each figure of the worst group",
+        columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
+        rows=tuple(
+            Row(
+                name=wording.clean(row.attribute),
+                cells=(
+                    f"{row.distinct_l} of {row.n_classes}",
+                    f"{row.entropy_l:.2f}",
+                    wording.percent(row.alpha),
+                    f"{row.t:.2f}",
+                    f"{row.n_one_class:,} of {release.release.n_groups:,}",
+                    wording.percent(row.share_one_class),
+                ),
+            )
+            for row in found
+        ),
+    )
+    return Section(id="labels", title="How far the people of a group differ", link="Diversity", blocks=(table,))
+
+
+def guesses_section(found: tuple[GuessFinding, ...]) -> Section:
+    """Return how well a reader guesses labels and the sensitive attribute."""
+    names = ("Without the release", "Closest group", "Group known", "Of other people")
+    table = Table(
+        caption="How often a reader of all groups guesses right who knows a person's other attributes",
+        columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
+        rows=tuple(
+            Row(
+                name=wording.clean(row.attribute),
+                meaning=GUESSES.get(row.attribute, "By the value of a representative, sought without this attribute."),
+                cells=tuple(
+                    UNKNOWN if share is None else wording.percent(share)
+                    for share in (row.base_rate, row.closest, row.group_known, row.others)
+                ),
+            )
+            for row in found
+        ),
+    )
+    note = (
+        "What is guessed as well of people who are not behind the release is true of people alike; only what goes "
+        "beyond that tells of those behind it."
+    )
+    return Section(
+        id="guesses",
+        title="How well labels and values are guessed",
+        link="Labels and values",
+        blocks=(table, Paragraph(text=note, tone="note")),
+    )
+
+
+def together_section(found: TogetherFinding) -> Section:
+    """Return how far all trees together let a reader rebuild the records."""
+    facts = (
+        Fact(
+            name="Learned about a person",
+            value=f"{wording.bits(found.bits_mean)} bits, at most {wording.bits(found.bits_largest)} bits",
+            meaning="On average and in the most exposed leaf, the group being known. One bit halves the possible "
+            "records.",
+        ),
+        Fact(
+            name="Dist_G of all trees together",
+            value="not defined" if found.dist_g is None else f"{found.dist_g:.3f}",
+            meaning=wording.clean(found.undefined) or "Share of the joint entropy that is left.",
+        ),
+    )
+    return Section(
+        id="rebuild",
+        title="How far all trees together rebuild the records",
+        link="Reconstruction",
+        blocks=(Facts(facts),),
+    )
+
+
+def thresholds_section(found: ThresholdsFinding) -> Section:
+    """Return what thresholds tell."""
+    n = found.n_thresholds
+    meaning = "It needs the training records."
+    if found.n_midpoints is not None:
+        meaning = "Who knows one of the two values can compute the other exactly." if found.n_midpoints else ""
+    facts = (
+        Fact(
+            name="Thresholds that are no public cut points",
+            value=f"{found.n_off_grid or 'none'} of {n:,}" if n else "there are none",
+            meaning="Their place tells about training values." if found.n_off_grid else "",
+        ),
+        Fact(
+            name="Thresholds half way between two values of the group",
+            value=UNKNOWN if found.n_midpoints is None else f"{found.n_midpoints or 'none'} of {n:,}",
+            meaning=meaning,
+        ),
+    )
+    return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
+
+
+def gaps_section(found: SurrogateFindings) -> Section:
+    """Return the gap attack by each kind of label."""
+    facts = []
+    for gap in found.gaps:
+        value, meaning = "not measured", sentence(gap.reason or "")
+        if gap.advantage is not None and gap.low is not None and gap.high is not None:
+            value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
+            meaning = "Share of the people behind the release of whom the closest tree is right, less that of others."
+        facts.append(Fact(name=f"Gap attack by {gap.labels}", value=value, meaning=meaning))
+    return Section(
+        id="gaps",
+        title="Who is told by a tree that is right",
+        link="Gap attack",
+        blocks=(Facts(tuple(facts)),),
+        text=facts_of(tuple(facts)),
+        text_title="What a reader learns",
+    )
+
+
+def forms_section(found: SurrogateFindings) -> Section:
+    """Return the paper's form and the safe form side by side."""
+    own = [row.form == found.release.form for row in found.comparison]
+    names = tuple(_form_name(row, found) for row in found.comparison)
+    rows = tuple(_comparison(found.comparison))
+    table = Table(
+        caption="What each form explains, and what it gives away",
+        columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
+        rows=rows,
+    )
+    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.compared_on}."
+    return Section(
+        id="forms",
+        title="The forms side by side",
+        link="Side by side",
+        blocks=(Paragraph(text=lead, tone="lead"), table),
+        text=tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows),
+        text_title=f"Side by side, measured on {found.compared_on}: {' | '.join(names)}",
+    )
+
+
+def release_described(found: SurrogateFindings) -> str:
+    """Return the form of a release, its size, and on what its trees were trained."""
+    made = found.release
+    form = "The safe form" if made.form == "safe" else "The paper's form"
+    of = "people" if made.records == "training" else "queries"
+    size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
+    taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
+    return (
+        f"{form}: {wording.plural(made.n_groups, 'group')}{size}, {wording.plural(made.n_attributes, 'attribute')}; "
+        f"trees of {made.n_leaves:,} leaves in all, at most {made.deepest} splits deep, trained on {taught}"
+        f"{', class counts published' if made.counts else ''}."
+    )
+
+
+def release_figures(found: SurrogateFindings) -> tuple[Fact, ...]:
+    """Return the few figures that matter most."""
+    groups = found.groups.value if isinstance(found.groups, Measured) else None
+    leaves = found.leaves.value if isinstance(found.leaves, Measured) else None
+    told = found.membership.value if isinstance(found.membership, Measured) else None
+    gaps = [gap.advantage for gap in found.gaps if gap.advantage is not None]
+    return (
+        Fact(
+            name="Fewest people behind a representative",
+            value=UNKNOWN if groups is None else _count(groups.smallest),
+            meaning=_declared(found),
+        ),
+        Fact(
+            name="People alone in a leaf",
+            value=UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
+            meaning="k-anonymity of the representative says nothing of the tree",
+        ),
+        Fact(
+            name="Members named by thresholds",
+            value=UNKNOWN if told is None or told.accused is None else _count(told.accused),
+            meaning="by the midpoint attack on all trees",
+        ),
+        Fact(
+            name="Advantage of the gap attack",
+            value=UNKNOWN if not gaps else f"{max(gaps):.3f}",
+            meaning="0 for guessing, 1 for an attack that is always right",
+        ),
+    )
+
+
+def _declared(found: SurrogateFindings) -> str:
+    return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
+
+
+def _people(count: Count, share: float) -> str:
+    if count == 0:
+        return "nobody"
+    return f"{_count(count)} ({wording.percent(share, digits=1)})"
+
+
+def _count(value: Count | None) -> str:
+    return UNKNOWN if value is None else value if isinstance(value, str) else f"{value:,}"
+
+
+def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
+    distinct = groups.fewest_distinct
+    empty = f" {wording.plural(groups.n_empty, 'group')} of nobody." if groups.n_empty else ""
+    return (
+        Fact(
+            name="People behind a representative",
+            value=" to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
+            meaning=f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
+        ),
+        Fact(
+            name="Fewest different records of a group",
+            value=_count(distinct),
+            meaning="Copies of one record may be one person."
+            if distinct is not None
+            else "It needs the training records.",
+        ),
+    )
+
+
+def _representative_facts(told: RepresentativesFinding, found: SurrogateFindings) -> tuple[Fact, ...]:
+    missing = "It needs the training records."
+    known = told.found is not None
+    if found.release.partition == "public":
+        return (Fact(name="Representatives", value="public points", meaning="They were chosen without the records."),)
+    return (
+        Fact(
+            name="Digits of a representative's numbers",
+            value=f"at most {told.digits}" if told.n_numbers else "none",
+            meaning=EXACT if told.n_exact or found.release.form == "paper" else ROUNDED,
+        ),
+        Fact(
+            name="Representatives that are a record of their group",
+            value=UNKNOWN if told.n_copies is None else _count(told.n_copies) if told.n_copies else "none",
+            meaning="Value by value." if known else missing,
+        ),
+        Fact(
+            name="Values that everybody of a group has",
+            value=UNKNOWN if told.n_uniform is None else _count(told.n_uniform) if told.n_uniform else "none",
+            meaning="The representative tells such a value of each of them." if known else missing,
+        ),
+        Fact(
+            name="People whose group is found",
+            value=UNKNOWN
+            if told.found is None or told.found_near is None
+            else f"{wording.percent(told.found)}; {wording.percent(told.found_near)} among {told.n_near}",
+            meaning="By the closest representative, and among the closest few." if known else missing,
+        ),
+        Fact(
+            name="Distance to the own representative",
+            value=UNKNOWN if told.closeness is None else f"{told.closeness:.2f}",
+            meaning="Over that to any other: 1 would tell nothing, 0 the record." if known else missing,
+        ),
+    )
+
+
+def _leaf_facts(leaves: LeavesFinding, found: SurrogateFindings) -> tuple[Fact, ...]:
+    limit = found.policy.smallest_leaf
+    out = [
+        Fact(
+            name="People alone in a leaf",
+            value=_people(leaves.n_alone, leaves.share_alone),
+            meaning=f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
+        ),
+        Fact(name="People of the smallest leaf", value=_count(leaves.smallest), meaning="In the own group's tree."),
+    ]
+    if leaves.n_small is not None and limit is not None:
+        out.append(
+            Fact(
+                name=f"Leaves of fewer than {limit} people",
+                value=f"{leaves.n_small:,}" if leaves.n_small else "none",
+                meaning="The policy's limit.",
+            )
+        )
+    certain = leaves.share_certain
+    counted = "The counts are published." if found.release.counts else "No counts are published."
+    out.append(
+        Fact(
+            name="People in leaves of one label",
+            value=UNKNOWN if certain is None else wording.percent(certain),
+            meaning=counted if certain is not None else "It needs the labels on which the trees were trained.",
+        )
+    )
+    return tuple(out)
+
+
+def _form_name(row: FormFinding, found: SurrogateFindings) -> str:
+    name = "Paper's form" if row.form == "paper" else "Safe form"
+    return f"{name} (this release)" if row.form == found.release.form else name
+
+
+def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
+    def line(name: str, meaning: str, *values: str) -> Row:
+        return Row(name=name, meaning=meaning, cells=values)
+
+    small = rows[0].small
+    yield line("Trees trained on", "", *(row.labels for row in rows))
+    yield line(
+        "Fidelity", "Closest tree decides as the black box (Protocol 1)", *(_figure(row.fidelity) for row in rows)
+    )
+    yield line(
+        "Guided fidelity",
+        "First of the closest trees that does (Protocol 2)",
+        *(f"{_figure(row.fidelity_guided)} (random trees: {_figure(row.fidelity_null)})" for row in rows),
+    )
+    yield line(
+        "Accuracy",
+        "By the true labels: closest tree, and guided",
+        *(f"{_figure(row.accuracy)}, {_figure(row.accuracy_guided)}" for row in rows),
+    )
+    yield line("Nodes of a tree", "Median, and mean", *(f"{row.nodes_median:g}, {row.nodes_mean:.1f}" for row in rows))
+    yield line("Trees of one leaf", "", *(wording.percent(row.share_constant) for row in rows))
+    yield line(
+        "Members named by thresholds",
+        "The midpoint attack: certain, where nobody else is named",
+        *(_named(row) for row in rows),
+    )
+    yield line("Advantage of the gap attack", "By the true labels", *(_figure(row.gap_true) for row in rows))
+    yield line(
+        "The same by decisions", "Of the black box, on both sides", *(_figure(row.gap_decisions) for row in rows)
+    )
+    yield line("Alone in a leaf", "Share of the people", *(wording.percent(row.share_alone) for row in rows))
+    yield line(
+        f"In a leaf of fewer than {small}", "Share of the people", *(wording.percent(row.share_small) for row in rows)
+    )
+    yield line("Smallest leaf", "People", *(_count(row.smallest_leaf) for row in rows))
+    yield line(
+        "Thresholds that are no public cut points", "", *(f"{row.off_grid:,} of {row.n_thresholds:,}" for row in rows)
+    )
+    yield line(
+        "Bits learned about a person",
+        "From the leaf, the group being known",
+        *("not known" if row.bits_mean is None else wording.bits(row.bits_mean) for row in rows),
+    )
+
+
+def _named(row: FormFinding) -> str:
+    if row.accused is None or row.share_accused is None:
+        return "not known"
+    if row.accused == 0 and row.accused_wrongly == 0:
+        return "nobody"
+    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", nobody else"
+    return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
+
+
+def _figure(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.3f}"
