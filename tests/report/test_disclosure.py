@@ -100,7 +100,7 @@ def test_the_reader_of_the_leaves_has_no_internal_nodes() -> None:
     tree = MultiwayTreeClassifier().fit(frame, y)
     found = finding(infer_sensitive(tree, frame, adversary=Adversary(internal_nodes=False)))
     assert len(found.readers) == 2
-    assert any(fact.value == "not used" for fact in facts(disclosure_page(found).section("learned")).values())
+    assert any(fact.value == "not used" for fact in facts(disclosure_page(found).section("estimate")).values())
 
 
 class _Tags(HTMLParser):

@@ -74,7 +74,7 @@ def test_without_any_attack_nothing_is_claimed() -> None:
 
 def test_wrongly_accused_are_told_beside_the_accused() -> None:
     def values(**given: Any) -> list[str]:
-        section = attack_page(replace(MEMBERSHIP, **given)).section("members")
+        section = attack_page(replace(MEMBERSHIP, **given)).section("holdout")
         return [fact.value for fact in facts(section).values()]
 
     assert values()[1] == "60 records accused, none wrongly"

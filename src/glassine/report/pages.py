@@ -36,12 +36,19 @@ from glassine.report.sections.disclosure import (
     disclosure_figures,
     disclosure_headline,
     disclosure_sentence,
+    estimate_section,
     learned_section,
     remedies_section,
     sensitive_section,
 )
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
-from glassine.report.sections.membership import membership_result, membership_section, membership_sentence
+from glassine.report.sections.membership import (
+    attacks_section,
+    holdout_section,
+    membership_result,
+    membership_section,
+    membership_sentence,
+)
 from glassine.report.sections.outcomes import labels_section, lacking_values, values_section
 from glassine.report.sections.parts import model_section, sizes_are_counted
 from glassine.report.sections.policy import (
@@ -317,7 +324,7 @@ def attack_page(
         sentence=membership_sentence(found),
         caveat="An attack that finds nothing does not show that nothing can be found.",
         figures=result.figures,
-        sections=(membership_section(found, alone=True),),
+        sections=(attacks_section(found), holdout_section(found)),
         terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
         inputs=clean_inputs(inputs),
         holder_only=True,
@@ -356,6 +363,7 @@ def disclosure_page(
         sections=(
             *((remedies_section(found),) if found.remedies else ()),
             learned_section(found),
+            estimate_section(found),
             *((disclosed_subgroups_section(found),) if found.subgroups else ()),
             disclosed_rows_section(found),
         ),

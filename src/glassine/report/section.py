@@ -109,7 +109,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table; ``style`` is ``stack``, whose rows become lists on a phone, ``bars``, ``plain`` or ``wide``."""
+    """A table; ``style`` is ``stack`` (rows become lists on a phone), ``bars``, ``plain`` or ``wide``."""
 
     kind: ClassVar[str] = "table"
     caption: str

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from glassine.report import wording
-from glassine.report.section import Page
+from glassine.report.section import Command, Page
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -61,6 +61,9 @@ def _lines(page: Page) -> Iterator[str]:
         yield from _wrap(f"Note: {note}", hang=6)
     yield from _wrap(page.described)
     yield from _wrap(page.brief or page.sentence)
+    for block in page.details:
+        if isinstance(block, Command):
+            yield from ("", f"  {block.text}")
     files = [
         (
             file.role,
@@ -76,9 +79,8 @@ def _lines(page: Page) -> Iterator[str]:
         yield ""
         yield from _wrap(title)
         for section in sections:
-            # Rows of one table have as many columns; a command is a row of one, which is never broken.
-            for columns, entries in groupby(section.text, lambda entry: isinstance(entry, tuple) and len(entry)):
-                if columns:
+            for tabular, entries in groupby(section.text, lambda entry: isinstance(entry, tuple)):
+                if tabular:
                     yield from _aligned([entry for entry in entries if isinstance(entry, tuple)], indent=2)
                 else:
                     for entry in entries:

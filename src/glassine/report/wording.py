@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from glassine.attacks.outcome import Count
+
 __all__ = [
     "HOLDER_ONLY",
     "amount",
@@ -14,6 +16,7 @@ __all__ = [
     "candidates",
     "clean",
     "listing",
+    "people",
     "percent",
     "plural",
     "shorten",
@@ -109,3 +112,10 @@ def listing(names: Sequence[str], *, most: int, room: int) -> str:
     listed = ", ".join(shorten(clean(name), room) for name in names[:most])
     more = len(names) - most
     return f"{listed} and {more:,} more" if more > 0 else listed
+
+
+def people(count: Count) -> str:
+    """Return a number of people; a text is one that is rounded or hidden."""
+    if isinstance(count, str):
+        return f"{count} people"
+    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"

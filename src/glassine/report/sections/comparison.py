@@ -155,9 +155,7 @@ def comparison_page(
         figures=_facts(found, advice),
         sections=(
             *_charts(found, advice.chosen),
-            replace(table, text=((command,), *table.text, f"Rule: {worded.rule}"))
-            if command
-            else replace(table, text=(*table.text, f"Rule: {worded.rule}")),
+            replace(table, text=(*table.text, f"Rule: {worded.rule}")),
         ),
         terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
         inputs=clean_inputs(inputs),

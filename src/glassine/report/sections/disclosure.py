@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glassine.attacks.outcome import Count
 from glassine.auditing.findings import SensitiveFinding
 from glassine.auditing.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
 from glassine.report import wording
@@ -24,6 +23,7 @@ from glassine.report.section import (
     facts_of,
     sentence,
 )
+from glassine.report.wording import people
 
 __all__ = [
     "disclosed_rows_section",
@@ -32,13 +32,14 @@ __all__ = [
     "disclosure_figures",
     "disclosure_headline",
     "disclosure_sentence",
+    "estimate_section",
     "learned_section",
-    "people",
     "remedies_section",
     "sensitive_section",
 ]
 
 MOST_NAMES = 8
+HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right")
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
@@ -71,7 +72,21 @@ def sensitive_section(found: SensitiveFinding) -> Section:
 
 
 def learned_section(found: DisclosureFinding) -> Section:
-    """Return what each reader concludes, how good the estimate is, and the anonymity of the leaves."""
+    """Return what each reader concludes."""
+    readers = _readers(found.readers, "What each reader concludes")
+    names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
+    text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
+    return Section(
+        id="learned",
+        title="What a reader learns",
+        blocks=(readers,),
+        text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
+        text_title="What each reader concludes; entropy left and distance to the truth in nats",
+    )
+
+
+def estimate_section(found: DisclosureFinding) -> Section:
+    """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
     facts = (
         _estimate(found.status, found.gap, known=found.knowledge),
         _internal(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
@@ -79,18 +94,12 @@ def learned_section(found: DisclosureFinding) -> Section:
         *_truth(found),
         *_anonymity(found),
     )
-    readers = _readers(found.readers, "What each reader concludes")
-    names = [column.name for column in readers.columns[1:]]
-    text = []
-    for row in readers.rows:
-        figures = ", ".join(f"{name.lower()} {cell}" for name, cell in zip(names, row.cells, strict=True))
-        text.append(f"{row.name}: {figures.replace('d_overall', 'D_overall')}")
     return Section(
-        id="learned",
-        title="What a reader learns",
-        blocks=(readers, Facts(facts)),
-        text=(*text, *facts_of(facts)),
-        text_title="What each reader concludes; entropy left and distance to the truth in nats",
+        id="estimate",
+        title="The estimate, and the anonymity of the leaves",
+        link="Estimate and anonymity",
+        blocks=(Facts(facts),),
+        text=facts_of(facts),
     )
 
 
@@ -184,11 +193,10 @@ def disclosed_rows_section(found: DisclosureFinding) -> Section:
 
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     known = readers[0].d_overall is not None and readers[0].guess_rate is not None
-    names = ("Entropy left", "Certain of", *(("D_overall", "Guesses right") if known else ()))
     return Table(
         caption=f"{title}. Entropy left and distance to the truth (D_overall) a person; a small distance means "
         "disclosed",
-        columns=(Column("Reader of"), *(Column(name, numeric=True) for name in names)),
+        columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
         rows=tuple(
             Row(
                 name=sentence(reader.reader),
@@ -252,7 +260,11 @@ def disclosure_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
             value=f"{found.learned_most:.3g} nats",
             meaning="beyond the class distribution",
         ),
-        Fact(name="As good as certain", value=f"of {people(best.certain)}", meaning=f"among {people(found.n_people)}"),
+        Fact(
+            name="As good as certain",
+            value=f"of {people(best.certain)}",
+            meaning=f"among {people(found.n_people)}",
+        ),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         told.append(
@@ -263,13 +275,6 @@ def disclosure_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
             )
         )
     return tuple(told)
-
-
-def people(count: Count) -> str:
-    """Return a number of people; a text is one that is rounded or hidden."""
-    if isinstance(count, str):
-        return f"{count} people"
-    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"
 
 
 def _sensitive_sentence(found: SensitiveFinding) -> str:

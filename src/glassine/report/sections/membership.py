@@ -9,6 +9,7 @@ from glassine.auditing.findings import AttackFinding, MembershipFinding
 from glassine.report import wording
 from glassine.report.charts import draw_roc
 from glassine.report.section import (
+    Block,
     Column,
     Fact,
     Facts,
@@ -22,7 +23,14 @@ from glassine.report.section import (
     sentence,
 )
 
-__all__ = ["MembershipResult", "membership_result", "membership_section", "membership_sentence"]
+__all__ = [
+    "MembershipResult",
+    "attacks_section",
+    "holdout_section",
+    "membership_result",
+    "membership_section",
+    "membership_sentence",
+]
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
 COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "Found at 1% false alarms", "Status")
@@ -62,22 +70,49 @@ def membership_result(found: MembershipFinding) -> MembershipResult:
     )
 
 
-def membership_section(found: MembershipFinding, *, alone: bool = False) -> Section:
-    """Return each attack, its ROC curve, and what else tells members apart.
+def membership_section(found: MembershipFinding) -> Section:
+    """Return what attacks found, each attack, its ROC curve, and what else tells members apart."""
+    told = membership_sentence(found)
+    return Section(
+        id="members",
+        title="Who was in the data",
+        link="Membership",
+        blocks=(Paragraph(text=told, tone="lead"), *_attacks(found), Facts(_facts(found))),
+        text=(told,),
+        text_title="What a reader learns",
+    )
 
-    Parameters
-    ----------
-    found : MembershipFinding
-        What the attacks found.
-    alone : bool, default=False
-        Whether the section is all of its page, whose head has the sentence; the text then has all attacks.
-    """
-    rows = tuple(map(_row, found.attacks))
+
+def attacks_section(found: MembershipFinding) -> Section:
+    """Return each attack and its ROC curve, for a page that is about nothing else."""
+    attacks, *figure = _attacks(found)
+    return Section(
+        id="members",
+        title="Who was in the data",
+        blocks=(attacks, *figure),
+        text=tuple(map(_told, map(_row, found.attacks))),
+        text_title="Attacks: advantage with its interval; 0 is guessing",
+    )
+
+
+def holdout_section(found: MembershipFinding) -> Section:
+    """Return what else tells members apart: the holdout itself, midpoints, and overfitting."""
+    facts = _facts(found)
+    return Section(
+        id="holdout",
+        title="Holdout, midpoints and overfitting",
+        blocks=(Facts(facts),),
+        text=facts_of(facts),
+    )
+
+
+def _attacks(found: MembershipFinding) -> tuple[Block, ...]:
     attacks = Table(
         caption="Each attack: the share of members that it accuses less that of others, with its interval; 0 is "
         "guessing",
         columns=tuple(map(Column, COLUMNS)),
-        rows=rows,
+        rows=tuple(map(_row, found.attacks)),
+        style="stack attacks",
     )
     chart = draw_roc(found.roc, found.roc_attack or "")
     figure = Figure(
@@ -85,18 +120,7 @@ def membership_section(found: MembershipFinding, *, alone: bool = False) -> Sect
         title=f"The {wording.clean(found.roc_attack or '')}, where false alarms are rare.",
         caption="Above the dashed line it finds more members than it wrongly accuses others.",
     )
-    text: tuple[str, ...] = (membership_sentence(found),)
-    lead = () if alone else (Paragraph(text=text[0], tone="lead"),)
-    if alone:
-        text = (*map(_told, rows), *facts_of(_facts(found)))
-    return Section(
-        id="members",
-        title="Who was in the data",
-        link="Membership",
-        blocks=(*lead, attacks, *((figure,) if chart else ()), Facts(_facts(found))),
-        text=text,
-        text_title="Attacks: advantage with its interval; 0 is guessing" if alone else "What a reader learns",
-    )
+    return (attacks, figure) if chart else (attacks,)
 
 
 def _told(row: Row) -> str:

@@ -28,8 +28,6 @@ NOTHING = "nothing to judge"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
-PEOPLE = "people"
-"""The unit of a smallest number where a release counts people, not records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +206,7 @@ def worded(check: Check, kind: str) -> CheckRow:
         missing = "not known" if check.status == "unknown" else "not published"
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     elif kind == "release" and check.rule in OF_PEOPLE:
-        measured = f"{value if isinstance(value, str) else f'{value:,g}'} {PEOPLE}"
+        measured = wording.people(value if isinstance(value, str) else round(value))
     else:
         bounded = check.basis == "guarantee" and check.rule == "largest_bits_per_record"
         measured = ("at most " if bounded else "") + words.measured(value, check)
@@ -217,7 +215,7 @@ def worded(check: Check, kind: str) -> CheckRow:
     return CheckRow(
         short=name or _named(words.short, kind),
         name=name or _named(words.rule, kind),
-        limit=f"at least {check.limit:g} {PEOPLE}" if of_people else words.limit(check.limit),
+        limit=f"at least {wording.people(round(check.limit))}" if of_people else words.limit(check.limit),
         measured=measured,
         status=status_of(check),
         meaning=wording.clean(check.meaning),

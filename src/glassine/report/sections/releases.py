@@ -211,6 +211,7 @@ def forms_section(found: SurrogateFindings) -> Section:
         caption="What each form explains, and what it gives away",
         columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
         rows=rows,
+        style="stack forms",
     )
     lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.compared_on}."
     return Section(
