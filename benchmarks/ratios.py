@@ -91,7 +91,7 @@ def agreement(pair: Pair, ours: dict[str, Any], theirs: dict[str, Any]) -> tuple
     note = ""
     if len(pair.exact) > 1:
         note = "; ".join(f"{name} {ours[name]} and {theirs[name]}" for name in pair.exact)
-        broken = sorted(rule for rule, status in ours["says"].items() if status == "broken")
+        broken = sorted(rule for rule, status in ours["says"].items() if status == "fail")
         risks = sorted(name for name, found in theirs["says"].items() if found)
         note += f"; broken limits: {', '.join(broken) or 'none'}; its risks: {', '.join(risks) or 'none'}"
     return ("equal" if equal else "different"), note

@@ -121,7 +121,7 @@ def algorithm_2(found: Evidence) -> Judgement:
 
 def representative(found: Evidence) -> Judgement:
     """Judge whether each representative stands for k."""
-    rows = [row for form in ("paper", "safe") for row in found.rows(form)]
+    rows = [row for form in ("paper", "restricted") for row in found.rows(form)]
     least = min(int(row["smallest group"]) - int(row["k"]) for row in rows)
     return verdict(least >= 0), f"the smallest group has k{f' + {least}' if least else ''} records at every k"
 
@@ -208,7 +208,7 @@ def guided_above(found: Evidence) -> Judgement:
 
 def by_k(found: Evidence) -> Judgement:
     """Judge how far accuracy depends on k."""
-    accuracy, safe = found.get("accuracy"), found.get("accuracy", "safe")
+    accuracy, safe = found.get("accuracy"), found.get("accuracy", "restricted")
     told = f"paper's form {_ends(accuracy, found.rows())}, {_span(accuracy)} in all; our default {_span(safe)}"
     return verdict(max(accuracy) - min(accuracy) < 0.03 and max(accuracy) == accuracy[0]), told
 
@@ -283,14 +283,14 @@ def below_100(found: Evidence) -> Judgement:
 
 def best_size(found: Evidence) -> Judgement:
     """Say which group sizes give such trees."""
-    small = [[row for row in found.rows(form) if float(row["nodes median"]) <= 20] for form in ("paper", "safe")]
+    small = [[row for row in found.rows(form) if float(row["nodes median"]) <= 20] for form in ("paper", "restricted")]
     told = f"paper's form up to k = {sizes(small[0])[-1]:,}, our default up to k = {sizes(small[1])[-1]:,}"
     return verdict(all(small), but=len(small[0]) < len(found.rows())), told
 
 
 def smallest_k(found: Evidence) -> Judgement:
     """Judge whether k decides what leaks."""
-    gap, safe = found.get("gap"), found.get("gap", "safe")
+    gap, safe = found.get("gap"), found.get("gap", "restricted")
     told = f"advantage {_span(gap)} in the paper's form at any k, {_span(safe)} in our default"
     return verdict(gap[-1] < gap[0] / 2), told
 

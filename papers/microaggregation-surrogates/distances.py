@@ -27,7 +27,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "categories, Gower": {"distance": "gower"},
     "categories, taxonomy": {},
 }
-FORMS = ("paper", "safe")
+FORMS = ("paper", "restricted")
 
 
 def named(i: int) -> str:

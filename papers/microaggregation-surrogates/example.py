@@ -21,7 +21,7 @@ from glassine.surrogates import SurrogateExplainer
 K = 200
 N_RECORDS = 2_000
 SEED = 32
-FORMS = ("paper", "safe")
+FORMS = ("paper", "restricted")
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from settings import PUBLISHED_SEED
 from study import Row, options, read, select, write
 
-NAMES = {"paper": "the paper's form", "safe": "our default"}
-STYLE = {"paper": RED, "safe": BLUE}
+NAMES = {"paper": "the paper's form", "restricted": "our default"}
+STYLE = {"paper": RED, "restricted": BLUE}
 FIGURE_4 = ("accuracy", "accuracy guided", "black box", "global tree", "fidelity", "fidelity guided", "fidelity null")
 FIGURE_5 = ("groups", "nodes smallest", "nodes lower", "nodes median", "nodes upper", "nodes largest", "nodes mean",
             "one leaf")  # fmt: skip

@@ -23,12 +23,12 @@ from glassine.surrogates.reading import open_records, read
 FORMS: dict[str, dict[str, Any]] = {
     "paper": {"form": "paper"},
     "paper, black-box labels": {"form": "paper", "labels": "black-box"},
-    "safe": {"form": "safe"},
-    "safe, true labels": {"form": "safe", "labels": "true"},
+    "restricted": {"form": "restricted"},
+    "restricted, true labels": {"form": "restricted", "labels": "true"},
 }
 """Parameters of the explainer: the paper's and our default, each on either kind of labels."""
 
-BOTH = ("paper", "safe")
+BOTH = ("paper", "restricted")
 N_DRAWS = 3
 MORE_CLOSEST = (2, 5, 10)
 NEAR = 3

@@ -61,8 +61,8 @@ def labels(results: Path) -> str:
     titles = {
         "paper": "unlimited, true labels (the paper)",
         "paper, black-box labels": "unlimited, black box's labels",
-        "safe, true labels": "shallow, true labels",
-        "safe": "shallow, black box's labels (our default)",
+        "restricted, true labels": "shallow, true labels",
+        "restricted": "shallow, black box's labels (our default)",
     }
     found = {form: {row["share"]: row for row in of(local, form)} for form in FORMS}
     rows = []
@@ -121,7 +121,7 @@ def data_sets(results: Path) -> str:
               "identified"]  # fmt: skip
     rows = []
     for seed in sorted({int(row["seed"]) for row in local} - {PUBLISHED_SEED}):
-        safe = {row["k"]: row for row in of(local, "safe", seed)}
+        safe = {row["k"]: row for row in of(local, "restricted", seed)}
         for row in of(local, "paper", seed):
             if row["k"] not in safe:
                 continue

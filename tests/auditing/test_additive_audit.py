@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from glassine import infer_domain, parse_rules
+from glassine.attacks.outcome import Below
 from glassine.auditing.additive import audit_additive
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, schema
@@ -85,13 +86,13 @@ def test_large_public_bins_are_within_the_default_policy() -> None:
 
 def test_bits_are_judged_like_those_of_other_models() -> None:
     tight = Policy(largest_bits_per_record=2)
-    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "broken"
+    assert bits_check(audit(model_of(), DOMAIN, policy=tight)).status == "fail"
     unsized = model_of(sizes=None, jobs=None)
     assert bits_check(audit(unsized, DOMAIN, policy=tight)).status == "unknown", "nobody need be in a bin"
     frame = pl.DataFrame({"age": [60] * 40, "job": ["clerk"] * 40})
-    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "kept"
+    assert bits_check(audit(unsized, DOMAIN, data=frame, policy=tight)).status == "pass"
     young = frame.with_columns(age=pl.lit(40))
-    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "broken"
+    assert bits_check(audit(unsized, DOMAIN, data=young, policy=tight)).status == "fail"
     assert bits_check(audit(model_of())).status == "unknown", "no domain"
     noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     assert bits_check(audit(noisy, DOMAIN)).status == "unknown"
@@ -119,17 +120,17 @@ def test_a_scrubbed_machine_of_interpret_passes_and_the_machine_itself_does_not(
     assert isinstance(copy, AdditiveModel)
     assert len(copy.terms) > 2
     assert audit(copy, domain, data=X).verdict == "within policy"
-    assert audit(copy, domain).verdict == "could not tell", "without data the sizes are not known"
+    assert audit(copy, domain).verdict == "inconclusive", "without data the sizes are not known"
 
 
 @pytest.mark.parametrize("sizes", [(9, 31, 20, 0), (20, 20, 19, 1)])
 def test_a_small_bin_breaks_the_policy(sizes: tuple[int, ...]) -> None:
     findings = audit(model_of(sizes=sizes), DOMAIN, policy=NO_BITS)
     assert findings.exit_status == 1
-    assert status(findings)["smallest_leaf"] == "broken"
+    assert status(findings)["smallest_leaf"] == "fail"
     assert status(findings)["purest_leaf"] == "unknown"
     measured = next(check.measured for check in findings.checks if check.rule == "smallest_leaf")
-    assert measured == "<10"
+    assert measured == Below(10)
 
 
 def test_without_sizes_and_data_nothing_is_known_of_them() -> None:
@@ -140,10 +141,10 @@ def test_data_answer_for_sizes_that_are_not_published() -> None:
     age = np.repeat([20, 40, 60], [12, 14, 3])
     frame = pl.DataFrame({"age": age, "job": ["clerk"] * 15 + ["cook"] * 14})
     findings = audit(model_of(sizes=None, jobs=None), DOMAIN, data=frame)
-    assert status(findings)["smallest_leaf"] == "broken"
+    assert status(findings)["smallest_leaf"] == "fail"
     assert any("counted in the data" in note for note in findings.notes)
     enough = pl.concat([frame] * 4)
-    assert status(audit(model_of(sizes=None, jobs=None), DOMAIN, data=enough))["smallest_leaf"] == "kept"
+    assert status(audit(model_of(sizes=None, jobs=None), DOMAIN, data=enough))["smallest_leaf"] == "pass"
 
 
 def test_data_that_are_not_the_training_records_leave_it_open() -> None:
@@ -155,12 +156,12 @@ def test_data_that_are_not_the_training_records_leave_it_open() -> None:
 
 def test_private_cuts_ranges_and_categories_are_counted() -> None:
     model = model_of(cuts=(29.5, 44.0))
-    assert status(audit(model, DOMAIN))["thresholds_off_grid"] == "broken"
+    assert status(audit(model, DOMAIN))["thresholds_off_grid"] == "fail"
     assert status(audit(model))["thresholds_off_grid"] == "unknown"
     fewer = Domain({"age": DOMAIN["age"], "job": Category(("clerk", "baker"))})
-    assert status(audit(model_of(), fewer))["thresholds_off_grid"] == "broken"
+    assert status(audit(model_of(), fewer))["thresholds_off_grid"] == "fail"
     bounded = replace(model_of(), terms=(term_of(bins=(NumericBins("age", (), bounds=(3, 97)),), scores=[0, 0]),))
-    assert status(audit(bounded, DOMAIN))["thresholds_off_grid"] == "broken"
+    assert status(audit(bounded, DOMAIN))["thresholds_off_grid"] == "fail"
 
 
 def test_an_inferred_domain_makes_nothing_public() -> None:
@@ -173,10 +174,10 @@ def test_an_inferred_domain_makes_nothing_public() -> None:
 def test_midpoints_need_data_unless_the_values_follow_by_arithmetic() -> None:
     assert status(audit(model_of(cuts=(31.0, 44.0))))["midpoints"] == "unknown"
     frame = pl.DataFrame({"age": [30, 32, 56] * 20, "job": ["clerk", "baker", "cook"] * 20})
-    assert status(audit(model_of(cuts=(31.0, 44.0)), data=frame))["midpoints"] == "broken"
+    assert status(audit(model_of(cuts=(31.0, 44.0)), data=frame))["midpoints"] == "fail"
     chained = term_of(bins=(NumericBins("age", (31.0, 44.0, 58.0), "left", (30, 60)),), scores=[0, 0, 0, 0, 0])
     findings = audit(replace(model_of(), terms=(chained,)))
-    assert status(findings)["midpoints"] == "broken"
+    assert status(findings)["midpoints"] == "fail"
     assert next(check.measured for check in findings.checks if check.rule == "midpoints") == 4
 
 
@@ -189,7 +190,7 @@ def test_what_is_published_beside_the_model_counts() -> None:
         target_range=(0.0, 7.0),
     )
     findings = audit_additive(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
-    assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "broken"
+    assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "fail"
     assert findings.additive is not None
     assert len(findings.additive.beside) == 5
     assert "1 of 2 bars" in findings.additive.beside[0]
@@ -200,7 +201,7 @@ def test_what_is_published_beside_the_model_counts() -> None:
     [
         (True, 1.0, (), "within policy"),
         (True, 3.0, (), "outside policy"),
-        (False, 1.0, (), "could not tell"),
+        (False, 1.0, (), "inconclusive"),
         (True, 1.0, ("seeded: not private",), "outside policy"),
     ],
 )
@@ -211,7 +212,7 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
     model = model_of(cuts=(28.0, 47.0), sizes=(1, 2, 57, 0), guarantee=claim)
     findings = audit(model, DOMAIN, policy=Policy(accept_guarantee=accept))
     assert findings.verdict == verdict
-    if verdict == "could not tell":
+    if verdict == "inconclusive":
         assert status(findings)["thresholds_off_grid"] == "unknown"
     assert findings.additive is not None
     assert all(term.smallest is None for term in findings.additive.terms)
@@ -246,7 +247,7 @@ def test_small_counts_are_hidden_and_their_categories_too() -> None:
     told = json.dumps(findings.to_dict())
     assert "hidden 1" in told
     age = next(term for term in findings.additive.terms if term.name == "age")
-    assert age.smallest == "<10"
+    assert age.smallest == Below(10)
     assert age.shape is not None
     # The bin of two records joins its neighbour before it is drawn.
     assert age.shape.axes[0].cuts == (49.5,)
@@ -288,7 +289,7 @@ def test_many_classes_pairs_and_constant_models_are_audited() -> None:
     assert drawn is not None
     assert drawn.outputs == ("w", "x", "y")
     constant = AdditiveModel(attributes=("age",), terms=(), intercept=(0,), link="identity")
-    assert status(audit(constant))["thresholds_off_grid"] == "kept"
+    assert status(audit(constant))["thresholds_off_grid"] == "pass"
 
 
 def test_wrong_input_is_refused() -> None:

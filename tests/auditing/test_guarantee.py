@@ -24,6 +24,7 @@ from glassine import (
     render_text,
     scrub,
 )
+from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.joint_result import compose
 from glassine.auditing.findings import Findings, schema
@@ -78,7 +79,7 @@ def test_an_accepted_guarantee_answers_the_rules_on_counts() -> None:
 def test_bits_are_judged_by_the_bound() -> None:
     policy = replace(ACCEPTING, largest_bits_per_record=2.8)
     findings = audit(tree(CLAIM), DOMAIN, policy=policy)
-    assert statuses(findings)["largest_bits_per_record"] == "broken"
+    assert statuses(findings)["largest_bits_per_record"] == "fail"
     assert any("smaller privacy budget" in line for line in findings.advice)
     replacing = replace(CLAIM, neighboring="replace-one")
     assert audit(tree(replacing), DOMAIN, policy=policy).verdict == "within policy"
@@ -88,20 +89,20 @@ def test_a_claim_is_not_believed_unless_the_policy_says_so() -> None:
     findings = audit(tree(CLAIM), DOMAIN)
     assert findings.guarantee is not None
     assert findings.guarantee.standing == "not accepted"
-    assert findings.verdict == "could not tell"
+    assert findings.verdict == "inconclusive"
     assert statuses(findings) == {
         "max_epsilon": "unknown",
         "smallest_leaf": "unknown",
         "purest_leaf": "unknown",
-        "largest_bits_per_record": "kept",
-        "thresholds_off_grid": "kept",
+        "largest_bits_per_record": "pass",
+        "thresholds_off_grid": "pass",
     }
     assert any("accept_guarantee = true" in line for line in findings.advice)
     assert "cannot prove it" in next(check.meaning for check in findings.checks if check.rule == "max_epsilon")
     off = audit(tree(CLAIM), DOMAIN, policy=replace(ACCEPTING, max_epsilon=None))
     assert off.guarantee is not None
     assert off.guarantee.standing == "not accepted"
-    assert off.verdict == "could not tell"
+    assert off.verdict == "inconclusive"
 
 
 def test_a_caveat_outweighs_the_policy() -> None:
@@ -110,7 +111,7 @@ def test_a_caveat_outweighs_the_policy() -> None:
     assert findings.guarantee.standing == "does not hold"
     assert findings.guarantee.bounds == ()
     assert findings.guarantee.bits_per_record is None
-    assert findings.verdict == "could not tell"
+    assert findings.verdict == "inconclusive"
     assert statuses(findings)["smallest_leaf"] == statuses(findings)["purest_leaf"] == "unknown"
     assert "seeded: not private" in next(check.meaning for check in findings.checks if check.rule == "max_epsilon")
     assert isinstance(findings.reconstruction, NotApplicable)
@@ -130,20 +131,20 @@ def test_a_guarantee_beyond_the_limits_breaks_them_and_answers_nothing(
     claim: Guarantee, rule: str, policy: Policy
 ) -> None:
     findings = audit(tree(claim), DOMAIN, policy=policy)
-    assert statuses(findings)[rule] == "broken"
+    assert statuses(findings)[rule] == "fail"
     assert statuses(findings)["smallest_leaf"] == "unknown"
     assert findings.verdict == "outside policy"
 
 
 def test_delta_is_judged_where_there_is_one() -> None:
     small = audit(tree(replace(CLAIM, delta=1e-7)), DOMAIN, policy=ACCEPTING)
-    assert statuses(small)["max_delta"] == "kept"
+    assert statuses(small)["max_delta"] == "pass"
     assert small.verdict == "within policy"
     assert "max_delta" not in statuses(audit(tree(CLAIM), DOMAIN, policy=ACCEPTING))
     loose = replace(ACCEPTING, max_delta=None)
     assert "max_delta" not in statuses(audit(tree(replace(CLAIM, delta=0.1)), DOMAIN, policy=loose))
     pure_only = replace(ACCEPTING, max_delta=0.0)
-    assert statuses(audit(tree(replace(CLAIM, delta=1e-9)), DOMAIN, policy=pure_only))["max_delta"] == "broken"
+    assert statuses(audit(tree(replace(CLAIM, delta=1e-9)), DOMAIN, policy=pure_only))["max_delta"] == "fail"
 
 
 def test_counts_that_claim_to_be_exact_contradict_a_guarantee() -> None:
@@ -189,17 +190,17 @@ def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any
 
 def test_published_noisy_counts_are_shown_where_the_guarantee_covers_them() -> None:
     assert [part.counts for part in audit(tree(CLAIM), DOMAIN, policy=ACCEPTING).parts] == [(4, 0), (12, 60)]
-    assert [part.size for part in audit(tree(CLAIM), DOMAIN).parts] == ["<10", "hidden"]
+    assert [part.size for part in audit(tree(CLAIM), DOMAIN).parts] == [Below(10), Hidden()]
 
 
 def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     """The holder of the data has the true sizes: 3 and 70, whatever the noisy counts say."""
     findings = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME)
-    assert statuses(findings)["smallest_leaf"] == "broken"
+    assert statuses(findings)["smallest_leaf"] == "fail"
     assert any("not by the model's noisy counts" in note for note in findings.notes)
     assert [part.size for part in findings.parts] == [60, 72]
     accepted = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME, policy=ACCEPTING)
-    assert statuses(accepted)["smallest_leaf"] == "kept"
+    assert statuses(accepted)["smallest_leaf"] == "pass"
     assert accepted.notes == ()
     assert accepted.holder is not None
     assert "The smallest leaf that captures any record of the data captures <10." in accepted.holder.notes
@@ -221,7 +222,7 @@ def test_thresholds_are_covered_with_the_rest_of_the_model() -> None:
     measured = {check.rule: check.measured for check in accepted.checks}
     assert (measured["thresholds_off_grid"], measured["midpoints"]) == (1, 1)
     claimed = audit(model, DOMAIN, data=frame)
-    assert statuses(claimed)["thresholds_off_grid"] == statuses(claimed)["midpoints"] == "broken"
+    assert statuses(claimed)["thresholds_off_grid"] == statuses(claimed)["midpoints"] == "fail"
     assert audit(model, policy=ACCEPTING).verdict == "within policy"
 
 
@@ -264,7 +265,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None) -> None:
     for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         jsonschema.validate(plain, schema())
-        assert plain["schema"] == "glassine.findings/5"
+        assert plain["schema"] == "glassine.findings/6"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}}, schema())

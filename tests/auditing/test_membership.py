@@ -14,7 +14,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Guarantee, Integer, Policy, Real, as_model, audit
-from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.findings import schema
 from glassine.auditing.judging import check_membership
 from glassine.errors import InvalidDataError, InvalidPolicyError
@@ -52,7 +52,7 @@ def test_an_overfitted_tree_gives_its_members_away() -> None:
     assert gap.advantage > 0.2
     # The identifier would tell members apart without the model: it is no attribute of it.
     assert membership.shifted is False
-    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["broken"]
+    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["fail"]
     assert found.verdict == "outside policy"
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     jsonschema.validate(plain, schema())
@@ -96,11 +96,11 @@ def test_an_impossible_limit_is_refused(limit: Any) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "shifted", "status"),
     [
-        (0.06, 0.2, False, "broken"),
-        (0.06, 0.2, None, "broken"),
+        (0.06, 0.2, False, "fail"),
+        (0.06, 0.2, None, "fail"),
         (0.06, 0.2, True, "unknown"),
-        (0.26, 0.4, True, "broken"),
-        (0.01, 0.05, False, "kept"),
+        (0.26, 0.4, True, "fail"),
+        (0.01, 0.05, False, "pass"),
         (0.01, 0.05, True, "unknown"),
         (-0.06, -0.01, False, "unknown"),
         (0.01, 0.06, False, "unknown"),
@@ -155,14 +155,14 @@ def test_the_strongest_attack_decides() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak, GAP))
     (check,) = check_membership(Policy(largest_advantage=0.02), Measured(finding))
-    assert (check.status, check.measured) == ("broken", 0.088)
+    assert (check.status, check.measured) == ("fail", 0.088)
 
 
 def test_strangers_and_an_overlapping_holdout_keep_nothing() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak,))
     limit = Policy(largest_advantage=0.05)
-    assert check_membership(limit, Measured(finding))[0].status == "kept"
+    assert check_membership(limit, Measured(finding))[0].status == "pass"
     assert check_membership(limit, Measured(finding), strangers=True)[0].status == "unknown"
     overlapping = replace(finding, overlap="9 records of the holdout are members.")
     assert check_membership(limit, Measured(overlapping))[0].status == "unknown"
@@ -195,7 +195,7 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
     assert found.guarantee.standing == "does not hold"
     assert "contradicted by the data" in found.guarantee.caveats[-1]
     assert found.verdict == "outside policy"
-    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["broken"]
+    assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["fail"]
 
 
 def test_few_records_are_told_as_few() -> None:
@@ -203,7 +203,7 @@ def test_few_records_are_told_as_few() -> None:
     found = audit(grown(members), DOMAIN, data=members, target="y", holdout=others)
     assert isinstance(found.membership, Measured)
     membership = found.membership.value
-    assert (membership.n_members, membership.n_nonmembers, membership.roc) == ("<10", "<10", ())
+    assert (membership.n_members, membership.n_nonmembers, membership.roc) == (Below(10), Below(10), ())
     assert "6 non-members" not in json.dumps(found.to_dict()["membership"])
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from glassine import Binary, DecisionTree, Domain, Integer, NotApplicable, Policy, audit, render_html, render_text
+from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings, schema
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
@@ -93,7 +94,7 @@ def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> No
     findings = audit(tree(), DOMAIN, data=FEW)
     assert findings.holder is None
     assert any("covers the model, not these findings" in note for note in findings.notes)
-    assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == ["<10"]
+    assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]
 
 
 def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:

@@ -104,7 +104,7 @@ def test_small_counts_are_hidden(tmp_path: Path, run: Run) -> None:
     write_model(tree.model_, tmp_path / "tree.json")
     frame.write_csv(tmp_path / "people.csv")
     plain = json.loads(run(*COMMAND, "--json", cwd=tmp_path).out)
-    assert plain["n_people"] == plain["k"] == "<10"
+    assert plain["n_people"] == plain["k"] == {"below": 10}
     assert plain["active"] == []
     # Three people, of whom two have class 0: two thirds would tell it.
     assert {person["probability"] for person in plain["exposed"]} == {1.0, 0.65}

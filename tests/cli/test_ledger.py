@@ -211,11 +211,11 @@ def test_a_damaged_ledger_is_status_one_and_names_the_charge(paid: Path, run: Ru
     assert run("ledger", "charge", "b.sqlite", "claims", "0.01", "--note", "n", cwd=paid).status == 2
 
 
-def test_what_cannot_be_verified_is_status_two(paid: Path, run: Run) -> None:
+def test_a_certificate_without_a_receipt_is_status_three_and_bad_input_two(paid: Path, run: Run) -> None:
     (paid / "unpaid.json").write_text(Certificate(epsilon=1, events=()).to_json())
     (paid / "folder").mkdir()
     done = run(*VERIFY, "--certificates", "unpaid.json", cwd=paid)
-    assert done.status == 2
+    assert done.status == 3
     assert done.out.splitlines()[-1] == "UNKNOWN  unpaid.json: The certificate has no receipt of a charge."
     for words, message in (
         (("ledger", "verify", "none.sqlite"), "there is no ledger"),

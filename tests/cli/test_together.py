@@ -64,7 +64,7 @@ def test_models_without_counts_are_told_from_noisy_ones(folder: Path, run: Run) 
 def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> None:
     arguments = ("reconstruct", "first.json", "bare.json", *DOMAIN, "--data", "data.csv")
     without = run(*arguments, cwd=folder)
-    assert without.status == 2
+    assert without.status == 3
     assert "Left out: bare.json does not publish" in without.out
     assert "who knows their numbers of records, too: --count-from-data." in without.out
     assert "Only first.json is left, so there is nothing to put together." in without.out
@@ -73,7 +73,7 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
     done = run(*arguments, "--count-from-data", cwd=folder)
     assert done.status == 1, done.err
     assert "Counted in the data, without classes: bare.json." in done.out
-    assert "smallest_leaf: 1, must be at least 10: broken" in done.out
+    assert "smallest_leaf: 1, must be at least 10: fail" in done.out
     assert "which no model shows alone" in done.out
     plain = json.loads(run(*arguments, "--count-from-data", "--json", cwd=folder).out)
     assert plain["counted_from_data"] == ["bare.json"]
@@ -85,17 +85,17 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (("first.json", "near.json"), 1, "smallest_leaf: 1, must be at least 10: broken"),
-        (("first.json", "far.json"), 0, "smallest_leaf: 20, must be at least 10: kept"),
-        (("first.json", "across.json"), 2, "With --data, common parts that are large enough prove it."),
-        (("first.json", "across.json", "--data", "data.csv"), 0, "smallest_leaf: 10, must be at least 10: kept"),
+        (("first.json", "near.json"), 1, "smallest_leaf: 1, must be at least 10: fail"),
+        (("first.json", "far.json"), 0, "smallest_leaf: 20, must be at least 10: pass"),
+        (("first.json", "across.json"), 3, "With --data, common parts that are large enough prove it."),
+        (("first.json", "across.json", "--data", "data.csv"), 0, "smallest_leaf: 10, must be at least 10: pass"),
         (("first.json", "far.json", "--data", "data.csv", "--policy", "two_bits.toml"), 1, "Certified: the models"),
-        (("half.json", "more.json"), 1, "max_epsilon: 1.1, must be at most 1.0: broken"),
-        (("half.json", "less.json"), 2, "the policy accepts none"),
-        (("half.json", "less.json", "--policy", "accept.toml"), 0, "max_epsilon: 0.8, must be at most 1.0: kept"),
+        (("half.json", "more.json"), 1, "max_epsilon: 1.1, must be at most 1.0: fail"),
+        (("half.json", "less.json"), 3, "the policy accepts none"),
+        (("half.json", "less.json", "--policy", "accept.toml"), 0, "max_epsilon: 0.8, must be at most 1.0: pass"),
         (("first.json", "half.json", "--policy", "accept.toml"), 0, "Only first.json is left"),
-        (("first.json", "half.json", "--policy", "no_claims.toml"), 2, "What half.json adds was not measured."),
-        (("half.json", "bare.json", "--policy", "accept.toml"), 2, "What bare.json adds was not measured."),
+        (("first.json", "half.json", "--policy", "no_claims.toml"), 3, "What half.json adds was not measured."),
+        (("half.json", "bare.json", "--policy", "accept.toml"), 3, "What bare.json adds was not measured."),
     ],
 )
 def test_the_verdict_is_the_exit_status(
@@ -104,7 +104,7 @@ def test_the_verdict_is_the_exit_status(
     done = run("reconstruct", *arguments, *DOMAIN, cwd=folder)
     assert done.status == status, done.err
     assert said in done.out
-    verdict = {0: "within policy", 1: "outside policy", 2: "could not tell"}[status]
+    verdict = {0: "within policy", 1: "outside policy", 3: "inconclusive"}[status]
     assert f"Verdict on the models together: {verdict}." in done.out
     plain = json.loads(run("reconstruct", *arguments, *DOMAIN, "--json", cwd=folder).out)
     assert plain["verdict"] == verdict

@@ -75,7 +75,7 @@ def run(script: str, folder: Path, *arguments: str) -> None:
 
 
 def test_the_experiment_has_the_published_black_box_and_global_tree() -> None:
-    assert all(row["black box"] == "0.942222" for form in ("paper", "safe") for row in published(form))
+    assert all(row["black box"] == "0.942222" for form in ("paper", "restricted") for row in published(form))
     true = [row for row in read("global_tree") if row["labels"] == "true"]
     assert all(0.88 < float(row["accuracy"]) < 0.89 and 2880 <= int(row["nodes"]) <= 2990 for row in true)
 
@@ -92,7 +92,7 @@ def test_every_group_has_k_records_and_the_printed_algorithm_loses_some(monkeypa
 
 
 def test_trees_leak_in_the_papers_form_and_not_in_ours() -> None:
-    paper, safe = published("paper"), published("safe")
+    paper, safe = published("paper"), published("restricted")
     gap = numbers(paper, "gap")
     assert gap[-1] > gap[0] > 0.05
     assert max(numbers(safe, "gap")) < 0.03
@@ -110,7 +110,7 @@ def test_trees_on_the_black_boxs_labels_are_better_accounts_of_it_and_smaller() 
 
 
 def test_guided_fidelity_stands_beside_that_of_random_groups() -> None:
-    for form in ("paper", "safe"):
+    for form in ("paper", "restricted"):
         for row in published(form):
             unguided, guided, null = (float(row[name]) for name in ("fidelity", "fidelity guided", "fidelity null"))
             assert unguided < guided
@@ -216,7 +216,7 @@ def test_the_quick_form_runs_and_shows_the_same_leaks(tmp_path: Path) -> None:
     for row in local:
         assert int(row["smallest group"]) >= int(row["k"])
         assert float(row["fidelity guided"]) >= float(row["fidelity"])
-        if row["form"] == "safe":
+        if row["form"] == "restricted":
             assert float(row["alone"]) == float(row["identified"]) == 0.0
     of_paper = [row for row in local if row["form"] == "paper"]
     assert all(float(row["alone"]) > 0.02 and float(row["gap"]) > 0.05 for row in of_paper)

@@ -44,7 +44,7 @@ def told(section: Section) -> str:
 
 def states(section: Section) -> dict[str, str]:
     """Return the statuses of the rows of a section by their names."""
-    found = {}
+    found: dict[str, str] = {}
     for name, row in rows_of(section).items():
         found.update((name, cell.word) for cell in row.cells if isinstance(cell, Status))
     return found

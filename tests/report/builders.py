@@ -7,14 +7,13 @@ from typing import Any
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     AttackFinding,
     AttributeFinding,
     Bound,
     Check,
-    Count,
     DomainSummary,
     Findings,
     GuaranteeFinding,
@@ -41,7 +40,7 @@ HOSTILE = [
 ]
 
 
-def part(number: int, size: Count | None = 40, **given: Any) -> Part:
+def part(number: int, size: ShownCount | None = 40, **given: Any) -> Part:
     """Make a leaf or rule."""
     return Part(
         **{
@@ -113,9 +112,9 @@ VALUES = ValueLeakage(
     n_lone_targets=0,
 )
 CHECKS = (
-    Check(rule="smallest_leaf", limit=10, measured="<10", status="broken", meaning="1 of 4 leaves is too small."),
-    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="kept", meaning="No leaf has more."),
-    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="broken", meaning="Too many."),
+    Check(rule="smallest_leaf", limit=10, measured=Below(10), status="fail", meaning="1 of 4 leaves is too small."),
+    Check(rule="purest_leaf", limit=0.9, measured=0.85, status="pass", meaning="No leaf has more."),
+    Check(rule="largest_bits_per_record", limit=10.0, measured=10.004, status="fail", meaning="Too many."),
     Check(rule="thresholds_off_grid", limit=0, measured=None, status="unknown", meaning="It needs a domain."),
 )
 
@@ -139,7 +138,7 @@ GAP = AttackFinding(
 )
 MEMBERSHIP = MembershipFinding(
     n_members=400,
-    n_nonmembers="<10",
+    n_nonmembers=Below(10),
     confidence=0.95,
     attacks=(
         GAP,
@@ -176,11 +175,11 @@ DISCLOSURE = SensitiveFinding(
     learned_most=0.69,
     readers=(
         ReaderFinding(reader="the class distribution", entropy=0.68, certain=0, d_overall=0.52, guess_rate=0.6),
-        ReaderFinding(reader="the leaves", entropy=0.41, certain="about 30", d_overall=0.25, guess_rate=0.8),
+        ReaderFinding(reader="the leaves", entropy=0.41, certain=About(30), d_overall=0.25, guess_rate=0.8),
         ReaderFinding(
             reader="the leaves and the internal nodes",
             entropy=0.37,
-            certain="about 40",
+            certain=About(40),
             d_overall=0.21,
             guess_rate=0.82,
         ),
@@ -227,8 +226,8 @@ def findings(**given: Any) -> Findings:
         sensitive=None,
         parts=(
             part(1, counts=(30, 10)),
-            part(2, "<10", bits_learned=11.3, flags=("small", "exposed")),
-            part(3, "hidden"),
+            part(2, Below(10), bits_learned=11.3, flags=("small", "exposed")),
+            part(3, Hidden()),
             part(4, 300, purity=1.0, flags=("pure",)),
         ),
         tree=balanced_tree(4),
@@ -261,13 +260,13 @@ def private_findings(**given: Any) -> Findings:
     """Make findings of a model with noisy counts whose guarantee is accepted; ``given`` replaces its fields."""
     missing = NotApplicable("the published counts carry noise of scale 2 records.")
     checks = (
-        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="kept", meaning="Claimed and accepted."),
-        Check(rule="smallest_leaf", limit=10, measured=None, status="kept", meaning="Answered.", basis="guarantee"),
+        Check(rule="max_epsilon", limit=1.0, measured=1.0, status="pass", meaning="Claimed and accepted."),
+        Check(rule="smallest_leaf", limit=10, measured=None, status="pass", meaning="Answered.", basis="guarantee"),
         Check(
             rule="largest_bits_per_record",
             limit=10.0,
             measured=2.885,
-            status="kept",
+            status="pass",
             meaning="At most.",
             basis="guarantee",
         ),
@@ -294,7 +293,7 @@ def unknown_findings() -> Findings:
     """Make findings in which nothing was measured."""
     missing = NotApplicable("no domain was given.")
     return findings(
-        verdict="could not tell",
+        verdict="inconclusive",
         checks=(Check(rule="smallest_leaf", limit=10, measured=None, status="unknown", meaning="Give the data."),),
         domain=None,
         reconstruction=missing,

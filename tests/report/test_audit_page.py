@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.outcome import About, Below, Hidden, Measured, NotApplicable
 from glassine.auditing.findings import Check, DomainSummary, Findings, SubgroupFinding
 from glassine.auditing.policy import Policy
 from glassine.report import audit_page
@@ -40,7 +40,7 @@ def test_the_verdict_says_why() -> None:
         "1 more could not be judged."
     )
     assert audit_page(findings(checks=())).sentence.startswith("The policy holds no rule")
-    kept = tuple(check for check in findings().checks if check.status == "kept")
+    kept = tuple(check for check in findings().checks if check.status == "pass")
     assert audit_page(findings(verdict="within policy", checks=kept)).sentence == "The one limit of the policy is kept."
     assert "could not be judged" in audit_page(unknown_findings()).sentence
 
@@ -52,16 +52,16 @@ def test_checks_are_worded() -> None:
     assert rows["purest_leaf"].measured == "85%"
     assert rows["largest_bits_per_record"].measured == "10.004 bits"
     assert rows["thresholds_off_grid"].measured == "not known"
-    assert rows["thresholds_off_grid"].status == "not known"
+    assert rows["thresholds_off_grid"].status == "unknown"
 
 
 def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more() -> None:
-    check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="broken", meaning="")
+    check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="fail", meaning="")
     assert worded(check, "decision tree").measured == "more than 90%"
 
 
 def test_a_rule_that_the_report_does_not_know_is_shown_by_name() -> None:
-    check = Check(rule="fewest_moons", limit=3, measured=2.0, status="broken", meaning="")
+    check = Check(rule="fewest_moons", limit=3, measured=2.0, status="fail", meaning="")
     row = worded(check, "decision tree")
     assert (row.name, row.limit, row.measured) == ("fewest moons", "3", "2")
 
@@ -107,7 +107,7 @@ def test_small_numbers_of_people_are_not_told(size: int) -> None:
 
 
 def test_suppressed_counts_of_the_findings_are_passed_on() -> None:
-    page = audit_page(findings(labels=Measured(replace(LABELS, n_certain="<10"))))
+    page = audit_page(findings(labels=Measured(replace(LABELS, n_certain=Below(10)))))
     assert "they are certain for fewer than 10 records" in told(page.section("labels"))
 
 
@@ -134,7 +134,7 @@ def test_sizes_are_shown_as_given() -> None:
 
 
 def test_all_suppressed_sizes_are_drawn_alike() -> None:
-    rows = rows_as_drawn(findings(parts=(part(1, "<10"), part(2, "hidden"), part(3, "<10"), part(4, 12))))
+    rows = rows_as_drawn(findings(parts=(part(1, Below(10)), part(2, Hidden()), part(3, Below(10)), part(4, 12))))
     assert [row.weight for row in rows] == [5.0, 5.0, 5.0, 12.0]
 
 
@@ -219,7 +219,7 @@ def test_a_reason_keeps_its_words() -> None:
 
 
 def test_a_verdict_within_policy_claims_no_more_than_was_measured() -> None:
-    kept = tuple(replace(check, status="kept") for check in findings().checks)
+    kept = tuple(replace(check, status="pass") for check in findings().checks)
 
     def sentence(*checks: Check, **given: Any) -> str:
         return audit_page(findings(verdict="within policy", checks=checks, **given)).sentence
@@ -298,7 +298,7 @@ def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
 
 
 def test_sizes_that_were_counted_in_the_data_say_so() -> None:
-    parts = (part(1, 40, purity=None), part(2, "<10", purity=None), part(3, "hidden", purity=None), part(4, 60))
+    parts = (part(1, 40, purity=None), part(2, Below(10), purity=None), part(3, Hidden(), purity=None), part(4, 60))
     model = replace(findings().model, n_records=None)
     made = findings(model=model, parts=parts)
     assert sizes_are_counted(made)
@@ -319,7 +319,7 @@ def test_sizes_that_were_counted_in_the_data_say_so() -> None:
 
 def test_no_threshold_off_the_grid_reads_as_none() -> None:
     rows = [
-        Check(rule=rule, limit=0, measured=0, status="kept", meaning="")
+        Check(rule=rule, limit=0, measured=0, status="pass", meaning="")
         for rule in ("thresholds_off_grid", "midpoints")
     ]
     assert [(row.limit, row.measured) for row in (worded(check, "decision tree") for check in rows)] == [
@@ -334,9 +334,9 @@ def test_bounds_may_be_harmless() -> None:
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [("about 240", "about 240 records"), ("about 0", "fewer than 10 records"), ("<10", "fewer than 10 records")],
+    [(About(240), "about 240 records"), (Below(10), "fewer than 10 records")],
 )
-def test_rounded_label_figures_are_not_told_as_exact(count: str, text: str) -> None:
+def test_rounded_label_figures_are_not_told_as_exact(count: About | Below, text: str) -> None:
     labels = replace(LABELS, n_certain=count, guess_rate=1.0018)
     section = audit_page(findings(labels=Measured(labels))).section("labels")
     assert facts(section)["Guessed right with the model"].value == "about 100%"

@@ -13,6 +13,7 @@ import pytest
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
+from glassine.attacks.outcome import About, Below
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.suppression import Suppression
@@ -71,7 +72,7 @@ def test_hidden_counts_are_in_no_rendering(estimate: Disclosure) -> None:
     frame, y = people(8)
     few = infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame)
     found = finding(few, shown=HIDDEN, truth=y)
-    assert (found.n_people, found.k) == ("<10", "<10")
+    assert (found.n_people, found.k) == (Below(10), Below(10))
     for rendered in (render_text(found), render_html(found, title="t")):
         assert " 8 people" not in rendered
         assert "<10" in rendered or "&lt;10" in rendered
@@ -189,7 +190,7 @@ def test_small_subgroups_are_left_out(estimate: Disclosure) -> None:
     shown = finding(estimate, shown=HIDDEN, truth=y, frame=few)
     assert "rare" not in {group.value for group in shown.subgroups}
     assert "rare" in {group.value for group in finding(estimate, truth=y, frame=few).subgroups}
-    assert all(isinstance(group.size, str) for group in shown.subgroups)
+    assert all(isinstance(group.size, About) for group in shown.subgroups)
 
 
 def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> None:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from glassine.attacks.outcome import Measured
+from glassine.attacks.outcome import About, Below, Hidden, Measured
 from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, SubgroupFinding
 from glassine.report import render_html
 from tests.report.builders import (
@@ -63,7 +63,7 @@ class Page(HTMLParser):
 DOMAIN = DomainSummary(n_attributes=3, n_groups=1, inferred=(), bits_independent=15.0, bits_domain_aware=12.0)
 FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
 SUBGROUPS = tuple(
-    SubgroupFinding(attribute=name, value=str(i), size="about 90", bits_mean=1 + i / 10, bits_largest=9.0)
+    SubgroupFinding(attribute=name, value=str(i), size=About(90), bits_mean=1 + i / 10, bits_largest=9.0)
     for name in ("region", "sex")
     for i in range(8)
 )
@@ -105,7 +105,7 @@ EVERY = {
     "single leaf": findings(parts=(part(1),), tree=balanced_tree(1)),
     "deep": findings(parts=tuple(part(i) for i in range(1, 151)), tree=chain(150)),
     "regression": findings(model=replace(findings().model, kind="regression tree", classes=None)),
-    "suppressed": findings(parts=tuple(part(i, "<10") for i in range(1, 5))),
+    "suppressed": findings(parts=tuple(part(i, Below(10)) for i in range(1, 5))),
     "empty": findings(parts=tuple(part(i, 0) for i in range(1, 5))),
     "no domain": findings(domain=None),
     "private": private_findings(),
@@ -176,7 +176,7 @@ def test_a_suppressed_size_leaves_no_trace(size: int) -> None:
         assert isinstance(findings().labels, Measured)
         return render_html(
             findings(
-                parts=(part(1), part(2, "<10"), part(3, "hidden"), part(4, 200)),
+                parts=(part(1), part(2, Below(10)), part(3, Hidden()), part(4, 200)),
                 labels=Measured(replace(findings().labels.value, n_certain=hidden)),  # type: ignore[union-attr]
                 reconstruction=Measured(replace(RECONSTRUCTION, exposure_curve=shares)),
             )
@@ -187,7 +187,7 @@ def test_a_suppressed_size_leaves_no_trace(size: int) -> None:
 
 def test_unknown_is_never_shown_as_kept() -> None:
     text = render_html(unknown_findings())
-    assert 'class="status kept"' not in text
+    assert 'class="status pass"' not in text
     assert 'class="status measured"' not in text
     assert "level-0" not in re.sub(r'(?s)<style>.*?</style>|<ul class="legend".*?</ul>', "", text)
 

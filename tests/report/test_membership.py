@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
-from glassine.attacks.outcome import Measured
+from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.judging import check_membership
 from glassine.auditing.policy import Policy
 from glassine.report import attack_page, audit_page, render_html, render_text
@@ -78,7 +78,7 @@ def test_wrongly_accused_are_told_beside_the_accused() -> None:
         return [fact.value for fact in facts(section).values()]
 
     assert values()[1] == "60 records accused, none wrongly"
-    assert values(accused_wrongly="<10")[1] == "60 records accused, <10 wrongly"
+    assert values(accused_wrongly=Below(10))[1] == "60 records accused, <10 wrongly"
     assert values(accused=None, vulnerability=None, shifted=None) == ["not tested", "not known", "not known"]
 
 

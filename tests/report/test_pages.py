@@ -139,7 +139,7 @@ def test_an_attack_that_finds_nothing_is_told_apart_from_none_and_from_one_that_
     heads = {name: re.findall(r'<h2 id="verdict">([^<]+)</h2>', text) for name, text in pages.items()}
     assert heads["attack"] == ["Members were found"]
     assert heads["quiet attack"] == ["No attack found members"]
-    assert heads["no attack"] == ["Could not tell"]
+    assert heads["no attack"] == ["Inconclusive"]
     for name in ("quiet attack", "no attack"):
         assert 'class="verdict within-policy' not in pages[name]
 
@@ -154,10 +154,14 @@ def test_every_definition_is_used_and_stands_once(reports: dict[str, Report]) ->
 
 
 def test_every_page_of_a_finding_can_be_made_from_the_finding_alone() -> None:
-    found = comparison(CHEAP, BEST, CART, CONSTANT)
-    for finding_, page in ((findings(), audit_page), (MEMBERSHIP, attack_page), (found, comparison_page)):
-        assert render_html(finding_, title="A") == render_html(page(finding_, title="A"))  # type: ignore[operator]
-        assert render_text(finding_) == render_text(page(finding_))  # type: ignore[operator]
+    compared = comparison(CHEAP, BEST, CART, CONSTANT)
+    for found, page in (
+        (findings(), audit_page(findings(), title="A")),
+        (MEMBERSHIP, attack_page(MEMBERSHIP, title="A")),
+        (compared, comparison_page(compared, title="A")),
+    ):
+        assert render_html(found, title="A") == render_html(page)
+        assert render_text(found) == render_text(page)
 
 
 def test_units_stand_beside_limits_and_figures() -> None:
@@ -167,8 +171,8 @@ def test_units_stand_beside_limits_and_figures() -> None:
     assert (of_release.limit, of_release.measured) == ("at least 10 people", "<10 people")
     assert worded(replace(small, measured=1234.0), "release").measured == "1,234 people"
     assert worded(CHECKS[2], "decision tree").limit == "at most 10 bits"
-    assert status_of(replace(pure, measured=None)) == "nothing to judge"
-    assert status_of(CHECKS[3]) == "not known"
+    assert status_of(replace(pure, measured=None)) == "not applicable"
+    assert status_of(CHECKS[3]) == "unknown"
     assert passed_sentence((pure, replace(pure, measured=None))) == (
         "1 limit is kept; for 1 the model publishes nothing to judge."
     )

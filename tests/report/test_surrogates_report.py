@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from glassine.attacks.outcome import Below
 from glassine.auditing.findings import FormFinding, SurrogateFindings
 from glassine.domain import Category, Domain, Real
 from glassine.report import release_page, render_html, render_text
@@ -35,10 +36,10 @@ def found(explainer: SurrogateExplainer) -> SurrogateFindings:
 def form(name: str, **values: Any) -> FormFinding:
     plain: dict[str, Any] = {
         "form": name, "labels": "true labels", "fidelity": 0.9061, "fidelity_guided": 0.983, "fidelity_null": 0.9045,
-        "accuracy": None, "accuracy_guided": None, "nodes_median": 11.0, "nodes_mean": 14.72, "smallest_leaf": "<10",
-        "share_alone": 0.02, "share_small": 0.15, "small": 10, "share_constant": 0.119, "off_grid": 1379,
-        "n_thresholds": 1379, "bits_mean": 2.794, "gap_true": 0.0645, "gap_decisions": None, "accused": 2007,
-        "accused_wrongly": 0, "share_accused": 0.09,
+        "accuracy": None, "accuracy_guided": None, "nodes_median": 11.0, "nodes_mean": 14.72,
+        "smallest_leaf": Below(10), "share_alone": 0.02, "share_small": 0.15, "small": 10, "share_constant": 0.119,
+        "off_grid": 1379, "n_thresholds": 1379, "bits_mean": 2.794, "gap_true": 0.0645, "gap_decisions": None,
+        "accused": 2007, "accused_wrongly": 0, "share_accused": 0.09,
     }  # fmt: skip
     return FormFinding(**{**plain, **values})
 
@@ -73,11 +74,11 @@ def test_the_page_loads_nothing_and_runs_nothing(found: SurrogateFindings) -> No
 def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
     seen = audit_release(replace(explainer.release_, trees=_bare(explainer)))
     text = words(render_html(seen))
-    assert "Could not tell" in text
+    assert "Inconclusive" in text
     assert text.count("It needs the training records") >= 6
     assert "It is not to be read as safe" in text
     plain = render_text(seen)
-    assert "COULD NOT TELL" in plain
+    assert "INCONCLUSIVE" in plain
     assert "Membership (not measured)" in plain
 
 
@@ -87,7 +88,7 @@ def _bare(explainer: SurrogateExplainer) -> tuple[Any, ...]:
 
 def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
     other = form(
-        "safe", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
+        "restricted", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
         share_alone=0.0, labels="black box's decisions",
     )  # fmt: skip
     both = replace(found, comparison=(form("paper"), other), compared_on="the holdout")
@@ -102,13 +103,13 @@ def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
     assert "2,007 (9%), nobody else" in text
     assert "were measured on the holdout" in text
     assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_text(both))
-    wrong = replace(found, comparison=(form("paper", accused_wrongly="<10"), form("safe", accused=None)))
+    wrong = replace(found, comparison=(form("paper", accused_wrongly=Below(10)), form("restricted", accused=None)))
     rows = {name: row.cells for name, row in rows_of(release_page(wrong).section("forms")).items()}
     assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")
 
 
 def test_the_text_is_narrow(found: SurrogateFindings) -> None:
-    both = replace(found, comparison=(form("paper"), form("safe")))
+    both = replace(found, comparison=(form("paper"), form("restricted")))
     assert max(map(len, render_text(both).splitlines())) <= 88
 
 

@@ -21,9 +21,9 @@ def test_the_text_is_short_and_narrow(made: object) -> None:
 
 def test_the_text_says_the_verdict_first_and_what_is_missing() -> None:
     text = render_text(unknown_findings())
-    assert text.startswith("Glassine 9.9.9: COULD NOT TELL\n")
+    assert text.startswith("Glassine 9.9.9: INCONCLUSIVE\n")
     assert "Reconstruction (not measured): No domain was given." in text
-    assert "[not known] Smallest leaf: not known (limit: at least 10 records)" in text
+    assert "[unknown] Smallest leaf: not known (limit: at least 10 records)" in text
 
 
 def test_notes_stand_under_the_verdict() -> None:
@@ -50,11 +50,11 @@ def test_no_heading_stands_over_nothing() -> None:
 
 
 def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
-    kept = tuple(replace(check, status="kept") for check in findings().checks)
+    kept = tuple(replace(check, status="pass") for check in findings().checks)
     made = findings(verdict="within policy", checks=kept, labels=NotApplicable("no counts."), notes=())
     text = render_text(made)
     assert "3 limits are kept; for 1 the model publishes nothing to judge. Not measured: outcomes." in text
-    assert "[nothing to judge] Thresholds off the public grid: not published (limit: none allowed)" in text
+    assert "[not applicable] Thresholds off the public grid: not published (limit: none allowed)" in text
 
 
 def test_no_name_can_send_a_control_sequence_to_the_terminal() -> None:

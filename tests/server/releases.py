@@ -44,7 +44,7 @@ def records(n: int = 400) -> Any:
 
 
 @cache
-def small_release(form: str = "safe") -> SurrogateRelease:
+def small_release(form: str = "restricted") -> SurrogateRelease:
     """Return the release of an explainer of :func:`decide`."""
     truth = decide(records()) if form == "paper" else None
     explainer = SurrogateExplainer(decide, 20, domain=DOMAIN, form=form, distance="gower", random_state=0)

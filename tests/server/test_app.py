@@ -19,7 +19,7 @@ from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
 NO_LIMIT = Limits(rate=math.inf, total_rate=math.inf)
 
 
-def client(*, black_box: Any = decide, form: str = "safe", limits: Limits = NO_LIMIT) -> Any:
+def client(*, black_box: Any = decide, form: str = "restricted", limits: Limits = NO_LIMIT) -> Any:
     from starlette.testclient import TestClient
 
     release = small_release(form)
@@ -241,7 +241,7 @@ def numbers(value: Any) -> set[float]:
     return {float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else set()
 
 
-@pytest.mark.parametrize("form", ["safe", "paper"])
+@pytest.mark.parametrize("form", ["restricted", "paper"])
 def test_no_training_value_beyond_the_release(form: str) -> None:
     service = client(form=form)
     published = numbers(small_release(form).to_dict())

@@ -29,7 +29,7 @@ class Served:
     """A service on a thread of this process."""
 
     def __init__(
-        self, black_box: Any = decide, *, limits: Limits | None = None, form: str = "safe", release: Any = None
+        self, black_box: Any = decide, *, limits: Limits | None = None, form: str = "restricted", release: Any = None
     ) -> None:
         import uvicorn
 

@@ -40,12 +40,12 @@ def paper() -> Split:
 @pytest.mark.parametrize("k", [20, 100, 200, 2000])
 def test_thresholds_name_members_in_the_paper_s_form_and_nobody_in_the_safe_one(paper: Split, k: int) -> None:
     X_in, X_out, y_in, _, network = paper
-    for form in ("paper", "safe"):
+    for form in ("paper", "restricted"):
         explainer = SurrogateExplainer(network, k, form=form, random_state=0).fit(X_in, y_in)
         outcome = midpoints_of(evidence_of_fit(explainer, holdout=X_out), random_state=0)
         assert isinstance(outcome, Measured)
         accused = np.array(outcome.value.accused, dtype=int)
-        if form == "safe":
+        if form == "restricted":
             assert len(accused) == 0
         else:
             # Some 8 to 12 % of the members, and hardly anybody else.
@@ -59,7 +59,7 @@ def test_the_page_shows_both_forms(paper: Split) -> None:
     explainer = SurrogateExplainer(network, 100, random_state=0).fit(X_in)
     found = compare_forms(explainer, X_in, y_in, holdout=X_out, holdout_y=y_out, random_state=0)
     left, right = found.comparison
-    assert (left.form, right.form) == ("paper", "safe")
+    assert (left.form, right.form) == ("paper", "restricted")
     assert right.fidelity > left.fidelity
     assert right.nodes_mean < left.nodes_mean / 2
     assert left.gap_true is not None

@@ -96,7 +96,7 @@ def test_if_none_agrees_the_closest_is_returned_and_said() -> None:
 def test_the_safe_form_publishes_cut_points_of_the_domain_and_no_counts() -> None:
     X = numbers(600)
     y = np.where(X[:, 0] + X[:, 1] > 0, "far", "near")
-    safe, paper = (SurrogateExplainer(ring, 60, form=form).fit(X, y).release() for form in ("safe", "paper"))
+    safe, paper = (SurrogateExplainer(ring, 60, form=form).fit(X, y).release() for form in ("restricted", "paper"))
     assert any(tree.literals for tree in safe.trees)
     for tree in safe.trees:
         assert all(node.evidence.counts is None and node.evidence.total is None for node in tree.nodes)
@@ -130,7 +130,7 @@ def test_leaves_of_the_safe_form_hold_enough_records() -> None:
 
 def test_a_fit_is_repeatable_bit_for_bit() -> None:
     X = np.round(numbers(300), 1)
-    for form in ("safe", "paper"):
+    for form in ("restricted", "paper"):
         first, second = (SurrogateExplainer(ring, 30, form=form, labels="black-box").fit(X) for _ in range(2))
         assert first.release().to_dict() == second.release().to_dict()
         assert clone(first).fit(X).release().to_dict() == first.release().to_dict()
@@ -524,7 +524,7 @@ def test_the_default_is_smaller_more_faithful_and_shows_no_midpoint() -> None:
         random_state=42,
     )
     box = RandomForestClassifier(60, min_samples_leaf=3, random_state=0).fit(X[:6000], y[:6000])
-    safe, paper = (SurrogateExplainer(box, 100, form=form).fit(X[:6000], y[:6000]) for form in ("safe", "paper"))
+    safe, paper = (SurrogateExplainer(box, 100, form=form).fit(X[:6000], y[:6000]) for form in ("restricted", "paper"))
     ours, theirs = (explainer.measures(X[6000:], y[6000:]) for explainer in (safe, paper))
     assert ours.fidelity > theirs.fidelity
     assert 2 * ours.nodes.mean < theirs.nodes.mean

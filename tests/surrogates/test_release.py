@@ -58,7 +58,7 @@ def test_json_brings_back_the_same_release(mixed: SurrogateRelease, tmp_path: Pa
 def test_the_file_says_what_it_is(mixed: SurrogateRelease) -> None:
     data = mixed.to_dict()
     assert data["schema"] == "glassine.surrogates/1"
-    assert data["provenance"]["form"] == "safe"
+    assert data["provenance"]["form"] == "restricted"
     assert data["certificate"]["holds"] is False
     assert "labels" not in data
     assert "sizes" not in json.dumps(data)
@@ -143,7 +143,7 @@ def small() -> SurrogateRelease:
         k=3,
         n_closest=1,
         provenance=Provenance(
-            form="safe", labels="true", records="training", partition="microaggregation", method="mdav",
+            form="restricted", labels="true", records="training", partition="microaggregation", method="mdav",
             scaling="standard", max_depth=3, min_samples_leaf=5,
         ),
     )  # fmt: skip

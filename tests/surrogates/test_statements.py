@@ -52,7 +52,12 @@ def leaf_sizes(explainer: SurrogateExplainer) -> list[int]:
     ("form", "labels", "partition", "k", "leaf", "counts"),
     list(
         itertools.product(
-            ("safe", "paper"), ("black-box", "true"), ("microaggregation", "public"), (3, 20), (1, 4), (True, False)
+            ("restricted", "paper"),
+            ("black-box", "true"),
+            ("microaggregation", "public"),
+            (3, 20),
+            (1, 4),
+            (True, False),
         )
     ),
 )
@@ -72,12 +77,12 @@ def test_what_is_said_of_leaves_counts_and_labels(
         assert "no leaf was made" not in told
         assert "a leaf may hold one person alone" in told
         assert ("or nobody" in told) == (partition == "public")
-    assert ("no counts are told" in told) == (form == "safe" and not counts)
+    assert ("no counts are told" in told) == (form == "restricted" and not counts)
     assert ("how many people of each class" in told) == counts
     assert ("the true labels of" in told) == (labels == "true")
     assert ("shows where single people's values lie" in told) == (form == "paper")
     assert ("of at least" in told) == (partition == "microaggregation")
-    assert ("its numbers rounded" in told) == (form == "safe" and partition == "microaggregation")
+    assert ("its numbers rounded" in told) == (form == "restricted" and partition == "microaggregation")
     assert "No differential privacy is claimed." in told
 
 

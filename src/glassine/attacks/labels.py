@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Measured, NotApplicable, Outcome, ShownCount
 from glassine.models import DecisionTree, RuleList
 
 __all__ = ["LabelDisclosure", "disclose_labels"]
@@ -25,7 +25,7 @@ class LabelDisclosure:
         Number of training records.
     purest : float
         Largest share of one class in a leaf or rule that captured a record, in (0, 1].
-    n_certain : Count
+    n_certain : ShownCount
         Records in leaves or rules that hold one class only: their label is certain.
     guess_rate : float
         Share of the records whose label is the most frequent one of their leaf or rule.
@@ -37,7 +37,7 @@ class LabelDisclosure:
 
     n_records: int
     purest: float
-    n_certain: Count
+    n_certain: ShownCount
     guess_rate: float
     base_rate: float
     bits_prior: float

@@ -5,12 +5,53 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-__all__ = ["Count", "Failed", "Measured", "NotApplicable", "Outcome"]
+__all__ = ["About", "Below", "Failed", "Hidden", "Measured", "NotApplicable", "Outcome", "ShownCount"]
 
 T = TypeVar("T")
 
-Count: TypeAlias = int | str
-"""A number of records, or a text such as ``<10`` where it is suppressed."""
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A small count that is suppressed: from 1 to just below a limit.
+
+    Attributes
+    ----------
+    below : int
+        The limit.
+    """
+
+    below: int
+
+    def __str__(self) -> str:
+        return f"<{self.below}"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A count that is rounded to a multiple of the suppression limit.
+
+    Attributes
+    ----------
+    about : int
+        The rounded count.
+    """
+
+    about: int
+
+    def __str__(self) -> str:
+        return f"about {self.about}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A count that is suppressed because a small one follows from it by subtraction."""
+
+    def __str__(self) -> str:
+        return "hidden"
+
+
+ShownCount: TypeAlias = int | Below | About | Hidden
+"""A count of records as a report may show it. JSON: 12, ``{"below": 10}``, ``{"about": 30}``, null."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
@@ -39,23 +39,23 @@ class ValueLeakage:
         Those, public cut points aside, that are bit for bit the midpoint of two training values in their part of the
         model; needs the data. Between adjacent values of the domain, such as 1 and 2 of whole numbers, there is only
         one cut, and its place says nothing.
-    n_records_at_midpoints : Count or None
+    n_records_at_midpoints : ShownCount or None
         Training records whose value is one of the two and is held by no other record there; needs the data.
     exact_bounds : tuple of str or None
         Attributes for which a bound of the domain is the smallest or largest training value; needs both.
     lone_categories : tuple of str or None
         Attributes with a category, in the domain or in the model, that one training record holds; needs the data.
-    n_lone_targets : Count
+    n_lone_targets : ShownCount
         Leaves of a regression that captured one record, whose target they publish.
     """
 
     n_thresholds: int
     n_off_grid: int | None
     n_midpoints: int | None
-    n_records_at_midpoints: Count | None
+    n_records_at_midpoints: ShownCount | None
     exact_bounds: tuple[str, ...] | None
     lone_categories: tuple[str, ...] | None
-    n_lone_targets: Count
+    n_lone_targets: ShownCount
     n_inferred: int = 0
 
 

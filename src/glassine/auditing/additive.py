@@ -119,7 +119,7 @@ def audit_additive(
     >>> age = Term(bins=(NumericBins("age", (30.5, 40.5)),), scores=[0.1, 0.2, 0.3, 0], weights=[1, 20, 20, 0])
     >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity")
     >>> findings = audit_additive(model)
-    >>> findings.verdict, [check.rule for check in findings.checks if check.status == "broken"]
+    >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
     ('outside policy', ['smallest_leaf'])
     """
     if domain is not None and not isinstance(domain, Domain):

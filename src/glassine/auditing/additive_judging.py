@@ -22,7 +22,7 @@ JOINTLY = (
     "without both (`glassine scrub`) tells of no two."
 )
 
-Status: TypeAlias = Literal["kept", "broken", "unknown"]
+Status: TypeAlias = Literal["pass", "fail", "unknown"]
 
 
 def _counted(count: int, one: str, more: str) -> str:
@@ -47,8 +47,8 @@ def check_smallest(
         made = "was" if small + len(bars) == 1 else "were"
         meaning = f"{' and '.join(part for part in said if part)} {made} made from fewer than {limit} people."
         least = min([*held, *(int(size) for size in bars)])
-        return [Check(rule=rule, limit=limit, measured=shown.count(least), status="broken", meaning=meaning)]
-    status: Status = "kept"
+        return [Check(rule=rule, limit=limit, measured=shown.count(least), status="fail", meaning=meaning)]
+    status: Status = "pass"
     meaning = f"Every bin that holds anybody was made from at least {limit} people."
     if len(known) < len(found.terms):
         status = "unknown"
@@ -57,7 +57,7 @@ def check_smallest(
         status, meaning = "unknown", STRANGERS
     elif known and not held:
         status, meaning = "unknown", "The sizes of the bins are all zero: the model tells of no record."
-    measured = shown.count(min(held)) if held and status == "kept" else None
+    measured = shown.count(min(held)) if held and status == "pass" else None
     return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
 
 
@@ -69,9 +69,9 @@ def check_purity(policy: Policy, sizes: Sequence[Check]) -> list[Check]:
     limit, rule = policy.purest_leaf, "purest_leaf"
     if limit is None:
         return []
-    if sizes and sizes[0].status == "kept":
+    if sizes and sizes[0].status == "pass":
         meaning = "No share of an outcome is published: a score is a part of a sum, and its bin was made from many."
-        return [Check(rule=rule, limit=limit, measured=None, status="kept", meaning=meaning)]
+        return [Check(rule=rule, limit=limit, measured=None, status="pass", meaning=meaning)]
     meaning = (
         "No share of an outcome is published, but the score of a bin of few people says in which direction their "
         "outcomes differ from what the rest of the model expects. How far, was not measured."
@@ -97,7 +97,7 @@ def check_bits(
     elif math.isinf(told.least):
         meaning = "A bin holds records where the domain allows none: the domain contradicts the model."
     elif told.least > limit:
-        status, measured = "broken", round(told.least, 3)
+        status, measured = "fail", round(told.least, 3)
         meaning = f"Bins place some record in 1 of every {_many(told.least)} possible records."
     elif told.most is None or histograms:
         meaning = JOINTLY
@@ -112,7 +112,7 @@ def check_bits(
         measured = round(told.most, 3)
         meaning = f"At least so many: the domain of {_some(inferred)} is not public but inferred from data."
     else:
-        status, measured = "kept", round(told.most, 3)
+        status, measured = "pass", round(told.most, 3)
         meaning = f"Bins place no record in fewer than 1 of every {_many(told.most)} possible records."
     return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
 
@@ -145,9 +145,9 @@ def check_cuts(
         cuts, ends, names = (part or 0 for part in parts)
         total = cuts + ends + names + n_targets
         measured: int | None = total
-        status: Status = "broken" if total > limit else "kept"
+        status: Status = "fail" if total > limit else "pass"
         meaning = "Every cut, every end of a range and every category is public."
-        if any(part is None for part in parts) and status == "kept":
+        if any(part is None for part in parts) and status == "pass":
             status, measured = "unknown", None
             meaning = "Which cuts, ranges and categories are public was not measured: it needs a domain."
         elif total:
@@ -158,10 +158,10 @@ def check_cuts(
                 meaning += ", so they were taken from training values."
             elif guarantee.caveats:
                 meaning += ", and the guarantee that should bound what they tell does not hold."
-            elif status == "broken":
+            elif status == "fail":
                 status = "unknown"
                 meaning += ". The guarantee that is claimed bounds what they tell, if it holds."
-        if inferred and status == "kept":
+        if inferred and status == "pass":
             status = "unknown"
             meaning = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         checks.append(Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning))
@@ -179,18 +179,18 @@ def _check_midpoints(policy: Policy, found: BinLeakage, strangers: bool, inferre
         # Without data: a chain of cuts that ends exactly at the largest value is no accident.
         follow = "training value follows" if rebuilt == 1 else "training values follow"
         meaning = f"{rebuilt:,} {follow} from the cuts and the published ranges by arithmetic."
-        return [Check(rule=rule, limit=limit, measured=rebuilt, status="broken", meaning=meaning)]
+        return [Check(rule=rule, limit=limit, measured=rebuilt, status="fail", meaning=meaning)]
     if hits is None:
         if not cuts or (off == 0 and not inferred):
             return []
         meaning = "Whether cuts are midpoints of training values was not measured: it needs the data."
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
-    status, meaning = "kept", "No cut is the midpoint of two training values."
+    status, meaning = "pass", "No cut is the midpoint of two training values."
     if hits:
         at = f"{'cut' if cuts == 1 else 'cuts'} {'is' if hits == 1 else 'are'}"
         meaning = f"{hits:,} of {cuts:,} {at}, bit for bit, half way between two training values."
     if hits > limit:
-        status = "broken"
+        status = "fail"
     elif strangers:
         status, meaning = "unknown", STRANGERS
     return [Check(rule=rule, limit=limit, measured=hits, status=status, meaning=meaning)]
@@ -209,7 +209,7 @@ def advise_additive(
     checks: Sequence[Check], policy: Policy, domain: bool, guarantee: GuaranteeFinding | None
 ) -> tuple[str, ...]:
     """Return what to do next, one sentence for each kind of remedy."""
-    broken = {check.rule for check in checks if check.status == "broken"}
+    broken = {check.rule for check in checks if check.status == "fail"}
     unknown = {check.rule for check in checks if check.status == "unknown"}
     out = []
     if "smallest_leaf" in broken:

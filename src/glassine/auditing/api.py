@@ -98,7 +98,7 @@ def audit(
     >>> from glassine import parse_rules
     >>> rules = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     >>> findings = audit(rules, domain=Domain.binary(["a", "b"]))
-    >>> findings.verdict, [check.rule for check in findings.checks if check.status == "broken"]
+    >>> findings.verdict, [check.rule for check in findings.checks if check.status == "fail"]
     ('outside policy', ['purest_leaf'])
     """
     from glassine.formats import as_model, is_additive

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
-from glassine.attacks.outcome import Count
 from glassine.auditing.findings import (
     Bound,
     DomainSummary,
@@ -107,9 +106,6 @@ def describe_parts(
         counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
         bits = None if learned is None else learned[i]
         show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
-        shown_size: Count | None = size
-        if hidden[i]:
-            shown_size = shown.count(size) if size and size < shown.below else "hidden"
         purity = None if bounds is None else bounds[0]
         if purity is not None and not show:
             purity = None if hidden[i] else shown.share(purity)
@@ -117,7 +113,7 @@ def describe_parts(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown_size,
+                size=shown.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=purity,
@@ -148,15 +144,12 @@ def describe_noisy_parts(
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
         counts = cell.evidence.counts
         show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
-        shown_size: Count | None = size
-        if hidden[i]:
-            shown_size = shown.count(size) if size and size < shown.below else "hidden"
         empty = learned is not None and math.isinf(learned[i])
         parts.append(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown_size,
+                size=shown.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome, ShownCount
 from glassine.auditing.findings import AttackFinding, MembershipFinding
 from glassine.auditing.findings.membership import strongest_of
 from glassine.auditing.suppression import Suppression
@@ -158,7 +158,7 @@ def _overlap(found: MembershipAttacks) -> str:
     return ""
 
 
-def _midpoints(found: MembershipAttacks, shown: Suppression) -> tuple[Count | None, Count | None, str]:
+def _midpoints(found: MembershipAttacks, shown: Suppression) -> tuple[ShownCount | None, ShownCount | None, str]:
     """Return how many records thresholds name, how many of these wrongly, and that in words."""
     outcome = found.midpoint
     if not isinstance(outcome, Measured):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Below, Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Check, GuaranteeFinding, MembershipFinding, Verdict
 from glassine.auditing.policy import Policy
@@ -37,7 +37,7 @@ STRANGERS = "The data given are not the training records: parts capture other nu
 
 CLAIMS = {"max_epsilon", "max_delta"}
 
-Status: TypeAlias = Literal["kept", "broken", "unknown"]
+Status: TypeAlias = Literal["pass", "fail", "unknown"]
 
 
 def _some(names: Sequence[str], most: int = 3) -> str:
@@ -53,7 +53,7 @@ def _nouns(model: DecisionTree | RuleList) -> tuple[str, str]:
 
 
 def _status(broken: bool) -> Status:
-    return "broken" if broken else "kept"
+    return "fail" if broken else "pass"
 
 
 def noise_reason(found: GuaranteeFinding) -> str:
@@ -74,10 +74,10 @@ def check_guarantee(policy: Policy, found: GuaranteeFinding | None) -> list[Chec
         if limit is None or (rule == "max_delta" and not value):
             continue
         what = rule.removeprefix("max_")
-        status: Status = "kept" if found.standing in ("accepted", "too weak") else "unknown"
+        status: Status = "pass" if found.standing in ("accepted", "too weak") else "unknown"
         meaning = f"Claimed by {found.claimed_by}, and accepted by the policy. The audit cannot verify it."
         if value > limit:
-            status, meaning = "broken", f"Even the claimed {what} is larger than allowed."
+            status, meaning = "fail", f"Even the claimed {what} is larger than allowed."
         elif found.standing == "does not hold":
             meaning = f"The guarantee does not hold as stated: {'; '.join(found.caveats)}."
         elif status == "unknown":
@@ -182,7 +182,7 @@ def check_purity(
     if not known:
         reason = labels.reason if isinstance(labels, NotApplicable | Failed) else "there is none."
         meaning = f"No share of an outcome is published: {reason}"
-        return [Check(rule=rule, limit=top, measured=None, status="kept", meaning=meaning)]
+        return [Check(rule=rule, limit=top, measured=None, status="pass", meaning=meaning)]
     measured, pure = shown.share(max(known)), sum(purity > top for purity in known)
     doubt = " The published counts are rounded, so these shares are not exact." if model.approximate else ""
     if pure:
@@ -190,14 +190,14 @@ def check_purity(
             f"In {pure} of {len(known)} {nouns} more than {top:.0%} have the same outcome: who is known to fall there "
             f"has a known outcome.{doubt}"
         )
-        return [Check(rule=rule, limit=top, measured=measured, status="broken", meaning=meaning)]
+        return [Check(rule=rule, limit=top, measured=measured, status="fail", meaning=meaning)]
     if len(known) < len(purities) or any(purity is not None and purity[1] > top for purity in purities):
         meaning = (
             f"No {noun} is seen to have more than {top:.0%} of one outcome, but not all publish their shares.{doubt}"
         )
         return [Check(rule=rule, limit=top, measured=measured, status="unknown", meaning=meaning)]
     meaning = f"No {noun} has more than {top:.0%} of one outcome.{doubt}"
-    return [Check(rule=rule, limit=top, measured=measured, status="kept", meaning=meaning)]
+    return [Check(rule=rule, limit=top, measured=measured, status="pass", meaning=meaning)]
 
 
 def check_bits(
@@ -247,7 +247,7 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
     limit, rule = policy.thresholds_off_grid, "thresholds_off_grid"
     if limit is not None and not values.n_thresholds:
         meaning = "The model has no threshold on a number."
-        checks.append(Check(rule=rule, limit=limit, measured=0, status="kept", meaning=meaning))
+        checks.append(Check(rule=rule, limit=limit, measured=0, status="pass", meaning=meaning))
     elif limit is not None and values.n_off_grid is None:
         meaning = "Which thresholds are public was not measured: it needs a domain."
         checks.append(Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning))
@@ -261,7 +261,7 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
             meaning += f": the domain of {_some(inferred)} was inferred from data." if inferred else f", {taken}."
         # What a public domain with the same bounds has as a cut point may be one, and breaks nothing.
         status: Status = _status(values.n_off_grid - values.n_inferred > limit)
-        if inferred and status == "kept":
+        if inferred and status == "pass":
             status = "unknown"
         checks.append(Check(rule=rule, limit=limit, measured=values.n_off_grid, status=status, meaning=meaning))
     limit, hits = policy.midpoints, values.n_midpoints
@@ -273,7 +273,7 @@ def check_values(policy: Policy, values: ValueLeakage, inferred: Sequence[str], 
                 f"{hits} of {_thresholds(values.n_thresholds)} {at}, bit for bit, the midpoint of two training values."
             )
         status = _status(hits > limit)
-        if strangers and status == "kept":
+        if strangers and status == "pass":
             status, meaning = "unknown", STRANGERS
         checks.append(Check(rule="midpoints", limit=limit, measured=hits, status=status, meaning=meaning))
     elif limit is not None and values.n_thresholds and not _covered(policy, values, inferred):
@@ -314,9 +314,9 @@ def check_membership(policy: Policy, membership: Outcome[MembershipFinding], *, 
     status: Status = "unknown"
     meaning = doubt or f"The attacks leave open whether it is larger: it may be up to {high:.3g}. Give more records."
     if low > limit + explained:
-        status, meaning = "broken", f"An attack tells members from others better than allowed: by at least {low:.3g}."
+        status, meaning = "fail", f"An attack tells members from others better than allowed: by at least {low:.3g}."
     elif high <= limit and not doubt:
-        status, meaning = "kept", f"No attack that was made tells members from others by more than {high:.3g}."
+        status, meaning = "pass", f"No attack that was made tells members from others by more than {high:.3g}."
     return [Check(rule=rule, limit=limit, measured=measured, status=status, meaning=meaning)]
 
 
@@ -332,11 +332,10 @@ def check_certain(policy: Policy, shown: Suppression, certain: Outcome[int], *, 
         meaning = f"What a reader learns of the sensitive attribute was not measured: {certain.reason}"
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
     n = certain.value
-    small = shown.count(n)
-    measured = small if isinstance(small, str) else shown.rough(n)
+    measured = Below(shown.below) if 0 < n < shown.below else shown.rough(n)
     status: Status = _status(n > limit)
     meaning = "By the estimate, a reader is certain of the sensitive value of no more people than allowed."
-    if status == "broken":
+    if status == "fail":
         meaning = (
             "A reader who knows everybody's quasi-identifiers is certain of the sensitive value of too many people."
         )
@@ -377,10 +376,10 @@ def _covered(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> b
 
 def decide(checks: Sequence[Check]) -> Verdict:
     """Return the verdict: a broken rule outweighs an unknown one, and no rule at all tells nothing."""
-    if any(check.status == "broken" for check in checks):
+    if any(check.status == "fail" for check in checks):
         return "outside policy"
     if not checks or any(check.status == "unknown" for check in checks):
-        return "could not tell"
+        return "inconclusive"
     return "within policy"
 
 
@@ -392,7 +391,7 @@ def advise(
     found: GuaranteeFinding | None = None,
 ) -> tuple[str, ...]:
     """Return what to do next, one sentence for each kind of remedy."""
-    broken = {check.rule for check in checks if check.status == "broken"}
+    broken = {check.rule for check in checks if check.status == "fail"}
     unknown = {check.rule for check in checks if check.status == "unknown"}
     out = []
     if "smallest_leaf" in broken:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import About, Below, Hidden, ShownCount
 from glassine.attacks.values import ValueLeakage
 
 __all__ = ["Suppression"]
@@ -25,15 +25,21 @@ class Suppression:
 
     below: int
 
-    def count(self, value: int) -> Count:
-        """Return a count as it may be shown."""
-        return f"<{self.below}" if 0 < value < self.below else value
+    def count(self, value: ShownCount) -> ShownCount:
+        """Return a count as it may be shown; one that is suppressed already stays as it is."""
+        return Below(self.below) if isinstance(value, int) and 0 < value < self.below else value
 
-    def rough(self, value: int) -> Count:
-        """Return a size rounded so that neither its complement nor a hidden part can be had by subtraction."""
-        if not self.below or not value:
+    def part(self, value: int | None, hidden: bool) -> ShownCount | None:
+        """Return the size of a part of a total; ``hidden`` as :meth:`hidden` says of it."""
+        if not hidden:
             return value
-        return f"about {max(1, round(value / self.below)) * self.below}"
+        return Below(self.below) if value and value < self.below else Hidden()
+
+    def rough(self, value: ShownCount) -> ShownCount:
+        """Return a size rounded so that neither its complement nor a hidden part can be had by subtraction."""
+        if not isinstance(value, int) or not self.below or not value:
+            return value
+        return About(max(1, round(value / self.below)) * self.below)
 
     def share(self, value: float) -> float:
         """Return the share of a class, rounded down to a twentieth; 1 stays 1."""
@@ -93,7 +99,7 @@ class Suppression:
         unit = max(0.01, self.below / found.n_records)
         names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
         rounded = {name: round(math.floor(getattr(found, name) / unit) * unit, 4) for name in names}
-        certain = self.rough(int(found.n_certain))
+        certain = self.rough(found.n_certain)
         return replace(found, purest=self.share(found.purest), n_certain=certain, **rounded)
 
     def values(self, found: ValueLeakage) -> ValueLeakage:
@@ -101,6 +107,6 @@ class Suppression:
         exposed = found.n_records_at_midpoints
         return replace(
             found,
-            n_records_at_midpoints=None if exposed is None else self.count(int(exposed)),
-            n_lone_targets=self.count(int(found.n_lone_targets)),
+            n_records_at_midpoints=None if exposed is None else self.count(exposed),
+            n_lone_targets=self.count(found.n_lone_targets),
         )

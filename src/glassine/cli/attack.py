@@ -84,7 +84,7 @@ def attack_command(
 ) -> None:
     """Attack a published model: tell its training records from others.
 
-    Exit status: 0 when the attacks were made; with --max-advantage 1 where one is better than it, 2 where that is
+    Exit status: 0 when the attacks were made; with --max-advantage 1 where one is better than it, 3 where that is
     open; 2 for bad input.
     """
     from glassine.attacks.membership.suite import attack_membership

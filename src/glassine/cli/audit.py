@@ -86,7 +86,7 @@ def audit_command(
     Where the policy accepts the guarantee of a private model, the report and the exit status are the same whatever
     --data and --holdout are; --holder-report says what these add.
 
-    Exit status: 0 within policy, 1 outside it, 2 could not tell or bad input.
+    Exit status: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
     from glassine.auditing.additive import audit_additive
     from glassine.auditing.api import audit
@@ -190,7 +190,7 @@ def scrub_command(
     without it, as by audit. Of a private model whose guarantee the policy accepts, the copy and all that is printed
     are the same whatever --data is; --holder-report has the accuracy.
 
-    Exit status: that of the audit of the copy: 0 within policy, 1 outside it, 2 could not tell or bad input.
+    Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
     from glassine.auditing.api import audit
     from glassine.auditing.describe import describe_guarantee, relied_on

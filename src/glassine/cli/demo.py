@@ -93,7 +93,7 @@ class DemoResult:
 
 
 def _mark(status: str) -> str:
-    return {"kept": "ok     ", "broken": "BROKEN ", "unknown": "unknown"}[status]
+    return {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown"}[status]
 
 
 def demo_domain() -> Domain:

@@ -45,8 +45,8 @@ app = typer.Typer(
     help="The privacy of interpretable models: what a published tree, rule list or additive model tells of the people "
     "it was learnt from, and models that provably do not tell. Begin with glassine demo, or with glassine domain "
     "infer RECORDS and glassine audit MODEL.",
-    epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 could not tell, bad input or not "
-    "done; 130 interrupted. Each command's --help has its own.",
+    epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 bad input or not done; "
+    "3 inconclusive; 130 interrupted. Each command's --help has its own.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -72,8 +72,9 @@ def explain_command(
     ] = None,
     classes: ClassesOption = None,
     form: Annotated[
-        Literal["safe", "paper"], typer.Option("--form", help="What is released; paper is as published, and leaks.")
-    ] = "safe",
+        Literal["restricted", "paper"],
+        typer.Option("--form", help="What is released; paper is as published, and leaks."),
+    ] = "restricted",
     labels: Annotated[
         Literal["black-box", "true"] | None,
         typer.Option("--labels", help="What trees learn.", show_default="black-box; of the paper's form, true"),

@@ -132,7 +132,7 @@ def verify_command(
     An older copy of a ledger is whole: only the certificate of a later release finds it.
 
     Exit status: 0 when the ledger is whole and every certificate paid for, 1 when the ledger is damaged or did not pay
-    for a certificate, 2 when it could not be checked or a certificate has no receipt of a charge.
+    for a certificate, 2 when it could not be checked, 3 when a certificate has no receipt of a charge.
     """
     from glassine.files import read_json
     from glassine.privacy.certificate import Certificate
@@ -152,7 +152,7 @@ def verify_command(
     result = _verification_of(ledger, verification, files)
     print_value(result if as_json else "\n".join(_verification_lines(result)), as_json)
     status = {payment.status for payment in verification.payments}
-    raise typer.Exit(1 if "fault" in status else 2 if "unknown" in status else 0)
+    raise typer.Exit(1 if "fault" in status else 3 if "unknown" in status else 0)
 
 
 def _certificate_files(paths: list[Path]) -> list[Path]:

@@ -112,8 +112,8 @@ def reconstruct_command(
     --data it tells how close the rows come to the records, and all of it is for the holder of the data only. The output
     names such groups with their counts: it is for the publisher, not for publication.
 
-    Exit status: 0 when it was done, and several models together are within policy; 1 outside it; 2 could not tell, no
-    rows could be rebuilt, the models contradict one another, or bad input.
+    Exit status: 0 when it was done, and several models together are within policy; 1 outside policy; 2 bad input, no
+    rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
     from glassine.domain import Domain
 

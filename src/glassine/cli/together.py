@@ -64,12 +64,12 @@ def _sizes(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | No
     if groups or leaves:
         meaning = f"A group certainly holds fewer than {limit} people"
         meaning += ": a leaf or rule of one model." if leaves else ", which no model shows alone."
-        return Check(rule="smallest_leaf", limit=limit, measured=min(leaves + groups), status="broken", meaning=meaning)
+        return Check(rule="smallest_leaf", limit=limit, measured=min(leaves + groups), status="fail", meaning=meaning)
     fewest = joint.fewest_in_common
     if (limit <= 1 or (fewest is not None and fewest >= limit)) and not doubt:
         parts = "common part of the models" if len(joint.models) > 1 else "leaf or rule"
         meaning = f"Every {parts} that holds anybody holds at least {limit} people."
-        return Check(rule="smallest_leaf", limit=limit, measured=fewest, status="kept", meaning=meaning)
+        return Check(rule="smallest_leaf", limit=limit, measured=fewest, status="pass", meaning=meaning)
     meaning = (
         f"No group was found that certainly holds fewer than {limit} people, but that does not prove that none does."
     )
@@ -91,12 +91,12 @@ def _bits(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | Non
     rule = "largest_bits_per_record"
     if bounds.lower > limit + ROUNDING:
         meaning = "Certified: the models, or one of them alone, certainly tell so much about somebody, if not more."
-        return Check(rule=rule, limit=limit, measured=_down(bounds.lower), status="broken", meaning=meaning)
+        return Check(rule=rule, limit=limit, measured=_down(bounds.lower), status="fail", meaning=meaning)
     if bounds.upper <= limit + ROUNDING and not doubt:
         meaning = "Certified: nobody is known better than that, not even by a reader who tells which record is which."
         if joint.bits_aligned is None:
             meaning = "Certified: nobody can be known better than that, whichever records meet the counts."
-        return Check(rule=rule, limit=limit, measured=_up(bounds.upper), status="kept", meaning=meaning)
+        return Check(rule=rule, limit=limit, measured=_up(bounds.upper), status="pass", meaning=meaning)
     top = f"at most {_up(bounds.upper):.3f}" if math.isfinite(bounds.upper) else "without a bound from above"
     meaning = f"The most exposed person is known by at least {_down(bounds.lower):.3f} bits, and {top}."
     return Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning + doubt)
@@ -125,16 +125,16 @@ def _claims(joint: JointReconstruction, policy: Policy) -> list[Check]:
     ):
         if limit is None or (rule == "max_delta" and not value):
             continue
-        status: Literal["kept", "broken", "unknown"] = "unknown"
+        status: Literal["pass", "fail", "unknown"] = "unknown"
         meaning = (
             "The claims of the models, added up. They cannot be proved by the models, and the policy accepts none."
         )
         if value > limit:
-            status, meaning = "broken", "Even the claims of the models, added up, are larger than allowed."
+            status, meaning = "fail", "Even the claims of the models, added up, are larger than allowed."
         elif composed.caveats:
             meaning = "A claim does not hold as stated."
         elif policy.accept_guarantee:
-            status, meaning = "kept", "The claims of the models, added up, and accepted by the policy."
+            status, meaning = "pass", "The claims of the models, added up, and accepted by the policy."
         out.append(Check(rule=rule, limit=limit, measured=value, status=status, meaning=meaning, basis="guarantee"))
     return out
 
@@ -172,8 +172,7 @@ def verdict_text(checks: tuple[Check, ...]) -> str:
     for check in checks:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
-        status = "could not tell" if check.status == "unknown" else check.status
-        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {status}. {check.meaning}")
+        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
     return "\n".join([*said, NOT_JUDGED])
 
 

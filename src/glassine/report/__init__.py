@@ -63,7 +63,7 @@ def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
     >>> from glassine.auditing.findings import Findings
     >>> none = NotApplicable("nothing was given.")
     >>> findings = Findings(
-    ...     verdict="could not tell",
+    ...     verdict="inconclusive",
     ...     checks=(),
     ...     model=ModelSummary(
     ...         kind="rule list",
@@ -90,7 +90,7 @@ def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
     ...     advice=(),
     ...     version="0",
     ... )
-    >>> "Could not tell" in render_html(findings)
+    >>> "Inconclusive" in render_html(findings)
     True
     """
     return as_html(_page(found, title))

@@ -20,9 +20,9 @@ WIDTH = 88
 LONGEST_NAME = 50
 COLOURS = {"within policy": "cyan", "outside policy": "red"}
 STATES = {
-    "bold red": "broken",
-    "cyan": "kept|accepted",
-    "bold yellow": "not known|nothing to judge|not accepted|too weak|does not hold",
+    "bold red": "fail",
+    "cyan": "pass|accepted",
+    "bold yellow": "unknown|not applicable|not accepted|too weak|does not hold",
 }
 """Colours of statuses; each stands in its words, too."""
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 
 __all__ = [
     "HOLDER_ONLY",
@@ -114,8 +114,8 @@ def listing(names: Sequence[str], *, most: int, room: int) -> str:
     return f"{listed} and {more:,} more" if more > 0 else listed
 
 
-def people(count: Count) -> str:
-    """Return a number of people; a text is one that is rounded or hidden."""
-    if isinstance(count, str):
+def people(count: ShownCount) -> str:
+    """Return a number of people, which may be rounded or hidden."""
+    if not isinstance(count, int):
         return f"{count} people"
     return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"

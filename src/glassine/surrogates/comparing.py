@@ -1,4 +1,4 @@
-"""The paper's form and the safe form side by side, on the same groups."""
+"""The paper's form and the restricted form side by side, on the same groups."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from glassine.attacks.outcome import Measured
-from glassine.auditing.findings import Count, FormFinding, SurrogateFindings
+from glassine.attacks.outcome import Measured, ShownCount
+from glassine.auditing.findings import FormFinding, SurrogateFindings
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidDataError, InvalidParameterError
@@ -39,7 +39,7 @@ def compare_forms(
     show_small_counts: bool = False,
     random_state: Any = None,
 ) -> SurrogateFindings:
-    """Audit an explainer, and put the paper's form and the safe form beside each other.
+    """Audit an explainer, and put the paper's form and the restricted form beside each other.
 
     Both forms are fitted on the same groups. The findings are those of the explainer itself.
 
@@ -81,7 +81,7 @@ def compare_forms(
     found = found.holder or found
     measured_on = (X, y) if holdout is None else (holdout, holdout_y)
     rows = []
-    for form in ("paper", "safe"):
+    for form in ("paper", "restricted"):
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
             raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")
@@ -139,7 +139,7 @@ def _row(known: Evidence, measured: Measures, policy: Policy, rng: np.random.Gen
 
 def _accused(
     known: Evidence, shown: Suppression, rng: np.random.Generator
-) -> tuple[Count | None, Count | None, float | None]:
+) -> tuple[ShownCount | None, ShownCount | None, float | None]:
     """Return the members and the others whom the midpoint attack names, and the share of the members."""
     if known.people is None:
         return None, None, None

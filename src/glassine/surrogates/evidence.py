@@ -390,7 +390,9 @@ def _groups(release: SurrogateRelease, opened: Any, columns: Columns) -> npt.NDA
             continue
         if found.n_groups != release.n_groups:
             continue
-        points = representatives_of(columns, found.labels, found.n_groups, metric, domain, rounded=made.form == "safe")
+        points = representatives_of(
+            columns, found.labels, found.n_groups, metric, domain, rounded=made.form == "restricted"
+        )
         if points == release.representatives:
             return found.labels
     return None

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SurrogateExplainer"]
 
-LEAST_SHARING = settings.SAFE_LEAF
-"""Fewest records of a class whose name is not declared: as of a leaf in the safe form."""
+LEAST_SHARING = settings.RESTRICTED_LEAF
+"""Fewest records of a class whose name is not declared: as of a leaf in the restricted form."""
 
 
 class SurrogateExplainer(MeasuredExplainer):
@@ -56,8 +56,8 @@ class SurrogateExplainer(MeasuredExplainer):
     classes : sequence of scalars, optional
         The public labels. Without it, those that trees use, of at most 20 that occur; fractions, more labels, a label
         of fewer than 10 records (see Notes) and regressors are refused, because each name is published.
-    form : {"safe", "paper"}, default="safe"
-        "safe": trees on the black box's labels, shallow, with a minimum leaf, thresholds on the public grid and no
+    form : {"restricted", "paper"}, default="restricted"
+        "restricted": trees on the black box's labels, shallow, with a minimum leaf, public thresholds and no
         counts; representatives and scales rounded. "paper": trees on the true labels, as large as CART makes them, with
         exact thresholds and counts; representatives and scales exact.
     labels : {"black-box", "true"}, optional
@@ -70,12 +70,12 @@ class SurrogateExplainer(MeasuredExplainer):
         Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
         taxonomies of categories, which the release publishes.
     max_depth : int, None or "auto", default="auto"
-        Largest number of splits on a path, None for no limit. "auto": in the safe form 3, from k = 1000 on 5 and
+        Largest number of splits on a path, None for no limit. "auto": in the restricted form 3, from k = 1000 on 5 and
         from k = 5000 on 6; 2 for private trees, None in the paper's form.
     min_samples_leaf : int or "auto", default="auto"
-        Fewest records of a leaf. "auto": 10 in the safe form, 1 in the paper's. Private trees have no such bound.
+        Fewest records of a leaf. "auto": 10 in the restricted form, 1 in the paper's. Private trees have no such bound.
     leaf_counts : bool, optional
-        Whether trees publish class counts; by default not in the safe form, and in the paper's.
+        Whether trees publish class counts; by default not in the restricted form, and in the paper's.
     epsilon : float, optional
         Budget of each group's tree, drawn by the exponential mechanism. What it gives for the whole release depends on
         ``partition``: see Notes.
@@ -121,9 +121,9 @@ class SurrogateExplainer(MeasuredExplainer):
     Notes
     -----
     Guarantee: none by default. A representative stands for at least k records, which is k-anonymity of the
-    representative alone: the group's tree is itself a model of k people, and the safe form limits what it tells without
-    proving it. With ``epsilon`` and ``partition="public"`` the release is ``epsilon``-differentially private for adding
-    or removing one record; with ``epsilon``, microaggregation and ``labels="true"`` it is
+    representative alone: the group's tree is itself a model of k people, and the restricted form limits what it
+    reveals without proving it. With ``epsilon`` and ``partition="public"`` the release is ``epsilon``-differentially
+    private for adding or removing one record; with ``epsilon``, microaggregation and ``labels="true"`` it is
     ``2 * epsilon``-differentially private in the labels alone; with ``epsilon``, microaggregation and the black box's
     labels nothing holds for the whole.
     See ``private_trees.md`` and :attr:`certificate_`.
@@ -159,7 +159,7 @@ class SurrogateExplainer(MeasuredExplainer):
         *,
         domain: Domain | None = None,
         classes: Sequence[Scalar] | None = None,
-        form: str = "safe",
+        form: str = "restricted",
         labels: str | None = None,
         method: str = "mdav",
         scaling: str = "standard",
@@ -361,7 +361,7 @@ class SurrogateExplainer(MeasuredExplainer):
     ) -> SurrogateFindings:
         """Measure what the release as a whole tells of the people behind it, and judge it.
 
-        What was not measured, for want of labels or of a holdout, is said and is never safe.
+        What was not measured, for want of labels or of a holdout, is unknown.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class SurrogateExplainer(MeasuredExplainer):
         Returns
         -------
         SurrogateFindings
-            Aggregates and row numbers; :func:`glassine.report.render_surrogates` makes a page of them.
+            Aggregates and row numbers; :func:`glassine.render_html` makes a page of them.
 
         Raises
         ------

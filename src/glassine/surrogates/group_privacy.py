@@ -141,7 +141,7 @@ def leaves_of(known: Evidence, leaves: Leaves | None, limit: int | None, shown: 
     held = leaves.sizes[leaves.sizes > 0]
     alone = int((held == 1).sum())
     rows: Sequence[int] = ()
-    if leaves.of_record is not None and not isinstance(shown.count(alone), str):
+    if leaves.of_record is not None and isinstance(shown.count(alone), int):
         rows = np.flatnonzero(leaves.sizes[leaves.of_record] == 1)[:MOST_ROWS].tolist()
     purest = certain = None
     if leaves.counts is not None:

@@ -1,4 +1,4 @@
-"""The small tree of each group: in the safe form on the public grid and without counts, or as the paper has it."""
+"""The small tree of each group: restricted to the public grid and without counts, or as the paper has it."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def grow_trees(
     n_groups : int
         Number of groups.
     domain : Domain
-        Domain of the attributes; its grid is used in the safe form.
+        Domain of the attributes; its grid is used in the restricted form.
     classes : sequence of scalars
         The classes.
     growth : Growth
@@ -130,7 +130,7 @@ def grow_trees(
     if (np.abs(matrix) > SINGLE).any():
         raise InvalidDataError(
             f"exact trees are grown in single precision, and a number is beyond {SINGLE:g}. Divide the attribute by a "
-            'power of ten, or use form="safe".'
+            'power of ten, or use form="restricted".'
         )
     seen = Domain(
         {f"x{j}": Real(-LARGEST, LARGEST, missing=domain[part.attribute].missing) for j, part in enumerate(parts)}

@@ -84,7 +84,7 @@ def _of_nobody(known: Evidence, policy: Policy) -> list[Check]:
     """Judge a release of queries: its figures are about nobody, and the black box's decisions were not looked at."""
     meaning = "Nobody's record is behind the release."
     out = [
-        Check(rule=rule, limit=limit, measured=None, status="kept", meaning=meaning)
+        Check(rule=rule, limit=limit, measured=None, status="pass", meaning=meaning)
         for rule in ("smallest_leaf", "purest_leaf", "largest_bits_per_record", "thresholds_off_grid", "midpoints")
         if (limit := getattr(policy, rule)) is not None
     ]
@@ -136,7 +136,7 @@ def _size_check(
         stand = "stands" if small == 1 else "stand"
         meaning = f"{small:,} of {n:,} {plural} {stand} for fewer than {asked}{people}."
     smallest = shown.count(int(sizes.min()))
-    return Check(rule=rule, limit=limit, measured=smallest, status="broken" if small else "kept", meaning=meaning)
+    return Check(rule=rule, limit=limit, measured=smallest, status="fail" if small else "pass", meaning=meaning)
 
 
 def _purity(known: Evidence, leaves: Leaves | None, policy: Policy, shown: Suppression) -> list[Check]:
@@ -144,7 +144,7 @@ def _purity(known: Evidence, leaves: Leaves | None, policy: Policy, shown: Suppr
     if limit is None:
         return []
     if known.kind == DECISIONS:
-        return [Check(rule=rule, limit=limit, measured=None, status="kept", meaning=ANSWERS)]
+        return [Check(rule=rule, limit=limit, measured=None, status="pass", meaning=ANSWERS)]
     if leaves is None or leaves.counts is None:
         meaning = UNSIZED.format(known.lacking or "the labels of the training records are not given.")
         return [Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning)]
@@ -155,7 +155,7 @@ def _purity(known: Evidence, leaves: Leaves | None, policy: Policy, shown: Suppr
     if pure:
         meaning = f"In {pure:,} of {int(held.sum()):,} leaves more than {limit:.0%} have one true label."
     measured = shown.share(most)
-    return [Check(rule=rule, limit=limit, measured=measured, status="broken" if pure else "kept", meaning=meaning)]
+    return [Check(rule=rule, limit=limit, measured=measured, status="fail" if pure else "pass", meaning=meaning)]
 
 
 def _bits(policy: Policy, together: Outcome[TogetherFinding]) -> list[Check]:
@@ -169,9 +169,7 @@ def _bits(policy: Policy, together: Outcome[TogetherFinding]) -> list[Check]:
     meaning = f"No leaf tells more than {worst:.1f} bits about the attributes of a person, the group being known."
     if worst > limit:
         meaning = f"Some leaf tells {worst:.1f} bits about the attributes of each of its people."
-    return [
-        Check(rule=rule, limit=limit, measured=worst, status="broken" if worst > limit else "kept", meaning=meaning)
-    ]
+    return [Check(rule=rule, limit=limit, measured=worst, status="fail" if worst > limit else "pass", meaning=meaning)]
 
 
 def certain_of(known: Evidence, sensitive: str | None, codes: Sequence[int] | None) -> Outcome[int]:
@@ -192,7 +190,7 @@ def advise(
     known: Evidence, checks: Sequence[Check], policy: Policy, guarantee: GuaranteeFinding | None
 ) -> tuple[str, ...]:
     """Return what to do next, one sentence for each kind of remedy."""
-    broken = {check.rule for check in checks if check.status == "broken"}
+    broken = {check.rule for check in checks if check.status == "fail"}
     unknown = {check.rule for check in checks if check.status == "unknown"}
     paper, out = known.release.provenance.form == "paper", list[str]()
     if "declared_k" in broken:
@@ -200,7 +198,7 @@ def advise(
     if "smallest_group" in broken:
         out.append(f"Fit again with k of at least {policy.smallest_leaf}.")
     if "smallest_leaf" in broken:
-        form = 'form="safe" and ' if paper else ""
+        form = 'form="restricted" and ' if paper else ""
         out.append(f"Fit again with {form}min_samples_leaf={policy.smallest_leaf}.")
     if "purest_leaf" in broken:
         out.append('Train the trees on the black box\'s decisions (labels="black-box"), and publish no counts.')
@@ -208,7 +206,7 @@ def advise(
         out.append("Fit again with a smaller max_depth: every condition on a path tells more about those who took it.")
     if broken & {"thresholds_off_grid", "midpoints"}:
         out.append(
-            'Fit again with form="safe": its thresholds are public cut points.'
+            'Fit again with form="restricted": its thresholds are public cut points.'
             if paper
             else "Declare the domain (`domain=`): the cut points of one that was taken from the records are not public."
         )

@@ -38,7 +38,7 @@ __all__ = ["SCHEMA", "Provenance", "SurrogateRelease", "check_release", "from_di
 
 
 CHOICES = {
-    "form": ("safe", "paper"),
+    "form": ("restricted", "paper"),
     "labels": ("black-box", "true"),
     "records": ("training", "queries", "given"),
     "partition": ("microaggregation", "public"),
@@ -142,7 +142,7 @@ class Provenance:
 
     Attributes
     ----------
-    form : {"safe", "paper"}
+    form : {"restricted", "paper"}
         Trees on the public grid without counts, or as published.
     labels : {"black-box", "true"}
         What the trees were trained on.

@@ -17,10 +17,10 @@ from glassine.surrogates.group_trees import Growth
 __all__ = ["Plan", "generator", "plan_of"]
 
 SAFE_DEPTHS = ((1000, 3), (5000, 5))
-"""Below which k the safe form's trees have which depth: larger groups are more varied."""
+"""Below which k the restricted form's trees have which depth: larger groups are more varied."""
 
 DEEPEST_SAFE = 6
-SAFE_LEAF = 10
+RESTRICTED_LEAF = 10
 """As many as the default policy asks for."""
 
 PRIVATE_DEPTH = 2
@@ -70,7 +70,7 @@ class Plan:
     @property
     def rounded(self) -> bool:
         """Whether representatives and scales are rounded."""
-        return self.form == "safe"
+        return self.form == "restricted"
 
 
 def plan_of(explainer: Any, records: str) -> Plan:
@@ -81,8 +81,10 @@ def plan_of(explainer: Any, records: str) -> Plan:
     InvalidParameterError
         If a parameter is out of its range, or parameters contradict each other.
     """
-    form = _choice(explainer.form, "form", ("safe", "paper"))
-    labels = _choice(explainer.labels or ("black-box" if form == "safe" else "true"), "labels", ("black-box", "true"))
+    form = _choice(explainer.form, "form", ("restricted", "paper"))
+    labels = _choice(
+        explainer.labels or ("black-box" if form == "restricted" else "true"), "labels", ("black-box", "true")
+    )
     distance: Any = explainer.distance
     if not isinstance(distance, SemanticDistance):
         distance = _choice(distance, "distance", ("euclidean", "gower"))
@@ -96,7 +98,9 @@ def plan_of(explainer: Any, records: str) -> Plan:
     if epsilon is not None:
         epsilon = check_number(epsilon, "epsilon", low=0.0, high=1e6, low_open=True)
         if form == "paper":
-            raise InvalidParameterError('epsilon goes with form="safe": the paper publishes exact counts. Drop either.')
+            raise InvalidParameterError(
+                'epsilon goes with form="restricted": the paper publishes exact counts. Drop either.'
+            )
     _check_ledger(explainer, private=epsilon is not None, public=partition == "public")
     if not isinstance(explainer.fixed_black_box, bool | np.bool_):
         raise InvalidParameterError(f"fixed_black_box must be true or false, got {explainer.fixed_black_box!r}.")
@@ -137,29 +141,29 @@ def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:
         )
 
 
-def _safe_depth(k: int) -> int:
-    """Return the depth of the safe form's trees, which follows from the public k alone."""
+def _restricted_depth(k: int) -> int:
+    """Return the depth of the restricted form's trees, which follows from the public k alone."""
     return next((depth for most, depth in SAFE_DEPTHS if k < most), DEEPEST_SAFE)
 
 
 def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
-    safe = form == "safe"
+    restricted = form == "restricted"
     depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
     if counts is not None and not isinstance(counts, bool):
         raise InvalidParameterError(f"leaf_counts must be true, false or None, got {counts!r}.")
     if private and counts:
         raise InvalidParameterError("private trees publish no counts. Leave leaf_counts out.")
     if isinstance(depth, str) and depth == "auto":
-        depth = PRIVATE_DEPTH if private else _safe_depth(k) if safe else None
+        depth = PRIVATE_DEPTH if private else _restricted_depth(k) if restricted else None
     if private and depth is None:
         raise InvalidParameterError("private trees need a max_depth, got None. Use 1 to 4.")
     if depth is not None:
         depth = check_whole(depth, "max_depth", 1, 8 if private else 1000)
     if isinstance(leaf, str) and leaf == "auto":
-        leaf = SAFE_LEAF if safe else 1
+        leaf = RESTRICTED_LEAF if restricted else 1
     return Growth(
-        on_grid=safe,
-        counts=not safe if counts is None else counts,
+        on_grid=restricted,
+        counts=not restricted if counts is None else counts,
         max_depth=depth,
         min_samples_leaf=check_whole(leaf, "min_samples_leaf", 1, 10**9),
         seed=int(generator(0 if explainer.random_state is None else explainer.random_state).integers(2**31)),

@@ -43,7 +43,7 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
     if made.partition == "public":
         out.append("The representatives are points that follow from the declared domain: they tell of nobody.")
     else:
-        rounded = ", its numbers rounded" if made.form == "safe" else ""
+        rounded = ", its numbers rounded" if made.form == "restricted" else ""
         out.append(
             f"The representative is the middle of the records of at least {release.k} people{rounded}. That many share "
             "it; this says nothing of the tree, nor of values that all of them share."

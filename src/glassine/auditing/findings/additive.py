@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 
 __all__ = ["AdditiveFinding", "AxisFinding", "BinsFinding", "ShapeFinding", "TermFinding"]
 
@@ -64,7 +64,7 @@ class TermFinding:
         Mean absolute centred score.
     n_bins : int
         Its bins, or cells of a pair.
-    smallest : Count or None
+    smallest : ShownCount or None
         Fewest records of a bin that holds any; None where it is not known.
     n_small : int or None
         Bins with fewer records than the policy asks for.
@@ -79,7 +79,7 @@ class TermFinding:
     name: str
     importance: float
     n_bins: int
-    smallest: Count | None
+    smallest: ShownCount | None
     n_small: int | None
     origin: str | None
     edited: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 
 __all__ = [
     "DisclosureFinding",
@@ -27,7 +27,7 @@ class ReaderFinding:
         What the reader uses.
     entropy : float
         Entropy left, in nats a person.
-    certain : Count
+    certain : ShownCount
         People of whom one class has a probability of at least 0.99.
     d_overall, guess_rate : float or None
         Distance to the truth in nats, and share of right guesses, where the truth is known.
@@ -35,7 +35,7 @@ class ReaderFinding:
 
     reader: str
     entropy: float
-    certain: Count
+    certain: ShownCount
     d_overall: float | None = None
     guess_rate: float | None = None
 
@@ -64,7 +64,7 @@ class TruthFinding:
     ----------
     mean, lower, median, upper : float
         D_overall, and the quartiles over the people.
-    disclosed : Count
+    disclosed : ShownCount
         People with less than a tenth of a nat.
     """
 
@@ -72,7 +72,7 @@ class TruthFinding:
     lower: float
     median: float
     upper: float
-    disclosed: Count
+    disclosed: ShownCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class SubgroupFinding:
     ----------
     attribute, value : str
         The subgroup.
-    size : Count
+    size : ShownCount
         Number of people.
     entropy : float
         Mean entropy left, in nats.
@@ -123,7 +123,7 @@ class SubgroupFinding:
 
     attribute: str
     value: str
-    size: Count
+    size: ShownCount
     entropy: float
     d_overall: float | None = None
 
@@ -138,14 +138,14 @@ class SampleFinding:
         Mean probability of having been in it.
     lowest, highest : float
         The least and the largest of anybody.
-    certain : Count
+    certain : ShownCount
         People who were in it for certain.
     """
 
     fraction: float
     lowest: float
     highest: float
-    certain: Count
+    certain: ShownCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class DisclosureFinding:
     ----------
     sensitive : str
         The attribute.
-    n_people, n_quasi_identifiers, n_leaves : Count
+    n_people, n_quasi_identifiers, n_leaves : ShownCount
         People, their distinct quasi-identifiers, and the leaves that hold them.
     n_classes : int
         Classes of the attribute.
@@ -174,7 +174,7 @@ class DisclosureFinding:
         D_individual, where the truth is known.
     exposed : tuple of ExposedPerson
         The most exposed people.
-    k : Count
+    k : ShownCount
         People of the smallest leaf.
     distinct_l, entropy_l, alpha, t : float
         l-diversity, largest share of a class, and t-closeness of the leaves, each of the worst leaf.
@@ -195,9 +195,9 @@ class DisclosureFinding:
     """
 
     sensitive: str
-    n_people: Count
-    n_quasi_identifiers: Count
-    n_leaves: Count
+    n_people: ShownCount
+    n_quasi_identifiers: ShownCount
+    n_leaves: ShownCount
     n_classes: int
     knowledge: str
     status: str
@@ -207,7 +207,7 @@ class DisclosureFinding:
     readers: tuple[ReaderFinding, ...]
     truth: TruthFinding | None
     exposed: tuple[ExposedPerson, ...]
-    k: Count
+    k: ShownCount
     distinct_l: float
     entropy_l: float
     alpha: float

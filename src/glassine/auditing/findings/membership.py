@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 
 __all__ = ["AttackFinding", "MembershipFinding", "strongest_of"]
 
@@ -75,7 +75,7 @@ class MembershipFinding:
 
     Attributes
     ----------
-    n_members, n_nonmembers : Count
+    n_members, n_nonmembers : ShownCount
         Records of the training data and of the holdout.
     confidence : float
         Confidence of the intervals.
@@ -102,16 +102,16 @@ class MembershipFinding:
         interval and its mean where membership is permuted.
     unmeasured_vulnerability : str
         Why there is no vulnerability; empty if there is.
-    accused : Count or None
+    accused : ShownCount or None
         Members that thresholds give away as midpoints of two values; None where the attack does not apply.
-    accused_wrongly : Count or None
+    accused_wrongly : ShownCount or None
         Non-members among those accused.
     midpoints : str
         What the midpoint attack found, or why it does not apply.
     """
 
-    n_members: Count
-    n_nonmembers: Count
+    n_members: ShownCount
+    n_nonmembers: ShownCount
     confidence: float
     attacks: tuple[AttackFinding, ...]
     strongest: str | None
@@ -125,8 +125,8 @@ class MembershipFinding:
     vulnerability_high: float | None
     vulnerability_by_chance: float | None
     unmeasured_vulnerability: str
-    accused: Count | None
-    accused_wrongly: Count | None
+    accused: ShownCount | None
+    accused_wrongly: ShownCount | None
     midpoints: str
     roc_attack: str | None = None
 

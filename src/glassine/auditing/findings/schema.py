@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.outcome import Hidden
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.sensitive import SensitiveFinding
@@ -16,7 +17,7 @@ __all__ = ["schema"]
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of ``glassine.findings/5``."""
+    """Return the JSON schema of ``glassine.findings/6``."""
     outcomes = {
         "reconstruction": ReconstructionFinding,
         "labels": LabelDisclosure,
@@ -73,6 +74,8 @@ def _class_schema(cls: type[Any]) -> dict[str, Any]:
 
 def _type_schema(hint: Any) -> dict[str, Any]:
     names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+    if hint is Hidden:
+        return {"type": "null"}
     if hint in names:
         return {"type": names[hint]}
     if dataclasses.is_dataclass(hint):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings.disclosure import ReaderFinding
 
 __all__ = ["SensitiveFinding"]
@@ -20,7 +20,7 @@ class SensitiveFinding:
         The attribute.
     quasi_identifiers : tuple of str
         What the reader knows of everybody.
-    n_people, n_quasi_identifiers : Count
+    n_people, n_quasi_identifiers : ShownCount
         People, and their distinct quasi-identifiers.
     n_classes : int
         Classes of the attribute.
@@ -46,8 +46,8 @@ class SensitiveFinding:
 
     sensitive: str
     quasi_identifiers: tuple[str, ...]
-    n_people: Count
-    n_quasi_identifiers: Count
+    n_people: ShownCount
+    n_quasi_identifiers: ShownCount
     n_classes: int
     knowledge: str
     optimum: str

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.attacks.outcome import Count, Outcome
+from glassine.attacks.outcome import Outcome, ShownCount
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.values import EXIT_STATUS, Check, GuaranteeFinding, InputFile, Verdict, plain_value
 from glassine.auditing.policy import Policy
@@ -86,9 +86,9 @@ class RepresentativesFinding:
         Most significant digits of such a number.
     n_exact : int
         Numbers of more than six significant digits, as an exact mean has.
-    n_copies : Count or None
+    n_copies : ShownCount or None
         Representatives that are a record of their own group, value by value.
-    n_uniform : Count or None
+    n_uniform : ShownCount or None
         Values of a representative that everybody of its group has.
     found, found_near : float or None
         Share of the people whose own group has the closest representative, and one of the closest that are tried.
@@ -101,8 +101,8 @@ class RepresentativesFinding:
     n_numbers: int
     digits: int
     n_exact: int
-    n_copies: Count | None
-    n_uniform: Count | None
+    n_copies: ShownCount | None
+    n_uniform: ShownCount | None
     found: float | None
     found_near: float | None
     n_near: int
@@ -115,23 +115,23 @@ class GroupsFinding:
 
     Attributes
     ----------
-    n_people : Count
+    n_people : ShownCount
         People behind the release.
-    smallest, largest : Count
+    smallest, largest : ShownCount
         Of the groups that hold anybody.
     n_empty : int
         Groups of nobody.
-    fewest_distinct : Count or None
+    fewest_distinct : ShownCount or None
         Fewest different records of a group: copies of one record may be one person.
     origin : str
         Whether sizes are ``published`` by the release or ``counted`` in the data.
     """
 
-    n_people: Count
-    smallest: Count
-    largest: Count
+    n_people: ShownCount
+    smallest: ShownCount
+    largest: ShownCount
     n_empty: int
-    fewest_distinct: Count | None
+    fewest_distinct: ShownCount | None
     origin: str
 
 
@@ -177,11 +177,11 @@ class LeavesFinding:
     ----------
     n_held : int
         Leaves that hold anybody.
-    smallest : Count
+    smallest : ShownCount
         People of the smallest of them.
     n_small : int or None
         Those with fewer than the policy asks for; None if it asks for nothing.
-    n_alone : Count
+    n_alone : ShownCount
         People who are alone in a leaf.
     share_alone : float
         Their share.
@@ -196,9 +196,9 @@ class LeavesFinding:
     """
 
     n_held: int
-    smallest: Count
+    smallest: ShownCount
     n_small: int | None
-    n_alone: Count
+    n_alone: ShownCount
     share_alone: float
     rows_alone: tuple[int, ...]
     purest: float | None
@@ -305,7 +305,7 @@ class FormFinding:
         As :class:`~glassine.surrogates.values.Measures` has them.
     nodes_median, nodes_mean : float
         Nodes of a tree.
-    smallest_leaf : Count
+    smallest_leaf : ShownCount
         People of the smallest leaf.
     share_alone, share_small : float
         Shares of the people who are alone in a leaf, and who are in a leaf of fewer than ``small`` people.
@@ -319,7 +319,7 @@ class FormFinding:
         Bits learned about the attributes of a person.
     gap_true, gap_decisions : float or None
         Advantage of the gap attack by true labels, and by the black box's decisions.
-    accused, accused_wrongly : Count or None
+    accused, accused_wrongly : ShownCount or None
         Members that the midpoint attack names, and others whom it names.
     share_accused : float or None
         Share of the members that it names.
@@ -334,7 +334,7 @@ class FormFinding:
     accuracy_guided: float | None
     nodes_median: float
     nodes_mean: float
-    smallest_leaf: Count
+    smallest_leaf: ShownCount
     share_alone: float
     share_small: float
     small: int
@@ -344,8 +344,8 @@ class FormFinding:
     bits_mean: float | None
     gap_true: float | None
     gap_decisions: float | None
-    accused: Count | None
-    accused_wrongly: Count | None
+    accused: ShownCount | None
+    accused_wrongly: ShownCount | None
     share_accused: float | None
 
 
@@ -356,7 +356,7 @@ class SurrogateFindings:
     Attributes
     ----------
     verdict : str
-        ``within policy``, ``outside policy`` or ``could not tell``.
+        ``within policy``, ``outside policy`` or ``inconclusive``.
     checks : tuple of Check
         The rules, judged.
     policy : Policy
@@ -418,7 +418,7 @@ class SurrogateFindings:
 
     @property
     def exit_status(self) -> int:
-        """0 within policy, 1 outside it, 2 could not tell."""
+        """0 within policy, 1 outside policy, 3 inconclusive."""
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
@@ -434,6 +434,6 @@ class SurrogateFindings:
         write_json(self.to_dict(), path)
 
     def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "broken"]
+        broken = [check.rule for check in self.checks if check.status == "fail"]
         detail = f"; broken: {', '.join(broken)}" if broken else ""
         return f"<SurrogateFindings on {self.release.n_groups} groups: {self.verdict}{detail}>"

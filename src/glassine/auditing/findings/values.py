@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Count, Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings.additive import AdditiveFinding
 from glassine.auditing.findings.membership import MembershipFinding
@@ -27,7 +27,6 @@ __all__ = [
     "AttributeFinding",
     "Bound",
     "Check",
-    "Count",
     "DomainSummary",
     "Findings",
     "GuaranteeFinding",
@@ -42,9 +41,9 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/5"
+SCHEMA = "glassine.findings/6"
 
-Verdict: TypeAlias = Literal["within policy", "outside policy", "could not tell"]
+Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
 Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
 
@@ -59,7 +58,8 @@ NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
 OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
 """Why the public findings on a private model say nothing of what would be measured on its records."""
 
-EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "could not tell": 2}
+EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
+"""Exit statuses of the command line; 2 is bad input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +130,9 @@ class Part:
         Its number, from 1, in the model's order.
     condition : str
         When it captures a record, numbers rounded to four digits.
-    size : Count or None
+    size : ShownCount or None
         Records captured.
-    counts : tuple of Count or None
+    counts : tuple of ShownCount or None
         Records captured of each class; all hidden when one must be.
     prediction : str or None
         What it predicts.
@@ -146,8 +146,8 @@ class Part:
 
     number: int
     condition: str
-    size: Count | None
-    counts: tuple[Count, ...] | None
+    size: ShownCount | None
+    counts: tuple[ShownCount, ...] | None
     prediction: str | None
     purity: float | None
     bits_learned: float | None
@@ -208,7 +208,7 @@ class SubgroupFinding:
 
     attribute: str
     value: str
-    size: Count
+    size: ShownCount
     bits_mean: float
     bits_largest: float
 
@@ -327,10 +327,10 @@ class Check:
         Name of the rule in the policy.
     limit : float
         The limit.
-    measured : float, str or None
-        What was measured; a text where the number is suppressed.
+    measured : float, ShownCount or None
+        What was measured, small counts suppressed.
     status : str
-        ``kept``, ``broken`` or ``unknown``.
+        ``pass``, ``fail`` or ``unknown``.
     meaning : str
         What it says, for a reader who is no data scientist.
     basis : str
@@ -339,8 +339,8 @@ class Check:
 
     rule: str
     limit: float
-    measured: float | str | None
-    status: Literal["kept", "broken", "unknown"]
+    measured: float | ShownCount | None
+    status: Literal["pass", "fail", "unknown"]
     meaning: str
     basis: Literal["measurement", "guarantee"] = "measurement"
 
@@ -352,7 +352,7 @@ class Findings:
     Attributes
     ----------
     verdict : str
-        ``within policy``, ``outside policy`` or ``could not tell``.
+        ``within policy``, ``outside policy`` or ``inconclusive``.
     checks : tuple of Check
         The policy's rules, judged.
     model, domain, policy
@@ -407,11 +407,11 @@ class Findings:
 
     @property
     def exit_status(self) -> int:
-        """0 within policy, 1 outside it, 2 could not tell."""
+        """0 within policy, 1 outside policy, 3 inconclusive."""
         return EXIT_STATUS[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/5``, without those for the holder."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/6``, without those for the holder."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for field in dataclasses.fields(self):
             if field.name != "holder":
@@ -423,7 +423,7 @@ class Findings:
         write_json(self.to_dict(), path)
 
     def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "broken"]
+        broken = [check.rule for check in self.checks if check.status == "fail"]
         detail = f"; broken: {', '.join(broken)}" if broken else ""
         article = "an" if self.model.kind[:1] in "aeiou" else "a"
         return f"<Findings on {article} {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
@@ -448,6 +448,8 @@ def plain_value(value: Any) -> Any:
         return {"status": "not applicable", "reason": value.reason}
     if isinstance(value, Failed):
         return {"status": "failed", "reason": value.reason}
+    if isinstance(value, Hidden):
+        return None
     if dataclasses.is_dataclass(value):
         return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple | list):

@@ -146,7 +146,7 @@ def comparison_page(
         kind="comparison",
         title=wording.clean(title or "Comparison of learners"),
         described=_settings(found),
-        tone="recommended" if advice.chosen else "could not tell",
+        tone="recommended" if advice.chosen else "inconclusive",
         headline=worded.headline,
         sentence=f"{worded.ranked_by} {worded.why}",
         details=details,

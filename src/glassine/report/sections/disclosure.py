@@ -295,7 +295,7 @@ def _known(found: SensitiveFinding) -> Fact:
     return Fact(
         name="What the reader knows of everybody",
         value=wording.plural(len(found.quasi_identifiers), "attribute"),
-        meaning=f"{listed}: {n if isinstance(n, str) else f'{n:,}'} different combinations among "
+        meaning=f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
         f"{people(found.n_people)}. Of the tree: {wording.clean(found.knowledge)}.",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from glassine.attacks.outcome import Count
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, MembershipFinding
 from glassine.report import wording
 from glassine.report.charts import draw_roc
@@ -46,7 +46,7 @@ class MembershipResult:
     headline : str
         In a few words.
     tone : str
-        ``outside policy`` where members were found, ``finding`` where attacks found none, ``could not tell`` otherwise.
+        ``outside policy`` where members were found, ``finding`` where attacks found none, ``inconclusive`` otherwise.
     figures : tuple of Fact
         The few figures that matter most.
     described : str
@@ -137,7 +137,7 @@ def _headline(found: MembershipFinding) -> tuple[str, str]:
     made = [attack for attack in found.attacks if attack.status == "measured"]
     if any(attack.detected for attack in made) or found.accused:
         return "Members were found", "outside policy"
-    return ("No attack found members", "finding") if made else ("Could not tell", "could not tell")
+    return ("No attack found members", "finding") if made else ("Inconclusive", "inconclusive")
 
 
 def _strongest(found: MembershipFinding) -> Fact:
@@ -231,5 +231,5 @@ def _vulnerability(found: MembershipFinding) -> Fact:
     )
 
 
-def _records(count: Count) -> str:
-    return f"{count} records" if isinstance(count, str) else wording.plural(count, "record")
+def _records(count: ShownCount) -> str:
+    return wording.plural(count, "record") if isinstance(count, int) else f"{count} records"

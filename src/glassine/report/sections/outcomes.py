@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
-from glassine.auditing.findings import Count, Findings
+from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.section import Fact, Facts, Section
 from glassine.report.sections.reconstruction import share_unit
@@ -78,12 +79,13 @@ def lacking_values(found: ValueLeakage) -> str:
     return " ".join(lacking)
 
 
-def _counted(findings: Findings, count: Count) -> str:
+def _counted(findings: Findings, count: ShownCount) -> str:
     """Return a number of people, hidden where it is small."""
     below = findings.policy.suppress_below
-    if isinstance(count, str):
-        few = count.startswith("<") or count == "about 0"
-        return f"fewer than {below} records" if few else f"{count} records"
+    if isinstance(count, Below):
+        return f"fewer than {count.below} records"
+    if not isinstance(count, int):
+        return f"{count} records"
     return f"fewer than {below} records" if 0 < count < below else wording.plural(count, "record")
 
 
@@ -92,9 +94,9 @@ def _rate(value: float) -> str:
     return f"about {wording.percent(min(max(value, 0.0), 1.0))}"
 
 
-def _share(findings: Findings, count: Count, total: int) -> str:
+def _share(findings: Findings, count: ShownCount, total: int) -> str:
     """Return a share of the records, too coarse to count small groups by."""
-    if isinstance(count, str):
+    if not isinstance(count, int):
         return _counted(findings, count)
     if count in (0, total):
         return "none of the records" if count == 0 else "all records"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.auditing.findings import Count, Findings, Part, TreeNode
+from glassine.attacks.outcome import Below, Hidden, ShownCount
+from glassine.auditing.findings import Findings, Part, TreeNode
 from glassine.auditing.policy import Policy
 from glassine.report import wording
 from glassine.report.section import (
@@ -124,29 +125,29 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     return tuple(out)
 
 
-def _size(size: Count | None, *, noisy: bool) -> str:
+def _size(size: ShownCount | None, *, noisy: bool) -> str:
     if size is None:
         return "size not published"
     if noisy and isinstance(size, int):
         return f"{wording.plural(size, 'record')} by a noisy count"
     if isinstance(size, int):
         return "no record" if size == 0 else wording.plural(size, "record")
-    return f"{size} records" if size.startswith("<") else f"size {size}"
+    return f"{size} records" if isinstance(size, Below) else f"size {size}"
 
 
 def _is_counted(part: Part, approximate: bool) -> bool:
     """Return whether the size that is shown is not the model's own."""
     published = part.counts is not None or part.purity is not None
-    return part.size not in (None, "hidden") and (approximate or not published)
+    return part.size not in (None, Hidden()) and (approximate or not published)
 
 
-def _weight(size: Count | None, policy: Policy) -> float | None:
+def _weight(size: ShownCount | None, policy: Policy) -> float | None:
     if size is None:
         return None
     return float(size) if isinstance(size, int) else max(policy.suppress_below / 2, 1.0)
 
 
-def _classes(counts: tuple[Count, ...] | None, classes: tuple[str, ...] | None) -> str:
+def _classes(counts: tuple[ShownCount, ...] | None, classes: tuple[str, ...] | None) -> str:
     """Return the most frequent classes with their counts."""
     if counts is None or classes is None:
         return ""

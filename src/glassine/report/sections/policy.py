@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Failed, Measured, Outcome
+from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
 from glassine.auditing.findings import Check
 from glassine.report import wording
 from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
@@ -23,8 +23,7 @@ __all__ = [
     "worded",
 ]
 
-STATUS = {"kept": "kept", "broken": "broken", "unknown": "not known"}
-NOTHING = "nothing to judge"
+NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
@@ -71,31 +70,31 @@ class _Words:
     rule: str
     fault: str
     limit: Callable[[float], str]
-    measured: Callable[[float | str, Check], str]
+    measured: Callable[[float | ShownCount, Check], str]
 
 
-def _records(value: float | str, check: Check) -> str:
-    return f"{value} records" if isinstance(value, str) else wording.plural(round(value), "record")
+def _records(value: float | ShownCount, check: Check) -> str:
+    return wording.plural(round(value), "record") if isinstance(value, int | float) else f"{value} records"
 
 
-def _share(value: float | str, check: Check) -> str:
-    if isinstance(value, str):
-        return value
-    if check.status == "broken" and value <= check.limit:
+def _share(value: float | ShownCount, check: Check) -> str:
+    if not isinstance(value, int | float):
+        return str(value)
+    if check.status == "fail" and value <= check.limit:
         return f"more than {wording.percent(check.limit)}"
     return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
 
 
-def _bits(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{wording.bits(value, beyond=check.limit)} bits"
+def _bits(value: float | ShownCount, check: Check) -> str:
+    return f"{wording.bits(value, beyond=check.limit)} bits" if isinstance(value, int | float) else str(value)
 
 
-def _plain(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}" if value else "none"
+def _plain(value: float | ShownCount, check: Check) -> str:
+    return (f"{value:g}" if value else "none") if isinstance(value, int | float) else str(value)
 
 
-def _plain_number(value: float | str, check: Check) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+def _plain_number(value: float | ShownCount, check: Check) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _at_most(limit: float) -> str:
@@ -195,7 +194,7 @@ def _named(template: str, kind: str) -> str:
 
 def status_of(check: Check) -> str:
     """Return the status in words; where the model publishes nothing of the kind, there is nothing to judge."""
-    return NOTHING if _nothing_published(check) else STATUS[check.status]
+    return NOTHING if _nothing_published(check) else check.status
 
 
 def worded(check: Check, kind: str) -> CheckRow:
@@ -206,7 +205,7 @@ def worded(check: Check, kind: str) -> CheckRow:
         missing = "not known" if check.status == "unknown" else "not published"
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     elif kind == "release" and check.rule in OF_PEOPLE:
-        measured = wording.people(value if isinstance(value, str) else round(value))
+        measured = wording.people(round(value) if isinstance(value, float) else value)
     else:
         bounded = check.basis == "guarantee" and check.rule == "largest_bits_per_record"
         measured = ("at most " if bounded else "") + words.measured(value, check)
@@ -226,7 +225,7 @@ def policy_section(checks: Sequence[Check], kind: str, *, claim: str = "") -> Se
     """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
     rows = [worded(check, kind) for check in checks]
     table = Table(
-        caption="Each limit of the policy, what was measured, and whether it is kept",
+        caption="Each limit of the policy, what was measured, and its status",
         columns=(Column("Rule"), Column("Limit"), Column("Measured"), Column("Status")),
         rows=tuple(
             Row(name=row.name, meaning=row.meaning, cells=(row.limit, row.measured, Status(row.status))) for row in rows
@@ -332,7 +331,7 @@ def verdict_sentence(checks: Sequence[Check], kind: str, *, named: bool = True) 
     """Return why the verdict is what it is, in one sentence, with or without the names of the limits."""
     if not checks:
         return "The policy holds no rule that could be judged, so nothing can be said."
-    faults = [_fault(c, kind) for c in checks if c.status == "broken"]
+    faults = [_fault(c, kind) for c in checks if c.status == "fail"]
     unknown = sum(c.status == "unknown" for c in checks)
     aside = f"; {unknown} more could not be judged" if unknown else ""
     if faults:
@@ -363,7 +362,7 @@ def passed_sentence(checks: Sequence[Check]) -> str:
 
 
 def _nothing_published(check: Check) -> bool:
-    return check.status == "kept" and check.measured is None and check.basis == "measurement"
+    return check.status == "pass" and check.measured is None and check.basis == "measurement"
 
 
 def _listing(items: list[str]) -> str:

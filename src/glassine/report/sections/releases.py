@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from glassine.attacks.outcome import Count, Measured
+from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.findings import (
     DiversityFinding,
     FormFinding,
@@ -203,7 +203,7 @@ def gaps_section(found: SurrogateFindings) -> Section:
 
 
 def forms_section(found: SurrogateFindings) -> Section:
-    """Return the paper's form and the safe form side by side."""
+    """Return the paper's form and the restricted form side by side."""
     own = [row.form == found.release.form for row in found.comparison]
     names = tuple(_form_name(row, found) for row in found.comparison)
     rows = tuple(_comparison(found.comparison))
@@ -227,7 +227,7 @@ def forms_section(found: SurrogateFindings) -> Section:
 def release_described(found: SurrogateFindings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = found.release
-    form = "The safe form" if made.form == "safe" else "The paper's form"
+    form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = "people" if made.records == "training" else "queries"
     size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
     taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
@@ -272,14 +272,14 @@ def _declared(found: SurrogateFindings) -> str:
     return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
 
 
-def _people(count: Count, share: float) -> str:
+def _people(count: ShownCount, share: float) -> str:
     if count == 0:
         return "nobody"
     return f"{_count(count)} ({wording.percent(share, digits=1)})"
 
 
-def _count(value: Count | None) -> str:
-    return UNKNOWN if value is None else value if isinstance(value, str) else f"{value:,}"
+def _count(value: ShownCount | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
@@ -368,7 +368,7 @@ def _leaf_facts(leaves: LeavesFinding, found: SurrogateFindings) -> tuple[Fact, 
 
 
 def _form_name(row: FormFinding, found: SurrogateFindings) -> str:
-    name = "Paper's form" if row.form == "paper" else "Safe form"
+    name = "Paper's form" if row.form == "paper" else "Restricted form"
     return f"{name} (this release)" if row.form == found.release.form else name
 
 
