@@ -6,22 +6,18 @@ what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from glassine import __version__
-from glassine.attacks.outcome import Measured, Outcome
+from glassine.attacks.outcome import Measured
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     SCHEMA,
-    SURROGATES_SCHEMA,
     Findings,
-    InputFile,
     MembershipFinding,
     ReconstructionFinding,
     SensitiveFinding,
     SurrogateFindings,
-    TogetherFinding,
 )
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.comparison import Comparison
@@ -29,33 +25,19 @@ from glassine.report import wording
 from glassine.report.section import Page, Section, clean_inputs
 from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.comparison import comparison_page
-from glassine.report.sections.disclosure import (
-    disclosed_rows_section,
-    disclosed_subgroups_section,
-    disclosure_described,
-    disclosure_figures,
-    disclosure_headline,
-    disclosure_sentence,
-    estimate_section,
-    learned_section,
-    remedies_section,
-    sensitive_section,
-)
+from glassine.report.sections.disclosure import disclosure_page, sensitive_section
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
-from glassine.report.sections.membership import (
-    attacks_section,
-    holdout_section,
-    membership_result,
-    membership_section,
-    membership_sentence,
-)
+from glassine.report.sections.membership import attack_page, membership_section
 from glassine.report.sections.outcomes import labels_section, lacking_values, values_section
 from glassine.report.sections.parts import model_section, sizes_are_counted
 from glassine.report.sections.policy import (
+    CAVEAT,
     measure_rows,
     measured_section,
     next_section,
+    outcomes_of,
     policy_section,
+    sections_of,
     unmeasured_sentence,
     verdict_sentence,
 )
@@ -66,28 +48,13 @@ from glassine.report.sections.reconstruction import (
     reconstruction_section,
     subgroups_section,
 )
-from glassine.report.sections.releases import (
-    diversity_section,
-    forms_section,
-    gaps_section,
-    groups_section,
-    guesses_section,
-    leaves_section,
-    release_described,
-    release_figures,
-    representatives_section,
-    thresholds_section,
-    together_section,
-)
+from glassine.report.sections.releases import release_page
 
 __all__ = ["Reportable", "attack_page", "audit_page", "comparison_page", "disclosure_page", "page_of", "release_page"]
 
 Reportable: TypeAlias = Findings | SurrogateFindings | MembershipFinding | DisclosureFinding | Comparison
 """What there is a report on."""
 
-F = TypeVar("F")
-
-CAVEAT = "A verdict covers what was measured, and no more."
 QUESTIONS = {
     "reconstruction": ("Reconstruction", "How far can a reader rebuild the training records?"),
     "labels": ("Label disclosure", "Does the model tell the outcome of the people it was made from?"),
@@ -98,16 +65,7 @@ QUESTIONS = {
     "membership": ("Membership", "Can a reader tell who was in the data?"),
     "disclosure": ("Sensitive attribute", "What does a reader who knows everybody's quasi-identifiers learn of it?"),
 }
-RELEASE_QUESTIONS = {
-    "groups": ("Groups", "How many people stand behind each representative?"),
-    "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
-    "diversity": ("Diversity", "Do the people of a group differ in labels and in the sensitive attribute?"),
-    "together": ("Reconstruction", "How far do all trees together let a reader rebuild the records?"),
-    "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
-    "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
-}
 SHORT = {"labels": "outcomes", "values": "exact values"}
-SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
 
 
 def _model(findings: Findings) -> Section:
@@ -127,28 +85,6 @@ AFTER_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
     "subgroups": subgroups_section,
     "exposed_rows": lambda found, _: exposed_section(found),
 }
-OF_RELEASE: dict[str, Callable[[Any, SurrogateFindings], Section]] = {
-    "groups": lambda found, _: groups_section(found),
-    "leaves": leaves_section,
-    "diversity": diversity_section,
-    "guesses": lambda found, _: guesses_section(found),
-    "together": lambda found, _: together_section(found),
-    "membership": lambda found, _: membership_section(found),
-}
-
-
-def _outcomes(found: object, questions: Mapping[str, object]) -> dict[str, Outcome[object]]:
-    return {name: getattr(found, name) for name in questions}
-
-
-def _sections(
-    outcomes: Mapping[str, Outcome[object]], functions: Mapping[str, Callable[[Any, F], Section]], findings: F
-) -> Iterator[Section]:
-    """Yield a section for each measurement that was made."""
-    for name, function in functions.items():
-        outcome = outcomes[name]
-        if isinstance(outcome, Measured):
-            yield function(outcome.value, findings)
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
@@ -162,7 +98,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         Title of the page; ``Privacy of a published <kind of model>`` otherwise.
     """
     kind, verdict = findings.model.kind, findings.verdict
-    outcomes = _outcomes(findings, QUESTIONS)
+    outcomes = outcomes_of(findings, QUESTIONS)
     measures = measure_rows(outcomes, QUESTIONS, _lacking, SHORT)
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     claimed, additive = findings.guarantee, findings.additive
@@ -189,9 +125,9 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             policy_section(findings.checks, kind),
             next_section(findings.advice, verdict),
             measured_section(measures),
-            *_sections(outcomes, BEFORE_MODEL, findings),
+            *sections_of(outcomes, BEFORE_MODEL, findings),
             _model(findings),
-            *_sections(outcomes, AFTER_MODEL, findings),
+            *sections_of(outcomes, AFTER_MODEL, findings),
         ),
         terms=(
             "bit",
@@ -237,141 +173,6 @@ def _described(findings: Findings) -> str:
     remarks += ["sizes counted in the data, not published"] if sizes_are_counted(findings) else []
     text = "; ".join([", ".join(said), *remarks])
     return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
-
-
-def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
-    """Return the report on a release of surrogate trees.
-
-    Parameters
-    ----------
-    found : SurrogateFindings
-        The result of an audit.
-    title : str, optional
-        Title of the page; ``Privacy of published explanations`` otherwise.
-    """
-
-    def lacking(name: str, value: object) -> str:
-        if name in ("diversity", "guesses") and found.sensitive is None:
-            return SENSITIVE
-        if isinstance(value, TogetherFinding) and value.undefined:
-            return f"there is no Dist_G: {value.undefined}"
-        return ""
-
-    outcomes = _outcomes(found, RELEASE_QUESTIONS)
-    measures = measure_rows(outcomes, RELEASE_QUESTIONS, lacking, {})
-    unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
-    figures = release_figures(found)
-    return Page(
-        kind="privacy of explanations",
-        title=wording.clean(title or "Privacy of published explanations"),
-        described=release_described(found),
-        tone=found.verdict,
-        headline=found.verdict.capitalize(),
-        sentence=f"{verdict_sentence(found.checks, 'release')} {unmeasured}".rstrip(),
-        caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
-        judged=True,
-        notes=(
-            *map(wording.clean, found.notes),
-            *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
-        ),
-        figures=figures,
-        sections=(
-            policy_section(found.checks, "release", claim=wording.clean(found.release.claim)),
-            next_section(found.advice, found.verdict),
-            measured_section(measures),
-            *((forms_section(found),) if found.comparison else ()),
-            representatives_section(found, figures),
-            *_sections(outcomes, OF_RELEASE, found),
-            thresholds_section(found.thresholds),
-            *((gaps_section(found),) if found.gaps else ()),
-        ),
-        terms=(
-            *("group", "fidelity", "member of release", "midpoint", "gap attack"),
-            *("entropy l", "bit", "cut point", "suppressed in release"),
-        ),
-        inputs=clean_inputs(found.inputs),
-        holder_only=found.holder_only,
-        version=wording.clean(found.version),
-        schema=SURROGATES_SCHEMA,
-    )
-
-
-def attack_page(
-    found: MembershipFinding,
-    *,
-    title: str | None = None,
-    described: str = "",
-    inputs: Sequence[InputFile] = (),
-) -> Page:
-    """Return the report on membership attacks.
-
-    Parameters
-    ----------
-    found : MembershipFinding
-        What the attacks found.
-    title, described : str
-        Title of the page, and a line on the model.
-    inputs : sequence of InputFile
-        The files that were read.
-    """
-    result = membership_result(found)
-    return Page(
-        kind="membership attacks",
-        title=wording.clean(title or "Membership attacks"),
-        described=wording.clean(described or result.described),
-        tone=result.tone,
-        headline=result.headline,
-        sentence=membership_sentence(found),
-        caveat="An attack that finds nothing does not show that nothing can be found.",
-        figures=result.figures,
-        sections=(attacks_section(found), holdout_section(found)),
-        terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
-        inputs=clean_inputs(inputs),
-        holder_only=True,
-        version=__version__,
-    )
-
-
-def disclosure_page(
-    found: DisclosureFinding,
-    *,
-    title: str | None = None,
-    described: str = "",
-    inputs: Sequence[InputFile] = (),
-) -> Page:
-    """Return the report on what a tree discloses of a sensitive attribute.
-
-    Parameters
-    ----------
-    found : DisclosureFinding
-        What the reader learns.
-    title, described : str
-        Title of the page, and a line on the model.
-    inputs : sequence of InputFile
-        The files that were read.
-    """
-    return Page(
-        kind="disclosure by a tree",
-        title=wording.clean(title or "What a tree discloses"),
-        described=wording.clean(described or disclosure_described(found)),
-        tone="finding",
-        headline=disclosure_headline(found),
-        sentence=disclosure_sentence(found),
-        caveat="This is one reader, who takes the least biased estimate. Another may know more.",
-        notes=tuple(map(wording.clean, found.notes)),
-        figures=disclosure_figures(found),
-        sections=(
-            *((remedies_section(found),) if found.remedies else ()),
-            learned_section(found),
-            estimate_section(found),
-            *((disclosed_subgroups_section(found),) if found.subgroups else ()),
-            disclosed_rows_section(found),
-        ),
-        terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
-        inputs=clean_inputs(inputs),
-        holder_only=True,
-        version=__version__,
-    )
 
 
 def page_of(found: Reportable, *, title: str | None = None) -> Page:

@@ -71,24 +71,24 @@ def additive_figures(found: AdditiveFinding, limit: int | None) -> tuple[Fact, .
     small, known = _small(found)
     rebuilt = sum(entry.n_rebuilt for entry in found.attributes)
     midpoints = [entry.n_midpoints for entry in found.attributes]
-    unknown = Fact(name="Cuts that betray two values", value="not known", meaning="It needs the data.")
+    unknown = Fact("Cuts that betray two values", "not known", "It needs the data.")
     return (
         Fact(
-            name="Small bins",
-            value=f"{small:,} of {found.n_bins:,}" if known else "not known",
-            meaning="" if limit is None else f"made from fewer than {wording.plural(limit, 'record')}",
+            "Small bins",
+            f"{small:,} of {found.n_bins:,}" if known else "not known",
+            "" if limit is None else f"made from fewer than {wording.plural(limit, 'record')}",
         ),
         Fact(
-            name="Values that follow by arithmetic",
-            value=f"{rebuilt:,}" if rebuilt else "none found",
-            meaning="exact training values, from cuts and ranges alone",
+            "Values that follow by arithmetic",
+            f"{rebuilt:,}" if rebuilt else "none found",
+            "exact training values, from cuts and ranges alone",
         ),
         unknown
         if any(count is None for count in midpoints)
         else Fact(
-            name=unknown.name,
-            value=f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in found.attributes):,}",
-            meaning="half way between two training values, bit for bit",
+            unknown.name,
+            f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in found.attributes):,}",
+            "half way between two training values, bit for bit",
         ),
     )
 

@@ -292,7 +292,7 @@ def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     out: list[Fact] = []
     if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
         meaning = name_of(advice.chosen)
-        out.append(Fact(name=f"{title} of the recommended model", value=_mean(mean), meaning=meaning))
+        out.append(Fact(f"{title} of the recommended model", _mean(mean), meaning))
         out += _cheaper(found, advice.chosen, measure)
     plain = [(row, mean) for row in found.rows if not row.private and (mean := row.measured(measure)) is not None]
     readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
@@ -303,7 +303,7 @@ def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     ):
         if rows:
             row, mean = _best(rows, measure)
-            out.append(Fact(name=head, value=_mean(mean), meaning=name_of(row)))
+            out.append(Fact(head, _mean(mean), name_of(row)))
     return tuple(out)
 
 
@@ -319,7 +319,7 @@ def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
     if least >= (chosen.epsilon or 0.0):
         return []
     row, mean = _best([pair for pair in private if pair[0].epsilon == least], measure)
-    return [Fact(name=f"Best at epsilon {least:g}", value=_mean(mean), meaning=CANDIDATES[row.model].title)]
+    return [Fact(f"Best at epsilon {least:g}", _mean(mean), CANDIDATES[row.model].title)]
 
 
 def _mean(mean: Mean) -> str:

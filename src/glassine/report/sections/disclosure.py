@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glassine.auditing.findings import SensitiveFinding
+from glassine import __version__
+from glassine.auditing.findings import InputFile, SensitiveFinding
 from glassine.auditing.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
 from glassine.report import wording
 from glassine.report.charts import Mark, draw_trade_off
@@ -14,29 +15,20 @@ from glassine.report.section import (
     Fact,
     Facts,
     Figure,
+    Page,
     Paragraph,
     Row,
     RowNumbers,
     Section,
     Status,
     Table,
+    clean_inputs,
     facts_of,
     sentence,
 )
 from glassine.report.wording import people
 
-__all__ = [
-    "disclosed_rows_section",
-    "disclosed_subgroups_section",
-    "disclosure_described",
-    "disclosure_figures",
-    "disclosure_headline",
-    "disclosure_sentence",
-    "estimate_section",
-    "learned_section",
-    "remedies_section",
-    "sensitive_section",
-]
+__all__ = ["disclosure_page", "sensitive_section"]
 
 MOST_NAMES = 8
 HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right")
@@ -71,7 +63,49 @@ def sensitive_section(found: SensitiveFinding) -> Section:
     )
 
 
-def learned_section(found: DisclosureFinding) -> Section:
+def disclosure_page(
+    found: DisclosureFinding,
+    *,
+    title: str | None = None,
+    described: str = "",
+    inputs: Sequence[InputFile] = (),
+) -> Page:
+    """Return the report on what a tree discloses of a sensitive attribute.
+
+    Parameters
+    ----------
+    found : DisclosureFinding
+        What the reader learns.
+    title, described : str
+        Title of the page, and a line on the model.
+    inputs : sequence of InputFile
+        The files that were read.
+    """
+    return Page(
+        kind="disclosure by a tree",
+        title=wording.clean(title or "What a tree discloses"),
+        described=wording.clean(described or _described(found)),
+        tone="finding",
+        headline=_headline(found),
+        sentence=_sentence(found),
+        caveat="This is one reader, who takes the least biased estimate. Another may know more.",
+        notes=tuple(map(wording.clean, found.notes)),
+        figures=_headline_figures(found),
+        sections=(
+            *((_remedies_section(found),) if found.remedies else ()),
+            _learned_section(found),
+            _estimate_section(found),
+            *((_disclosed_subgroups_section(found),) if found.subgroups else ()),
+            _disclosed_rows_section(found),
+        ),
+        terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
+        inputs=clean_inputs(inputs),
+        holder_only=True,
+        version=__version__,
+    )
+
+
+def _learned_section(found: DisclosureFinding) -> Section:
     """Return what each reader concludes."""
     readers = _readers(found.readers, "What each reader concludes")
     names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
@@ -85,7 +119,7 @@ def learned_section(found: DisclosureFinding) -> Section:
     )
 
 
-def estimate_section(found: DisclosureFinding) -> Section:
+def _estimate_section(found: DisclosureFinding) -> Section:
     """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
     facts = (
         _estimate(found.status, found.gap, known=found.knowledge),
@@ -103,7 +137,7 @@ def estimate_section(found: DisclosureFinding) -> Section:
     )
 
 
-def remedies_section(found: DisclosureFinding) -> Section:
+def _remedies_section(found: DisclosureFinding) -> Section:
     """Return what was tried against disclosure, and what it costs in accuracy."""
     held_out = any(row.holdout_accuracy is not None for row in found.remedies)
     columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
@@ -140,7 +174,7 @@ def remedies_section(found: DisclosureFinding) -> Section:
     )
 
 
-def disclosed_subgroups_section(found: DisclosureFinding) -> Section:
+def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
     known = found.subgroups[0].d_overall is not None
     columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
@@ -174,7 +208,7 @@ def disclosed_subgroups_section(found: DisclosureFinding) -> Section:
     )
 
 
-def disclosed_rows_section(found: DisclosureFinding) -> Section:
+def _disclosed_rows_section(found: DisclosureFinding) -> Section:
     """Return the most exposed people by row number."""
     rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in found.exposed)
     about = (
@@ -215,7 +249,7 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     )
 
 
-def disclosure_headline(found: DisclosureFinding) -> str:
+def _headline(found: DisclosureFinding) -> str:
     """Return which share of the entropy the tree takes away."""
     before, left = found.readers[0].entropy, found.readers[-1].entropy
     if not before > 0:
@@ -223,7 +257,7 @@ def disclosure_headline(found: DisclosureFinding) -> str:
     return f"{wording.percent(min(max(1 - left / before, 0.0), 1.0))} of the uncertainty is gone"
 
 
-def disclosure_sentence(found: DisclosureFinding) -> str:
+def _sentence(found: DisclosureFinding) -> str:
     """Return what the reader learns."""
     name = wording.clean(found.sensitive)
     least, best = found.readers[0], found.readers[-1]
@@ -237,7 +271,7 @@ def disclosure_sentence(found: DisclosureFinding) -> str:
     return told
 
 
-def disclosure_described(found: DisclosureFinding) -> str:
+def _described(found: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
     return (
         f"{people(found.n_people)[:1].upper()}{people(found.n_people)[1:]}, "
@@ -246,32 +280,24 @@ def disclosure_described(found: DisclosureFinding) -> str:
     )
 
 
-def disclosure_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
+def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
     least, best = found.readers[0], found.readers[-1]
     told = [
         Fact(
-            name="Learned about the average person",
-            value=f"{found.learned_mean:.3g} nats",
-            meaning=f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
+            "Learned about the average person",
+            f"{found.learned_mean:.3g} nats",
+            f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
-        Fact(
-            name="Learned about the most exposed",
-            value=f"{found.learned_most:.3g} nats",
-            meaning="beyond the class distribution",
-        ),
-        Fact(
-            name="As good as certain",
-            value=f"of {people(best.certain)}",
-            meaning=f"among {people(found.n_people)}",
-        ),
+        Fact("Learned about the most exposed", f"{found.learned_most:.3g} nats", "beyond the class distribution"),
+        Fact("As good as certain", f"of {people(best.certain)}", f"among {people(found.n_people)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         told.append(
             Fact(
-                name="Guesses right",
-                value=f"for {wording.percent(best.guess_rate)}",
-                meaning=f"from the class distribution for {wording.percent(least.guess_rate)}",
+                "Guesses right",
+                f"for {wording.percent(best.guess_rate)}",
+                f"from the class distribution for {wording.percent(least.guess_rate)}",
             )
         )
     return tuple(told)
@@ -293,9 +319,9 @@ def _known(found: SensitiveFinding) -> Fact:
     listed = wording.listing(found.quasi_identifiers, most=MOST_NAMES, room=40)
     n = found.n_quasi_identifiers
     return Fact(
-        name="What the reader knows of everybody",
-        value=wording.plural(len(found.quasi_identifiers), "attribute"),
-        meaning=f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
+        "What the reader knows of everybody",
+        wording.plural(len(found.quasi_identifiers), "attribute"),
+        f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
         f"{people(found.n_people)}. Of the tree: {wording.clean(found.knowledge)}.",
     )
 
@@ -306,16 +332,16 @@ def _internal(
     """Return what the internal nodes add to the leaves; ``unused`` is why they were not used, ``named`` which do."""
     name = "What the choice of splits adds"
     if unused:
-        return Fact(name=name, value="not used", meaning=sentence(unused))
+        return Fact(name, "not used", sentence(unused))
     if len(readers) < 3:
-        return Fact(name=name, value="not used", meaning="The reader looks at the leaves alone.")
+        return Fact(name, "not used", "The reader looks at the leaves alone.")
     more = max(readers[1].entropy - readers[2].entropy, 0.0)
     shaping = "none shapes" if not n_active else f"{n_active:,} shape"
     among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
     return Fact(
-        name=name,
-        value=f"{more:.2g} nats" if more else "next to nothing",
-        meaning="A learner takes the best split of each node; records under which another would have been better are "
+        name,
+        f"{more:.2g} nats" if more else "next to nothing",
+        "A learner takes the best split of each node; records under which another would have been better are "
         f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
     )
 
@@ -331,7 +357,7 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
     meaning += " It takes fractions of people: whole people can be told apart where fractions cannot."
     meaning += f" Known: {wording.clean(known)}." if known else ""
-    return Fact(name="The estimate of maximum entropy", value=value, meaning=meaning)
+    return Fact("The estimate of maximum entropy", value, meaning)
 
 
 def _sample(found: DisclosureFinding) -> list[Fact]:
@@ -340,9 +366,9 @@ def _sample(found: DisclosureFinding) -> list[Fact]:
     sample = found.sample
     return [
         Fact(
-            name="Who was in the training sample",
-            value=f"{wording.percent(sample.fraction)} on average",
-            meaning=f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
+            "Who was in the training sample",
+            f"{wording.percent(sample.fraction)} on average",
+            f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
             f"{people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
         )
     ]
@@ -354,9 +380,9 @@ def _truth(found: DisclosureFinding) -> list[Fact]:
     truth = found.truth
     return [
         Fact(
-            name="D_individual, distance to the truth",
-            value=f"{truth.mean:.3g} nats on average (D_overall)",
-            meaning=f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
+            "D_individual, distance to the truth",
+            f"{truth.mean:.3g} nats on average (D_overall)",
+            f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
             f"below 0.1 nats for {people(truth.disclosed)}.",
         )
     ]
@@ -365,19 +391,19 @@ def _truth(found: DisclosureFinding) -> list[Fact]:
 def _anonymity(found: DisclosureFinding) -> list[Fact]:
     return [
         Fact(
-            name="l-diversity of the leaves",
-            value=f"{found.distinct_l:g} distinct, {found.entropy_l:.3g} by entropy",
-            meaning="The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
+            "l-diversity of the leaves",
+            f"{found.distinct_l:g} distinct, {found.entropy_l:.3g} by entropy",
+            "The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
         ),
         Fact(
-            name="(alpha, k)-anonymity of the leaves",
-            value=f"alpha {found.alpha:.3g}, k {found.k}",
-            meaning="The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
+            "(alpha, k)-anonymity of the leaves",
+            f"alpha {found.alpha:.3g}, k {found.k}",
+            "The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
         ),
         Fact(
-            name="t-closeness of the leaves",
-            value=f"t {found.t:.3g}",
-            meaning="The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
+            "t-closeness of the leaves",
+            f"t {found.t:.3g}",
+            "The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
         ),
     ]
 

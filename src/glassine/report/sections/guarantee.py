@@ -76,21 +76,17 @@ def guarantee_section(found: GuaranteeFinding) -> Section:
 def guarantee_figures(found: GuaranteeFinding) -> tuple[Fact, ...]:
     """Return the figures that matter most of a claimed guarantee."""
     value = f"epsilon {found.epsilon:g}"
-    first = Fact(name="Claimed guarantee", value=value, meaning=f"{_delta(found)}; {found.standing}")
+    first = Fact("Claimed guarantee", value, f"{_delta(found)}; {found.standing}")
     member = "who" if found.subject == "person" else "which records"
     names = (f"Told about one {found.subject}", f"Told {member} {'was' if member == 'who' else 'were'} in the data")
     if found.bits_per_record is None:
-        return (first, *(Fact(name=name, value="not known", meaning="The guarantee does not hold.") for name in names))
+        return (first, *(Fact(name, "not known", "The guarantee does not hold.") for name in names))
     aside = "if the claim is true"
     right = next((b.value for b in found.bounds if b.name == "membership advantage"), 1.0)
     return (
         first,
-        Fact(name=names[0], value=f"at most {_up(found.bits_per_record, 1):.1f} bits", meaning=aside),
-        Fact(
-            name=names[1],
-            value=f"right for at most {_percent((1 + right) / 2)}",
-            meaning=f"{aside}; tossing a coin is right for 50%",
-        ),
+        Fact(names[0], f"at most {_up(found.bits_per_record, 1):.1f} bits", aside),
+        Fact(names[1], f"right for at most {_percent((1 + right) / 2)}", f"{aside}; tossing a coin is right for 50%"),
     )
 
 
@@ -110,33 +106,33 @@ def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
     )
     return (
         Fact(
-            name="Epsilon",
-            value=f"{found.epsilon:g}",
-            meaning=f"A factor of {_factor(found.epsilon)}. {RELATIONS.get(found.neighboring, '')}".strip(),
+            "Epsilon",
+            f"{found.epsilon:g}",
+            f"A factor of {_factor(found.epsilon)}. {RELATIONS.get(found.neighboring, '')}".strip(),
         ),
         Fact(
-            name="Delta",
-            value=f"{found.delta:g}",
-            meaning="A probability on top of that factor, within which anything may be told."
+            "Delta",
+            f"{found.delta:g}",
+            "A probability on top of that factor, within which anything may be told."
             if found.delta
             else "The factor has no exception.",
         ),
         Fact(
-            name="Neighboring data sets",
-            value=wording.clean(found.neighboring),
-            meaning=f"For k {found.subject}s together: k times epsilon.",
+            "Neighboring data sets",
+            wording.clean(found.neighboring),
+            f"For k {found.subject}s together: k times epsilon.",
         ),
         Fact(
-            name="Privacy unit",
-            value=wording.clean(found.unit),
-            meaning="All records of one person together."
+            "Privacy unit",
+            wording.clean(found.unit),
+            "All records of one person together."
             if found.subject == "person"
             else "One record; several records of one person are not covered together.",
         ),
         Fact(
-            name="Noise in the counts",
-            value=scale,
-            meaning="The counts are evidence, not facts: figures that need exact counts are not measured."
+            "Noise in the counts",
+            scale,
+            "The counts are evidence, not facts: figures that need exact counts are not measured."
             if found.count_scale is not None
             else "",
         ),

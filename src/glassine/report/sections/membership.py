@@ -1,11 +1,13 @@
-"""Membership attacks in words: who can be told to have been in the data."""
+"""Membership attacks: who can be told to have been in the data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
+from glassine import __version__
 from glassine.attacks.outcome import ShownCount
-from glassine.auditing.findings import AttackFinding, MembershipFinding
+from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
 from glassine.report.charts import draw_roc
 from glassine.report.section import (
@@ -14,60 +16,22 @@ from glassine.report.section import (
     Fact,
     Facts,
     Figure,
+    Page,
     Paragraph,
     Row,
     Section,
     Status,
     Table,
+    clean_inputs,
     facts_of,
     sentence,
 )
 
-__all__ = [
-    "MembershipResult",
-    "attacks_section",
-    "holdout_section",
-    "membership_result",
-    "membership_section",
-    "membership_sentence",
-]
+__all__ = ["attack_page", "membership_section", "membership_sentence"]
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
 COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "Found at 1% false alarms", "Status")
 FOUND, NOT_FOUND = "found members", "found none beyond chance"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipResult:
-    """What membership attacks found, in a few words.
-
-    Attributes
-    ----------
-    headline : str
-        In a few words.
-    tone : str
-        ``outside policy`` where members were found, ``finding`` where attacks found none, ``inconclusive`` otherwise.
-    figures : tuple of Fact
-        The few figures that matter most.
-    described : str
-        Whose records were told apart.
-    """
-
-    headline: str
-    tone: str
-    figures: tuple[Fact, ...]
-    described: str
-
-
-def membership_result(found: MembershipFinding) -> MembershipResult:
-    """Return what membership attacks found, in a few words."""
-    headline, tone = _headline(found)
-    return MembershipResult(
-        headline=headline,
-        tone=tone,
-        figures=(_strongest(found), *(replace(fact, meaning="") for fact in _facts(found)[1:])),
-        described=f"{_sizes(found)} Intervals of {found.confidence:.0%} confidence.",
-    )
 
 
 def membership_section(found: MembershipFinding) -> Section:
@@ -83,7 +47,44 @@ def membership_section(found: MembershipFinding) -> Section:
     )
 
 
-def attacks_section(found: MembershipFinding) -> Section:
+def attack_page(
+    found: MembershipFinding,
+    *,
+    title: str | None = None,
+    described: str = "",
+    inputs: Sequence[InputFile] = (),
+) -> Page:
+    """Return the report on membership attacks.
+
+    Parameters
+    ----------
+    found : MembershipFinding
+        What the attacks found.
+    title, described : str
+        Title of the page, and a line on the model.
+    inputs : sequence of InputFile
+        The files that were read.
+    """
+    headline, tone = _headline(found)
+    described = described or f"{_sizes(found)} Intervals of {found.confidence:.0%} confidence."
+    return Page(
+        kind="membership attacks",
+        title=wording.clean(title or "Membership attacks"),
+        described=wording.clean(described),
+        tone=tone,
+        headline=headline,
+        sentence=membership_sentence(found),
+        caveat="An attack that finds nothing does not show that nothing can be found.",
+        figures=(_strongest(found), *(replace(fact, meaning="") for fact in _facts(found)[1:])),
+        sections=(_attacks_section(found), _holdout_section(found)),
+        terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
+        inputs=clean_inputs(inputs),
+        holder_only=True,
+        version=__version__,
+    )
+
+
+def _attacks_section(found: MembershipFinding) -> Section:
     """Return each attack and its ROC curve, for a page that is about nothing else."""
     attacks, *figure = _attacks(found)
     return Section(
@@ -95,7 +96,7 @@ def attacks_section(found: MembershipFinding) -> Section:
     )
 
 
-def holdout_section(found: MembershipFinding) -> Section:
+def _holdout_section(found: MembershipFinding) -> Section:
     """Return what else tells members apart: the holdout itself, midpoints, and overfitting."""
     facts = _facts(found)
     return Section(
@@ -144,8 +145,8 @@ def _strongest(found: MembershipFinding) -> Fact:
     name = "Advantage of the strongest attack"
     best = found.best
     if best is None:
-        return Fact(name=name, value="not known", meaning="No attack was made.")
-    return Fact(name=name, value=f"{best.advantage:.3f}", meaning=f"{wording.clean(best.attack)}; 0 is guessing")
+        return Fact(name, "not known", "No attack was made.")
+    return Fact(name, f"{best.advantage:.3f}", f"{wording.clean(best.attack)}; 0 is guessing")
 
 
 def membership_sentence(found: MembershipFinding) -> str:
@@ -200,7 +201,7 @@ def _holdout(found: MembershipFinding) -> Fact:
     value = {True: "differ", False: "no difference seen", None: "not tested"}[found.shifted]
     value = "share records" if found.overlap else value
     told = sentence(f"{found.overlap} {found.shift}".strip())
-    return Fact(name="Members and holdout without the model", value=value, meaning=f"{told} {_sizes(found)}")
+    return Fact("Members and holdout without the model", value, f"{told} {_sizes(found)}")
 
 
 def _sizes(found: MembershipFinding) -> str:
@@ -209,7 +210,7 @@ def _sizes(found: MembershipFinding) -> str:
 
 def _midpoints(found: MembershipFinding) -> Fact:
     value = "not known" if found.accused is None else f"{_records(found.accused)} accused{_wrongly(found)}"
-    return Fact(name="Named by a threshold's midpoint", value=value, meaning=wording.clean(found.midpoints))
+    return Fact("Named by a threshold's midpoint", value, wording.clean(found.midpoints))
 
 
 def _wrongly(found: MembershipFinding) -> str:
@@ -221,11 +222,11 @@ def _wrongly(found: MembershipFinding) -> str:
 def _vulnerability(found: MembershipFinding) -> Fact:
     name = "Vulnerability (distributional overfitting)"
     if found.vulnerability is None:
-        return Fact(name=name, value="not known", meaning=wording.clean(found.unmeasured_vulnerability))
+        return Fact(name, "not known", wording.clean(found.unmeasured_vulnerability))
     return Fact(
-        name=name,
-        value=f"{found.vulnerability:.3f}",
-        meaning=f"0.5 where each part holds members and others alike; {found.vulnerability_by_chance:.3f} is what "
+        name,
+        f"{found.vulnerability:.3f}",
+        f"0.5 where each part holds members and others alike; {found.vulnerability_by_chance:.3f} is what "
         f"chance alone gives so many records. {found.confidence:.0%} interval "
         f"{found.vulnerability_low:.3f} to {found.vulnerability_high:.3f}.",
     )

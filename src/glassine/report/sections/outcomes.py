@@ -21,25 +21,21 @@ def labels_section(found: LabelDisclosure, findings: Findings) -> Section:
     certain = _share(findings, found.n_certain, found.n_records)
     facts = (
         Fact(
-            name="Guessed right with the model",
-            value=_rate(found.guess_rate),
-            meaning=f"A reader who knows a person's {part} names the outcome right this often. Without the model, "
+            "Guessed right with the model",
+            _rate(found.guess_rate),
+            f"A reader who knows a person's {part} names the outcome right this often. Without the model, "
             f"naming the most frequent outcome is right for {_rate(found.base_rate)}.",
         ),
+        Fact("Outcome certain", certain, f"They fall in a {part} whose records all have one outcome."),
         Fact(
-            name="Outcome certain",
-            value=certain,
-            meaning=f"They fall in a {part} whose records all have one outcome.",
+            "Largest share of one outcome",
+            "100%" if found.purest == 1 else f"at least {wording.percent(found.purest)}",
+            f"In the most one-sided {part}.",
         ),
         Fact(
-            name="Largest share of one outcome",
-            value="100%" if found.purest == 1 else f"at least {wording.percent(found.purest)}",
-            meaning=f"In the most one-sided {part}.",
-        ),
-        Fact(
-            name="Uncertainty of an outcome",
-            value=f"{found.bits_left:.2f} of {found.bits_prior:.2f} bits left",
-            meaning="How unsure a reader stays about a person's outcome, against how unsure they were before.",
+            "Uncertainty of an outcome",
+            f"{found.bits_left:.2f} of {found.bits_prior:.2f} bits left",
+            "How unsure a reader stays about a person's outcome, against how unsure they were before.",
         ),
     )
     text = (
@@ -113,31 +109,31 @@ def _value_facts(found: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
     if found.n_thresholds:
         facts += [
             Fact(
-                name="Not public cut points",
-                value="not known" if found.n_off_grid is None else f"{found.n_off_grid or 'none'} {of}",
-                meaning=_off_grid_meaning(found),
+                "Not public cut points",
+                "not known" if found.n_off_grid is None else f"{found.n_off_grid or 'none'} {of}",
+                _off_grid_meaning(found),
             ),
             Fact(
-                name="Midpoints of two training values",
-                value="not known" if found.n_midpoints is None else f"{found.n_midpoints or 'none'} {of}",
-                meaning=_midpoint_meaning(findings, found),
+                "Midpoints of two training values",
+                "not known" if found.n_midpoints is None else f"{found.n_midpoints or 'none'} {of}",
+                _midpoint_meaning(findings, found),
             ),
         ]
     else:
-        facts.append(Fact(name="Thresholds", value="none", meaning="The model has no threshold on a number."))
+        facts.append(Fact("Thresholds", "none", "The model has no threshold on a number."))
     facts += [
         Fact(
-            name="Bounds that are a training value",
-            value=_names(found.exact_bounds),
-            meaning="It needs a domain and the data."
+            "Bounds that are a training value",
+            _names(found.exact_bounds),
+            "It needs a domain and the data."
             if found.exact_bounds is None
             else "Attributes whose lowest or highest value in the domain is that of a record; harmless where the bound "
             "is public, such as 0.",
         ),
         Fact(
-            name="Categories of one person",
-            value=_names(found.lone_categories),
-            meaning="It needs the data."
+            "Categories of one person",
+            _names(found.lone_categories),
+            "It needs the data."
             if found.lone_categories is None
             else "Attributes with a category that a single record has.",
         ),
@@ -145,9 +141,9 @@ def _value_facts(found: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
     if findings.model.kind == "regression tree":
         facts.append(
             Fact(
-                name="Leaves that publish one person's value",
-                value="some leaves" if found.n_lone_targets else "none",
-                meaning="A leaf made from one record predicts that record's value.",
+                "Leaves that publish one person's value",
+                "some leaves" if found.n_lone_targets else "none",
+                "A leaf made from one record predicts that record's value.",
             )
         )
     return tuple(facts)

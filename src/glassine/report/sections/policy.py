@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
 from glassine.auditing.findings import Check
@@ -11,12 +12,15 @@ from glassine.report import wording
 from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
 
 __all__ = [
+    "CAVEAT",
     "MeasureRow",
     "measure_rows",
     "measured_section",
     "next_section",
+    "outcomes_of",
     "passed_sentence",
     "policy_section",
+    "sections_of",
     "status_of",
     "unmeasured_sentence",
     "verdict_sentence",
@@ -26,6 +30,7 @@ __all__ = [
 NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
+CAVEAT = "A verdict covers what was measured, and no more."
 PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
 
 
@@ -255,6 +260,24 @@ def next_section(advice: Sequence[str], verdict: str) -> Section:
         blocks=(Points(items=steps, style="advice") if steps else Paragraph(text=nothing),),
         text=tuple(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
     )
+
+
+F = TypeVar("F")
+
+
+def outcomes_of(found: object, questions: Mapping[str, object]) -> dict[str, Outcome[object]]:
+    """Return the outcomes of the measurements that there are questions for, by their names."""
+    return {name: getattr(found, name) for name in questions}
+
+
+def sections_of(
+    outcomes: Mapping[str, Outcome[object]], functions: Mapping[str, Callable[[Any, F], Section]], findings: F
+) -> Iterator[Section]:
+    """Yield a section for each measurement that was made."""
+    for name, function in functions.items():
+        outcome = outcomes[name]
+        if isinstance(outcome, Measured):
+            yield function(outcome.value, findings)
 
 
 def measure_rows(

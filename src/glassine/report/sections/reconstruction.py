@@ -127,11 +127,11 @@ def headline_figures(findings: Findings) -> tuple[Fact, ...]:
         value, meaning = "not known", "It was not measured."
         if measured is not None and bits is not None:
             value, meaning = f"{wording.bits(bits, beyond=beyond)} bits", _fits(measured, findings.domain, bits)
-        facts.append(Fact(name=name, value=value, meaning=meaning))
+        facts.append(Fact(name, value, meaning))
     flagged = sum(bool(part.flags) for part in findings.parts)
     noun = "rule" if findings.model.kind == "rule list" else "leaf"
     of = f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(findings.parts), noun)}"
-    return (*facts, Fact(name="Flagged", value=of, meaning="few records, one outcome, or too many bits"))
+    return (*facts, Fact("Flagged", of, "few records, one outcome, or too many bits"))
 
 
 def share_unit(findings: Findings) -> float:

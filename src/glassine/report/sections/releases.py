@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.findings import (
+    SURROGATES_SCHEMA,
     DiversityFinding,
     FormFinding,
     GroupsFinding,
@@ -23,28 +25,30 @@ from glassine.report.section import (
     Fact,
     Facts,
     Fold,
+    Page,
     Paragraph,
     Row,
     RowNumbers,
     Section,
     Table,
+    clean_inputs,
     facts_of,
     sentence,
 )
+from glassine.report.sections.membership import membership_section
+from glassine.report.sections.policy import (
+    CAVEAT,
+    measure_rows,
+    measured_section,
+    next_section,
+    outcomes_of,
+    policy_section,
+    sections_of,
+    unmeasured_sentence,
+    verdict_sentence,
+)
 
-__all__ = [
-    "diversity_section",
-    "forms_section",
-    "gaps_section",
-    "groups_section",
-    "guesses_section",
-    "leaves_section",
-    "release_described",
-    "release_figures",
-    "representatives_section",
-    "thresholds_section",
-    "together_section",
-]
+__all__ = ["release_page"]
 
 UNKNOWN = "not known"
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
@@ -55,14 +59,82 @@ GUESSES = {
 }
 
 
-def groups_section(found: GroupsFinding) -> Section:
+QUESTIONS = {
+    "groups": ("Groups", "How many people stand behind each representative?"),
+    "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
+    "diversity": ("Diversity", "Do the people of a group differ in labels and in the sensitive attribute?"),
+    "together": ("Reconstruction", "How far do all trees together let a reader rebuild the records?"),
+    "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
+    "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
+}
+SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
+
+
+def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
+    """Return the report on a release of surrogate trees.
+
+    Parameters
+    ----------
+    found : SurrogateFindings
+        The result of an audit.
+    title : str, optional
+        Title of the page; ``Privacy of published explanations`` otherwise.
+    """
+
+    def lacking(name: str, value: object) -> str:
+        if name in ("diversity", "guesses") and found.sensitive is None:
+            return SENSITIVE
+        if isinstance(value, TogetherFinding) and value.undefined:
+            return f"there is no Dist_G: {value.undefined}"
+        return ""
+
+    outcomes = outcomes_of(found, QUESTIONS)
+    measures = measure_rows(outcomes, QUESTIONS, lacking, {})
+    unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
+    figures = _figures(found)
+    return Page(
+        kind="privacy of explanations",
+        title=wording.clean(title or "Privacy of published explanations"),
+        described=_described(found),
+        tone=found.verdict,
+        headline=found.verdict.capitalize(),
+        sentence=f"{verdict_sentence(found.checks, 'release')} {unmeasured}".rstrip(),
+        caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
+        judged=True,
+        notes=(
+            *map(wording.clean, found.notes),
+            *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
+        ),
+        figures=figures,
+        sections=(
+            policy_section(found.checks, "release", claim=wording.clean(found.release.claim)),
+            next_section(found.advice, found.verdict),
+            measured_section(measures),
+            *((_forms_section(found),) if found.comparison else ()),
+            _representatives_section(found, figures),
+            *sections_of(outcomes, SECTIONS, found),
+            _thresholds_section(found.thresholds),
+            *((_gaps_section(found),) if found.gaps else ()),
+        ),
+        terms=(
+            *("group", "fidelity", "member of release", "midpoint", "gap attack"),
+            *("entropy l", "bit", "cut point", "suppressed in release"),
+        ),
+        inputs=clean_inputs(found.inputs),
+        holder_only=found.holder_only,
+        version=wording.clean(found.version),
+        schema=SURROGATES_SCHEMA,
+    )
+
+
+def _groups_section(found: GroupsFinding) -> Section:
     """Return how many people stand behind representatives."""
     return Section(
         id="groups", title="Who stands behind representatives", link="Groups", blocks=(Facts(_group_facts(found)),)
     )
 
 
-def representatives_section(found: SurrogateFindings, figures: tuple[Fact, ...]) -> Section:
+def _representatives_section(found: SurrogateFindings, figures: tuple[Fact, ...]) -> Section:
     """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
     facts = Facts(_representative_facts(found.representatives, found))
     return Section(
@@ -75,7 +147,7 @@ def representatives_section(found: SurrogateFindings, figures: tuple[Fact, ...])
     )
 
 
-def leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section:
+def _leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section:
     """Return how many people stand behind leaves, and who is alone in one."""
     blocks: list[Block] = [Facts(_leaf_facts(found, release))]
     if found.rows_alone:
@@ -85,7 +157,7 @@ def leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section:
     return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
 
 
-def diversity_section(found: tuple[DiversityFinding, ...], release: SurrogateFindings) -> Section:
+def _diversity_section(found: tuple[DiversityFinding, ...], release: SurrogateFindings) -> Section:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
     names = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value", "People in them")
     table = Table(
@@ -109,7 +181,7 @@ def diversity_section(found: tuple[DiversityFinding, ...], release: SurrogateFin
     return Section(id="labels", title="How far the people of a group differ", link="Diversity", blocks=(table,))
 
 
-def guesses_section(found: tuple[GuessFinding, ...]) -> Section:
+def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", "Of other people")
     table = Table(
@@ -139,19 +211,18 @@ def guesses_section(found: tuple[GuessFinding, ...]) -> Section:
     )
 
 
-def together_section(found: TogetherFinding) -> Section:
+def _together_section(found: TogetherFinding) -> Section:
     """Return how far all trees together let a reader rebuild the records."""
     facts = (
         Fact(
-            name="Learned about a person",
-            value=f"{wording.bits(found.bits_mean)} bits, at most {wording.bits(found.bits_largest)} bits",
-            meaning="On average and in the most exposed leaf, the group being known. One bit halves the possible "
-            "records.",
+            "Learned about a person",
+            f"{wording.bits(found.bits_mean)} bits, at most {wording.bits(found.bits_largest)} bits",
+            "On average and in the most exposed leaf, the group being known. One bit halves the possible records.",
         ),
         Fact(
-            name="Dist_G of all trees together",
-            value="not defined" if found.dist_g is None else f"{found.dist_g:.3f}",
-            meaning=wording.clean(found.undefined) or "Share of the joint entropy that is left.",
+            "Dist_G of all trees together",
+            "not defined" if found.dist_g is None else f"{found.dist_g:.3f}",
+            wording.clean(found.undefined) or "Share of the joint entropy that is left.",
         ),
     )
     return Section(
@@ -162,7 +233,7 @@ def together_section(found: TogetherFinding) -> Section:
     )
 
 
-def thresholds_section(found: ThresholdsFinding) -> Section:
+def _thresholds_section(found: ThresholdsFinding) -> Section:
     """Return what thresholds tell."""
     n = found.n_thresholds
     meaning = "It needs the training records."
@@ -170,20 +241,20 @@ def thresholds_section(found: ThresholdsFinding) -> Section:
         meaning = "Who knows one of the two values can compute the other exactly." if found.n_midpoints else ""
     facts = (
         Fact(
-            name="Thresholds that are no public cut points",
-            value=f"{found.n_off_grid or 'none'} of {n:,}" if n else "there are none",
-            meaning="Their place tells about training values." if found.n_off_grid else "",
+            "Thresholds that are no public cut points",
+            f"{found.n_off_grid or 'none'} of {n:,}" if n else "there are none",
+            "Their place tells about training values." if found.n_off_grid else "",
         ),
         Fact(
-            name="Thresholds half way between two values of the group",
-            value=UNKNOWN if found.n_midpoints is None else f"{found.n_midpoints or 'none'} of {n:,}",
-            meaning=meaning,
+            "Thresholds half way between two values of the group",
+            UNKNOWN if found.n_midpoints is None else f"{found.n_midpoints or 'none'} of {n:,}",
+            meaning,
         ),
     )
     return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
 
 
-def gaps_section(found: SurrogateFindings) -> Section:
+def _gaps_section(found: SurrogateFindings) -> Section:
     """Return the gap attack by each kind of label."""
     facts = []
     for gap in found.gaps:
@@ -191,7 +262,7 @@ def gaps_section(found: SurrogateFindings) -> Section:
         if gap.advantage is not None and gap.low is not None and gap.high is not None:
             value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
             meaning = "Share of the people behind the release of whom the closest tree is right, less that of others."
-        facts.append(Fact(name=f"Gap attack by {gap.labels}", value=value, meaning=meaning))
+        facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
     return Section(
         id="gaps",
         title="Who is told by a tree that is right",
@@ -202,7 +273,7 @@ def gaps_section(found: SurrogateFindings) -> Section:
     )
 
 
-def forms_section(found: SurrogateFindings) -> Section:
+def _forms_section(found: SurrogateFindings) -> Section:
     """Return the paper's form and the restricted form side by side."""
     own = [row.form == found.release.form for row in found.comparison]
     names = tuple(_form_name(row, found) for row in found.comparison)
@@ -224,7 +295,7 @@ def forms_section(found: SurrogateFindings) -> Section:
     )
 
 
-def release_described(found: SurrogateFindings) -> str:
+def _described(found: SurrogateFindings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = found.release
     form = "The restricted form" if made.form == "restricted" else "The paper's form"
@@ -238,7 +309,7 @@ def release_described(found: SurrogateFindings) -> str:
     )
 
 
-def release_figures(found: SurrogateFindings) -> tuple[Fact, ...]:
+def _figures(found: SurrogateFindings) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
     groups = found.groups.value if isinstance(found.groups, Measured) else None
     leaves = found.leaves.value if isinstance(found.leaves, Measured) else None
@@ -246,24 +317,24 @@ def release_figures(found: SurrogateFindings) -> tuple[Fact, ...]:
     gaps = [gap.advantage for gap in found.gaps if gap.advantage is not None]
     return (
         Fact(
-            name="Fewest people behind a representative",
-            value=UNKNOWN if groups is None else _count(groups.smallest),
-            meaning=_declared(found),
+            "Fewest people behind a representative",
+            UNKNOWN if groups is None else _count(groups.smallest),
+            _declared(found),
         ),
         Fact(
-            name="People alone in a leaf",
-            value=UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
-            meaning="k-anonymity of the representative says nothing of the tree",
+            "People alone in a leaf",
+            UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
+            "k-anonymity of the representative says nothing of the tree",
         ),
         Fact(
-            name="Members named by thresholds",
-            value=UNKNOWN if told is None or told.accused is None else _count(told.accused),
-            meaning="by the midpoint attack on all trees",
+            "Members named by thresholds",
+            UNKNOWN if told is None or told.accused is None else _count(told.accused),
+            "by the midpoint attack on all trees",
         ),
         Fact(
-            name="Advantage of the gap attack",
-            value=UNKNOWN if not gaps else f"{max(gaps):.3f}",
-            meaning="0 for guessing, 1 for an attack that is always right",
+            "Advantage of the gap attack",
+            UNKNOWN if not gaps else f"{max(gaps):.3f}",
+            "0 for guessing, 1 for an attack that is always right",
         ),
     )
 
@@ -287,16 +358,14 @@ def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
     empty = f" {wording.plural(groups.n_empty, 'group')} of nobody." if groups.n_empty else ""
     return (
         Fact(
-            name="People behind a representative",
-            value=" to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
-            meaning=f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
+            "People behind a representative",
+            " to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
+            f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
         ),
         Fact(
-            name="Fewest different records of a group",
-            value=_count(distinct),
-            meaning="Copies of one record may be one person."
-            if distinct is not None
-            else "It needs the training records.",
+            "Fewest different records of a group",
+            _count(distinct),
+            "Copies of one record may be one person." if distinct is not None else "It needs the training records.",
         ),
     )
 
@@ -305,34 +374,34 @@ def _representative_facts(told: RepresentativesFinding, found: SurrogateFindings
     missing = "It needs the training records."
     known = told.found is not None
     if found.release.partition == "public":
-        return (Fact(name="Representatives", value="public points", meaning="They were chosen without the records."),)
+        return (Fact("Representatives", "public points", "They were chosen without the records."),)
     return (
         Fact(
-            name="Digits of a representative's numbers",
-            value=f"at most {told.digits}" if told.n_numbers else "none",
-            meaning=EXACT if told.n_exact or found.release.form == "paper" else ROUNDED,
+            "Digits of a representative's numbers",
+            f"at most {told.digits}" if told.n_numbers else "none",
+            EXACT if told.n_exact or found.release.form == "paper" else ROUNDED,
         ),
         Fact(
-            name="Representatives that are a record of their group",
-            value=UNKNOWN if told.n_copies is None else _count(told.n_copies) if told.n_copies else "none",
-            meaning="Value by value." if known else missing,
+            "Representatives that are a record of their group",
+            UNKNOWN if told.n_copies is None else _count(told.n_copies) if told.n_copies else "none",
+            "Value by value." if known else missing,
         ),
         Fact(
-            name="Values that everybody of a group has",
-            value=UNKNOWN if told.n_uniform is None else _count(told.n_uniform) if told.n_uniform else "none",
-            meaning="The representative tells such a value of each of them." if known else missing,
+            "Values that everybody of a group has",
+            UNKNOWN if told.n_uniform is None else _count(told.n_uniform) if told.n_uniform else "none",
+            "The representative tells such a value of each of them." if known else missing,
         ),
         Fact(
-            name="People whose group is found",
-            value=UNKNOWN
+            "People whose group is found",
+            UNKNOWN
             if told.found is None or told.found_near is None
             else f"{wording.percent(told.found)}; {wording.percent(told.found_near)} among {told.n_near}",
-            meaning="By the closest representative, and among the closest few." if known else missing,
+            "By the closest representative, and among the closest few." if known else missing,
         ),
         Fact(
-            name="Distance to the own representative",
-            value=UNKNOWN if told.closeness is None else f"{told.closeness:.2f}",
-            meaning="Over that to any other: 1 would tell nothing, 0 the record." if known else missing,
+            "Distance to the own representative",
+            UNKNOWN if told.closeness is None else f"{told.closeness:.2f}",
+            "Over that to any other: 1 would tell nothing, 0 the record." if known else missing,
         ),
     )
 
@@ -341,27 +410,27 @@ def _leaf_facts(leaves: LeavesFinding, found: SurrogateFindings) -> tuple[Fact, 
     limit = found.policy.smallest_leaf
     out = [
         Fact(
-            name="People alone in a leaf",
-            value=_people(leaves.n_alone, leaves.share_alone),
-            meaning=f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
+            "People alone in a leaf",
+            _people(leaves.n_alone, leaves.share_alone),
+            f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
         ),
-        Fact(name="People of the smallest leaf", value=_count(leaves.smallest), meaning="In the own group's tree."),
+        Fact("People of the smallest leaf", _count(leaves.smallest), "In the own group's tree."),
     ]
     if leaves.n_small is not None and limit is not None:
         out.append(
             Fact(
-                name=f"Leaves of fewer than {limit} people",
-                value=f"{leaves.n_small:,}" if leaves.n_small else "none",
-                meaning="The policy's limit.",
+                f"Leaves of fewer than {limit} people",
+                f"{leaves.n_small:,}" if leaves.n_small else "none",
+                "The policy's limit.",
             )
         )
     certain = leaves.share_certain
     counted = "The counts are published." if found.release.counts else "No counts are published."
     out.append(
         Fact(
-            name="People in leaves of one label",
-            value=UNKNOWN if certain is None else wording.percent(certain),
-            meaning=counted if certain is not None else "It needs the labels on which the trees were trained.",
+            "People in leaves of one label",
+            UNKNOWN if certain is None else wording.percent(certain),
+            counted if certain is not None else "It needs the labels on which the trees were trained.",
         )
     )
     return tuple(out)
@@ -428,3 +497,13 @@ def _named(row: FormFinding) -> str:
 
 def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
+
+
+SECTIONS: dict[str, Callable[[Any, SurrogateFindings], Section]] = {
+    "groups": lambda found, _: _groups_section(found),
+    "leaves": _leaves_section,
+    "diversity": _diversity_section,
+    "guesses": lambda found, _: _guesses_section(found),
+    "together": lambda found, _: _together_section(found),
+    "membership": lambda found, _: membership_section(found),
+}
