@@ -160,7 +160,7 @@ def test_what_cannot_be_measured_says_why() -> None:
 def test_records_of_other_people_are_refused_without_telling_counts() -> None:
     for data in (FRAME[:5], FRAME.with_columns(pl.Series("age", ["young", *PEOPLE["age"][:5]]))):
         reason = reason_of(audit(example(), DOMAIN, data=data, sensitive="salary"))
-        assert "not the training records" in reason
+        assert "does not match the model" in reason
         assert not any(letter.isdigit() for letter in reason)
     swapped = FRAME.with_columns(pl.Series("salary", SALARY[::-1]))
     assert "their classes are not those" in reason_of(audit(example(), DOMAIN, data=swapped, sensitive="salary"))
@@ -339,7 +339,7 @@ def test_a_private_tree_is_answered_by_its_guarantee_or_not_measured() -> None:
     noisy = replace(tree, guarantee=Guarantee(epsilon=0.5, count_scale=4.0))
     policy = Policy(most_certain=0)
     findings = audit(noisy, domain_of(frame), data=frame, sensitive="disease", policy=policy)
-    assert "noise of scale 4" in reason_of(findings)
+    assert "noisy (scale 4 records)" in reason_of(findings)
     assert judged(findings).status == "unknown"
     accepted = replace(policy, accept_guarantee=True)
     check = judged(audit(noisy, domain_of(frame), data=frame, sensitive="disease", policy=accepted))
@@ -358,5 +358,5 @@ def test_the_rule_in_a_file(tmp_path: Any) -> None:
     assert Policy.from_toml(path).most_certain == 5
     assert "most_certain = false" in Policy().to_toml()
     for value in (-1, 0.5, True, "5"):
-        with pytest.raises(InvalidPolicyError, match="most_certain must be a whole number"):
+        with pytest.raises(InvalidPolicyError, match="It must be a whole number"):
             Policy(most_certain=value)  # type: ignore[arg-type]

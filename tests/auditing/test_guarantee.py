@@ -80,7 +80,7 @@ def test_bits_are_judged_by_the_bound() -> None:
     policy = replace(ACCEPTING, largest_bits_per_record=2.8)
     findings = audit(tree(CLAIM), DOMAIN, policy=policy)
     assert statuses(findings)["largest_bits_per_record"] == "fail"
-    assert any("smaller privacy budget" in line for line in findings.advice)
+    assert any("smaller privacy budget" in line.text for line in findings.advice)
     replacing = replace(CLAIM, neighboring="replace-one")
     assert audit(tree(replacing), DOMAIN, policy=policy).verdict == "within policy"
 
@@ -97,7 +97,7 @@ def test_a_claim_is_not_believed_unless_the_policy_says_so() -> None:
         "largest_bits_per_record": "pass",
         "thresholds_off_grid": "pass",
     }
-    assert any("accept_guarantee = true" in line for line in findings.advice)
+    assert any("accept_guarantee = true" in line.text for line in findings.advice)
     assert "cannot prove it" in next(check.meaning for check in findings.checks if check.rule == "max_epsilon")
     off = audit(tree(CLAIM), DOMAIN, policy=replace(ACCEPTING, max_epsilon=None))
     assert off.guarantee is not None
@@ -115,7 +115,7 @@ def test_a_caveat_outweighs_the_policy() -> None:
     assert statuses(findings)["smallest_leaf"] == statuses(findings)["purest_leaf"] == "unknown"
     assert "seeded: not private" in next(check.meaning for check in findings.checks if check.rule == "max_epsilon")
     assert isinstance(findings.reconstruction, NotApplicable)
-    assert "nothing bounds" in findings.reconstruction.reason
+    assert "nothing limits" in findings.reconstruction.reason
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any
     for name in ("reconstruction", "labels", "subgroups", "exposed_rows", "alignment"):
         assert isinstance(getattr(findings, name), NotApplicable), name
     assert isinstance(findings.reconstruction, NotApplicable)
-    assert "noise of scale 2 records" in findings.reconstruction.reason
+    assert "noisy (scale 2 records)" in findings.reconstruction.reason
     assert isinstance(findings.values, Measured)
     assert findings.model.count_scale == 2.0
     assert [part.purity for part in findings.parts] == [None, None]

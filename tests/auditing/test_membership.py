@@ -16,10 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, Guarantee, Integer, Policy, Real, as_model, audit
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.findings import schema
-from glassine.auditing.judging import check_membership
+from glassine.auditing.model_facts import MISMATCH
 from glassine.errors import InvalidDataError, InvalidPolicyError
 from glassine.report import attack_page, render_html, render_text
-from tests.report.builders import GAP, MEMBERSHIP
+from tests.report.builders import GAP, MEMBERSHIP, membership_checks
 
 DOMAIN = Domain({"a": Real(-10, 10), "b": Real(-10, 10)})
 
@@ -70,7 +70,7 @@ def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
     )
     (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
     assert check.status == "unknown"
-    assert any("--holdout" in advice for advice in found.advice)
+    assert any("holdout=" in advice.text for advice in found.advice)
 
 
 def test_without_a_holdout_membership_is_unknown_and_not_safe() -> None:
@@ -109,7 +109,7 @@ def test_an_impossible_limit_is_refused(limit: Any) -> None:
 def test_confidence_bounds_judge(low: float, high: float, shifted: bool | None, status: str) -> None:
     attack = replace(GAP, advantage=(low + high) / 2, advantage_low=low, advantage_high=high)
     finding = replace(MEMBERSHIP, attacks=(attack, MEMBERSHIP.attacks[1]), shifted=shifted, shift_auc=0.6)
-    (check,) = check_membership(Policy(largest_advantage=0.05), Measured(finding))
+    (check,) = membership_checks(Policy(largest_advantage=0.05), finding)
     assert check.status == status
 
 
@@ -154,7 +154,7 @@ def test_where_every_holdout_record_equals_a_member_the_midpoint_attack_says_so(
 def test_the_strongest_attack_decides() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak, GAP))
-    (check,) = check_membership(Policy(largest_advantage=0.02), Measured(finding))
+    (check,) = membership_checks(Policy(largest_advantage=0.02), finding)
     assert (check.status, check.measured) == ("fail", 0.088)
 
 
@@ -162,10 +162,10 @@ def test_strangers_and_an_overlapping_holdout_keep_nothing() -> None:
     weak = replace(GAP, advantage=0.0, advantage_low=-0.01, advantage_high=0.01)
     finding = replace(MEMBERSHIP, attacks=(weak,))
     limit = Policy(largest_advantage=0.05)
-    assert check_membership(limit, Measured(finding))[0].status == "pass"
-    assert check_membership(limit, Measured(finding), strangers=True)[0].status == "unknown"
+    assert membership_checks(limit, finding)[0].status == "pass"
+    assert membership_checks(limit, finding, mismatch=MISMATCH)[0].status == "unknown"
     overlapping = replace(finding, overlap="9 records of the holdout are members.")
-    assert check_membership(limit, Measured(overlapping))[0].status == "unknown"
+    assert membership_checks(limit, overlapping)[0].status == "unknown"
 
 
 def test_members_as_their_own_holdout_are_not_safe() -> None:

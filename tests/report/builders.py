@@ -9,6 +9,8 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
+from glassine.auditing.criterion import remedy
+from glassine.auditing.evidence import Evidence as MeasuredEvidence
 from glassine.auditing.findings import (
     AttackFinding,
     AttributeFinding,
@@ -26,7 +28,9 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -232,7 +236,7 @@ def findings(**given: Any) -> Findings:
         ),
         tree=balanced_tree(4),
         notes=("rule 3 captures no record: it is `shadowed`.",),
-        advice=("Merge small leaves (`glassine scrub --smallest-leaf 10`).",),
+        advice=(remedy("Merge small leaves ({step}).", "scrub", smallest_leaf=10),),
         version="9.9.9",
         inputs=(),
     )
@@ -334,3 +338,9 @@ def rule_findings(n_rules: int = 3, **given: Any) -> Findings:
         tree=(),
         **given,
     )
+
+
+def membership_checks(policy: Policy, finding: MembershipFinding, *, mismatch: str = "") -> tuple[Check, ...]:
+    """Judge membership attacks alone; ``mismatch`` says why the data are not the training records."""
+    evidence = MeasuredEvidence(kind="tree", membership=Measured(finding), mismatch=mismatch)
+    return judge(policy, evidence, Suppression(policy.suppress_below))

@@ -36,17 +36,16 @@ def rows_as_drawn(made: Findings) -> tuple[PartRow, ...]:
 def test_the_verdict_says_why() -> None:
     page = audit_page(findings())
     assert page.sentence == (
-        "2 of 4 limits are broken: leaves made from too few people and records narrowed down too far; "
-        "1 more could not be judged."
+        "2 of 4 checks failed: smallest leaf and bits about the most exposed record. 1 could not run."
     )
-    assert audit_page(findings(checks=())).sentence.startswith("The policy holds no rule")
+    assert audit_page(findings(checks=())).sentence.startswith("Inconclusive: the policy has no check")
     kept = tuple(check for check in findings().checks if check.status == "pass")
-    assert audit_page(findings(verdict="within policy", checks=kept)).sentence == "The one limit of the policy is kept."
-    assert "could not be judged" in audit_page(unknown_findings()).sentence
+    assert audit_page(findings(verdict="within policy", checks=kept)).sentence == "The check passed."
+    assert "could not run" in audit_page(unknown_findings()).sentence
 
 
 def test_checks_are_worded() -> None:
-    rows = {check.rule: worded(check, "decision tree") for check in findings().checks}
+    rows = {check.rule: worded(check, Policy(), "decision tree") for check in findings().checks}
     assert rows["smallest_leaf"].measured == "<10 records"
     assert rows["smallest_leaf"].limit == "at least 10 records"
     assert rows["purest_leaf"].measured == "85%"
@@ -57,13 +56,13 @@ def test_checks_are_worded() -> None:
 
 def test_a_broken_share_that_was_rounded_down_to_its_limit_still_reads_as_more() -> None:
     check = Check(rule="purest_leaf", limit=0.9, measured=0.9, status="fail", meaning="")
-    assert worded(check, "decision tree").measured == "more than 90%"
+    assert worded(check, Policy(), "decision tree").measured == "more than 90%"
 
 
 def test_a_rule_that_the_report_does_not_know_is_shown_by_name() -> None:
     check = Check(rule="fewest_moons", limit=3, measured=2.0, status="fail", meaning="")
-    row = worded(check, "decision tree")
-    assert (row.name, row.limit, row.measured) == ("fewest moons", "3", "2")
+    row = worded(check, Policy(), "decision tree")
+    assert (row.label, row.limit, row.measured) == ("fewest moons", "3", "2")
 
 
 def test_nothing_measured_is_nowhere_a_figure() -> None:
@@ -187,7 +186,7 @@ def test_a_rule_list_reads_if_else_if_else() -> None:
     assert [row.size for row in parts][-1] == "no record"
     assert parts[-1].bits == "no possible record"
     assert page.section("model").link == "Rules"
-    assert "Every rule is made from enough people" in rows_of(page.section("policy"))
+    assert "Smallest rule" in rows_of(page.section("policy"))
 
 
 def test_a_long_rule_list_states_what_is_left_out() -> None:
@@ -224,9 +223,9 @@ def test_a_verdict_within_policy_claims_no_more_than_was_measured() -> None:
     def sentence(*checks: Check, **given: Any) -> str:
         return audit_page(findings(verdict="within policy", checks=checks, **given)).sentence
 
-    assert sentence(*kept[:3]) == "All 3 limits of the policy are kept."
-    assert sentence(*kept[2:]) == "1 limit is kept; for 1 the model publishes nothing to judge."
-    assert sentence(kept[3]) == "For the one limit of the policy the model publishes nothing to judge."
+    assert sentence(*kept[:3]) == "All 3 checks passed."
+    assert sentence(*kept[2:]) == "1 check passed; 1 does not apply to this model."
+    assert sentence(kept[3]) == "No check of the policy applies to this model."
     partial = replace(VALUES, n_midpoints=None)
     missing = NotApplicable("not given.")
     assert sentence(*kept[:3], labels=missing, alignment=missing, values=Measured(partial)).endswith(
@@ -322,7 +321,7 @@ def test_no_threshold_off_the_grid_reads_as_none() -> None:
         Check(rule=rule, limit=0, measured=0, status="pass", meaning="")
         for rule in ("thresholds_off_grid", "midpoints")
     ]
-    assert [(row.limit, row.measured) for row in (worded(check, "decision tree") for check in rows)] == [
+    assert [(row.limit, row.measured) for row in (worded(check, Policy(), "decision tree") for check in rows)] == [
         ("none allowed", "none")
     ] * 2
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from glassine.auditing.policy import Policy
 from glassine.report import audit_page, render_html, render_text
 from glassine.report.section import Paragraph, Section
 from glassine.report.sections.guarantee import guarantee_section
@@ -78,17 +79,17 @@ def test_without_a_guarantee_that_holds_nothing_is_bounded() -> None:
         standing="does not hold", caveats=("seeded: not private",), bounds=(), bits_per_record=None
     )
     assert [figure.value for figure in audit_page(doubt).figures] == ["epsilon 1", "not known", "not known"]
-    assert "at most 2.9 bits" not in Page(render_html(doubt)).text.split("The policy, limit by limit")[0]
+    assert "at most 2.9 bits" not in Page(render_html(doubt)).text.split("The policy, check by check")[0]
     assert "Caveat: seeded: not private" in render_text(doubt)
 
 
 def test_checks_say_what_answered_them() -> None:
-    rows = {check.rule: worded(check, "decision tree") for check in private_findings().checks}
+    rows = {check.rule: worded(check, Policy(), "decision tree") for check in private_findings().checks}
     assert rows["smallest_leaf"].measured == "by the guarantee"
     assert rows["smallest_leaf"].status == "pass"
     assert rows["largest_bits_per_record"].measured == "at most 2.9 bits"
     assert rows["max_epsilon"].measured == "1"
-    assert audit_page(private_findings()).sentence.startswith("All 3 limits of the policy are kept.")
+    assert audit_page(private_findings()).sentence.startswith("All 3 checks passed.")
 
 
 def test_noisy_counts_are_marked() -> None:

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from glassine.attacks.outcome import About, Below, Hidden, Measured
-from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, SubgroupFinding
+from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, InputFile, Remedy, SubgroupFinding
 from glassine.report import render_html
 from tests.report.builders import (
     HOSTILE,
@@ -76,7 +76,7 @@ def hostile_findings() -> Findings:
         parts=tuple(part(i, condition=name, prediction=name) for i, name in enumerate(names, start=1)),
         tree=tuple(replace(node, condition=names[i % len(names)]) for i, node in enumerate(balanced_tree(len(names)))),
         notes=tuple(names),
-        advice=tuple(names),
+        advice=tuple(Remedy(text=name) for name in names),
         sensitive=names[0],
         inputs=tuple(InputFile(role="data", name=name, sha256="0f" * 32) for name in names),
         subgroups=Measured(
@@ -208,7 +208,7 @@ def test_a_long_chain_of_conditions_nests_within_what_browsers_take() -> None:
 
 
 def test_code_in_advice_is_set_as_code() -> None:
-    assert "(<code>glassine scrub --smallest-leaf 10</code>)" in render_html(findings())
+    assert "(<code>scrub(smallest_leaf=10)</code>)" in render_html(findings())
 
 
 def test_the_order_of_the_page() -> None:

@@ -8,14 +8,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 from glassine.attacks.outcome import Below, Measured
-from glassine.auditing.judging import check_membership
 from glassine.auditing.policy import Policy
 from glassine.report import attack_page, audit_page, render_html, render_text
 from glassine.report.charts import draw_roc
 from glassine.report.section import Figure
 from glassine.report.sections.membership import membership_sentence
 from tests.report.blocks import all_of, facts, one_of, rows_of, states
-from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings
+from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership_checks
 
 
 def test_the_sentence_names_the_strongest_attack() -> None:
@@ -36,7 +35,7 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
         GAP, attack="midpoint attack", advantage=0.01, advantage_low=0.0, advantage_high=0.02, detected=False
     )
     finding = replace(MEMBERSHIP, attacks=(sure, wide), strongest="midpoint attack", accused=None)
-    (check,) = check_membership(Policy(largest_advantage=0.5), Measured(finding))
+    (check,) = membership_checks(Policy(largest_advantage=0.5), finding)
     view = attack_page(finding)
     assert check.measured == 0.01
     assert view.figures[0].value == "0.010"

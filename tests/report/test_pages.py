@@ -15,7 +15,8 @@ from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
 from glassine.auditing.additive import audit_additive
-from glassine.auditing.findings import InputFile
+from glassine.auditing.findings import Check, InputFile
+from glassine.auditing.policy import Policy
 from glassine.models.svg import ticks
 from glassine.report import (
     attack_page,
@@ -28,7 +29,7 @@ from glassine.report import (
 )
 from glassine.report.page import environment
 from glassine.report.section import Page as Report
-from glassine.report.sections.policy import passed_sentence, status_of, worded
+from glassine.report.sections.policy import passed_sentence, worded
 from glassine.surrogates import SurrogateExplainer
 from tests.comparison.builders import comparison
 from tests.report.builders import CHECKS, GAP, MEMBERSHIP, findings, private_findings, rule_findings, unknown_findings
@@ -166,16 +167,18 @@ def test_every_page_of_a_finding_can_be_made_from_the_finding_alone() -> None:
 
 def test_units_stand_beside_limits_and_figures() -> None:
     small, pure = CHECKS[0], CHECKS[1]
-    of_tree, of_release = worded(small, "decision tree"), worded(small, "release")
-    assert (of_tree.limit, of_tree.measured) == ("at least 10 records", "<10 records")
-    assert (of_release.limit, of_release.measured) == ("at least 10 people", "<10 people")
-    assert worded(replace(small, measured=1234.0), "release").measured == "1,234 people"
-    assert worded(CHECKS[2], "decision tree").limit == "at most 10 bits"
-    assert status_of(replace(pure, measured=None)) == "not applicable"
-    assert status_of(CHECKS[3]) == "unknown"
-    assert passed_sentence((pure, replace(pure, measured=None))) == (
-        "1 limit is kept; for 1 the model publishes nothing to judge."
-    )
+
+    def shown(check: Check) -> tuple[str, str]:
+        row = worded(check, Policy(), "decision tree")
+        return row.limit, row.measured
+
+    assert shown(small) == ("at least 10 records", "<10 records")
+    assert shown(replace(small, rule="declared_k", measured=1234.0))[1] == "1,234 records"
+    assert shown(pure) == ("at most 90%", "85%")
+    assert shown(CHECKS[2])[0] == "at most 10 bits"
+    assert worded(replace(pure, measured=None), Policy(), "release").status == "not applicable"
+    assert worded(CHECKS[3], Policy(), "release").status == "unknown"
+    assert passed_sentence((pure, replace(pure, measured=None))) == ("1 check passed; 1 does not apply to this model.")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.49), (0.755, 0.775), (0.0, 12.0), (0.0, 5000.0)])

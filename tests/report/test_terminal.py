@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from glassine.attacks.outcome import NotApplicable
-from glassine.auditing.findings import InputFile
+from glassine.auditing.findings import InputFile, Remedy
 from glassine.report import render_rich, render_text
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
 
@@ -53,13 +53,18 @@ def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
     kept = tuple(replace(check, status="pass") for check in findings().checks)
     made = findings(verdict="within policy", checks=kept, labels=NotApplicable("no counts."), notes=())
     text = render_text(made)
-    assert "3 limits are kept; for 1 the model publishes nothing to judge. Not measured: outcomes." in text
-    assert "[not applicable] Thresholds off the public grid: not published (limit: none allowed)" in text
+    assert "3 checks passed; 1 does not apply to this model. Not measured: outcomes." in text
+    row = "[not applicable] Thresholds that are not public cut points: not published (limit: none allowed)"
+    assert row in " ".join(text.split())
 
 
 def test_no_name_can_send_a_control_sequence_to_the_terminal() -> None:
     parts = tuple(part(i, condition=name, prediction=name) for i, name in enumerate(HOSTILE, start=1))
-    text = render_text(findings(parts=parts, notes=tuple(HOSTILE), advice=tuple(HOSTILE), sensitive=HOSTILE[6]))
+    text = render_text(
+        findings(
+            parts=parts, notes=tuple(HOSTILE), advice=tuple(Remedy(text=name) for name in HOSTILE), sensitive=HOSTILE[6]
+        )
+    )
     assert "\x1b" not in text
     assert "\x00" not in text
     assert "\u202e" not in text

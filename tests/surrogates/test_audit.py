@@ -179,7 +179,7 @@ def test_rules_are_judged(paper: SurrogateExplainer, audited: SurrogateFindings)
         "largest_bits_per_record", "midpoints", "purest_leaf", "smallest_leaf", "thresholds_off_grid",
     }  # fmt: skip
     assert audited.exit_status == 1
-    assert len(audited.advice) == 4
+    assert len(audited.advice) == 5
     unknown = paper.audit(policy=Policy(largest_advantage=0.01))
     assert status(unknown)["largest_advantage"] == "unknown"
 

@@ -12,29 +12,23 @@ from glassine import __version__
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
-from glassine.auditing.additive_judging import (
-    advise_additive,
-    check_bits,
-    check_cuts,
-    check_membership,
-    check_purity,
-    check_smallest,
-)
-from glassine.auditing.additive_regions import bits_of_bins, show_shape
+from glassine.auditing.additive_regions import bits_of_bins as bits_of_regions
+from glassine.auditing.additive_regions import show_shape
 from glassine.auditing.describe import LONGEST, describe_domain, describe_guarantee, relied_on
+from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
     AdditiveFinding,
     BinsFinding,
-    Check,
     Findings,
     GuaranteeFinding,
     MembershipFinding,
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.judging import answered_checks, check_certain, check_guarantee, decide
+from glassine.auditing.judging import advise, decide, judge
+from glassine.auditing.model_facts import MISMATCH, bits_of_bins, shares_of_bins, sizes_of_bins, thresholds_of_bins
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import eager, violations
@@ -227,11 +221,8 @@ def _findings(
     accepted = guarantee is not None and guarantee.standing == "accepted"
     values = _values(run)
     strangers = strangers or bool(found.differing)
-    if guarantee is not None and accepted:
-        rest = answered_checks(policy, guarantee, values)
-    else:
-        rest = _measured_checks(run, strangers, guarantee)
-    checks = (*check_guarantee(policy, guarantee), *rest)
+    evidence = _evidence(run, strangers, guarantee)
+    checks = judge(policy, evidence, run.shown)
     no_regions = NotApplicable(NO_REGIONS)
     return Findings(
         verdict=decide(checks),
@@ -249,7 +240,7 @@ def _findings(
         parts=(),
         tree=(),
         notes=_notes(run, notes, sensitive),
-        advice=advise_additive(checks, policy, run.domain is not None, guarantee),
+        advice=advise(policy, evidence, checks),
         version=__version__,
         guarantee=guarantee,
         membership=membership,
@@ -258,19 +249,30 @@ def _findings(
     )
 
 
-def _measured_checks(run: _Run, strangers: bool, guarantee: GuaranteeFinding | None) -> list[Check]:
+def _evidence(run: _Run, strangers: bool, guarantee: GuaranteeFinding | None) -> Evidence:
+    """Return what was measured, as criteria read it."""
     bars = [size for _, sizes in run.extras.histograms for size in sizes]
-    sizes = check_smallest(run.policy, run.shown, run.found, bars, strangers)
     n_targets = 0 if run.extras.target_range is None else 2
-    told = None if run.domain is None else bits_of_bins(run.model, run.domain, run.found)
-    return [
-        *sizes,
-        *check_purity(run.policy, sizes),
-        *check_bits(run.policy, told, run.inferred, bars),
-        *check_cuts(run.policy, run.found, run.inferred, strangers, n_targets, guarantee),
-        *check_membership(run.policy, NO_ATTACK),
-        *check_certain(run.policy, run.shown, NotApplicable(NO_TREE)),
-    ]
+    mismatch = MISMATCH.format(parts="bins") if strangers else ""
+    evidence = Evidence(
+        kind="additive model",
+        guarantee=guarantee,
+        sizes=sizes_of_bins(run.found, bars, mismatch),
+        thresholds=thresholds_of_bins(run.found, run.inferred, n_targets, guarantee),
+        membership=NotApplicable(NO_ATTACK),
+        certain=NotApplicable(NO_TREE),
+        mismatch=mismatch,
+        has_domain=run.domain is not None,
+        domain_inferred=bool(run.inferred),
+    )
+    if evidence.covered:
+        return evidence
+    revealed = None if run.domain is None else bits_of_regions(run.model, run.domain, run.found)
+    return replace(
+        evidence,
+        shares=shares_of_bins(run.policy, evidence, run.shown),
+        bits=bits_of_bins(revealed, run.inferred, bars),
+    )
 
 
 def _values(run: _Run) -> ValueLeakage:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
+from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import (
     Bound,
     DomainSummary,
@@ -20,6 +21,7 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.judging import flags_of
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
@@ -118,7 +120,11 @@ def describe_parts(
                 prediction=_prediction(model, cell),
                 purity=purity,
                 bits_learned=None if bits is None or math.isinf(bits) else bits,
-                flags=_flags(policy, shown, hidden[i], size, None if bounds is None else bounds[0], bits),
+                flags=flags_of(
+                    policy,
+                    PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits),
+                    shown,
+                ),
             )
         )
     return tuple(parts)
@@ -158,25 +164,6 @@ def describe_noisy_parts(
             )
         )
     return tuple(parts)
-
-
-def _flags(
-    policy: Policy, shown: Suppression, hidden: bool, size: int | None, purity: float | None, bits: float | None
-) -> tuple[str, ...]:
-    """Return which limits a part breaks, as far as that tells nothing of a hidden size."""
-    flags = []
-    smallest, most = policy.smallest_leaf, policy.largest_bits_per_record
-    # A limit below what may be shown would tell more of a hidden size than that it is hidden.
-    if size and smallest is not None and size < smallest and not (hidden and smallest < shown.below):
-        flags.append("small")
-    # Of fewer people than may be shown, a share above most limits can only be all: the flag would tell.
-    if purity is not None and not hidden and purity > (policy.purest_leaf or 1):
-        flags.append("pure")
-    if bits is not None and math.isinf(bits):
-        flags.append("empty")
-    elif bits is not None and size != 0 and most is not None and bits > most:
-        flags.append("exposed")
-    return tuple(flags)
 
 
 def _condition(cell: Cell) -> str:

@@ -26,30 +26,24 @@ from glassine.auditing.describe import (
 )
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Exposure, Question, expose
+from glassine.auditing.evidence import Certain, Evidence
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
-    Check,
     Findings,
+    GuaranteeFinding,
     MembershipFinding,
     ReconstructionFinding,
     SubgroupFinding,
 )
 from glassine.auditing.inputs import check_sensitive, compare_with_data, on_shared
-from glassine.auditing.judging import (
-    STRANGERS,
-    advise,
-    answered_checks,
-    check_bits,
-    check_certain,
-    check_guarantee,
-    check_membership,
-    check_purity,
-    check_sizes,
-    check_values,
-    contradiction,
-    decide,
-    noise_reason,
+from glassine.auditing.judging import advise, contradiction, decide, judge
+from glassine.auditing.model_facts import (
+    MISMATCH,
+    bits_of_cells,
+    shares_of_cells,
+    sizes_of_cells,
+    thresholds_of_values,
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import align, counted_model, exposed_rows, grouping, rebuilt, subgroups
@@ -123,7 +117,7 @@ class Measuring:
         """Return why the counts measure nothing, if they are noisy."""
         counted = any(cell.evidence.size is not None for cell in self.model.cells)
         noisy = self.guarantee is not None and self.guarantee.count_scale is not None
-        return noise_reason(self.guarantee) if self.guarantee is not None and noisy and counted else None
+        return _noise_reason(self.guarantee) if self.guarantee is not None and noisy and counted else None
 
     def _check_target(self, name: str) -> None:
         if name in attributes_of(self.model.literals):
@@ -150,10 +144,8 @@ class Measuring:
         rows = unread or exposed_rows(self.rows, learned, self.noise)
         self.progress("matching with the data")
         alignment = unread or align(self.known, self.frame, self.noise)
-        checks = (
-            *check_guarantee(self.policy, self.guarantee),
-            *self._model_checks(learned, reconstruction, labels, values, strangers, membership, exposure),
-        )
+        evidence = self._evidence(learned, reconstruction, labels, values, strangers, membership, exposure)
+        checks = judge(self.policy, evidence, self.shown)
         if self.noise is None:
             parts = describe_parts(self.model, self.policy, self.shown, learned, self.sizes)
         else:
@@ -174,14 +166,14 @@ class Measuring:
             parts=parts,
             tree=tree_shape(self.model),
             notes=self._shown_notes(),
-            advice=advise(checks, self.policy, self.domain, self.model, self.guarantee),
+            advice=advise(self.policy, evidence, checks),
             version=__version__,
             guarantee=self.guarantee,
             membership=membership,
             disclosure=exposure.finding,
         )
 
-    def _model_checks(
+    def _evidence(
         self,
         learned: tuple[float, ...] | None,
         reconstruction: Outcome[ReconstructionFinding],
@@ -190,18 +182,36 @@ class Measuring:
         strangers: bool,
         membership: Outcome[MembershipFinding],
         exposure: Exposure,
-    ) -> list[Check]:
-        """Judge the rules by an accepted guarantee, else by the model's counts, regions and thresholds."""
-        if self.guarantee is not None and self.accepted:
-            return answered_checks(self.policy, self.guarantee, values)
-        return [
-            *check_sizes(self.model, self.policy, self.shown, self.sizes, strangers),
-            *check_purity(self.model, self.policy, self.shown, labels, self.noise),
-            *check_bits(self.policy, learned, self.sizes, getattr(reconstruction, "reason", ""), self._inferred()),
-            *check_values(self.policy, values, self._inferred(numbers=True), strangers),
-            *check_membership(self.policy, membership, strangers=strangers),
-            *check_certain(self.policy, self.shown, exposure.certain, doubt=exposure.doubt),
-        ]
+    ) -> Evidence:
+        """Return what was measured, as criteria read it."""
+        unmeasured = "" if isinstance(reconstruction, Measured) else reconstruction.reason
+        summary, certain = describe_domain(self.domain), exposure.certain
+        mismatch = MISMATCH.format(parts=self._nouns[1]) if strangers else ""
+        return Evidence(
+            kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
+            guarantee=self.guarantee,
+            sizes=sizes_of_cells(self.model, self.sizes, mismatch),
+            shares=shares_of_cells(self.model, labels, self.noise),
+            bits=bits_of_cells(
+                learned,
+                self.sizes,
+                unmeasured,
+                self._inferred(),
+                None if summary is None else summary.bits_domain_aware,
+            ),
+            thresholds=thresholds_of_values(self.policy, values, self._inferred(numbers=True)),
+            membership=membership,
+            certain=Measured(Certain(n_people=certain.value, unsettled=exposure.doubt))
+            if isinstance(certain, Measured)
+            else certain,
+            mismatch=mismatch,
+            has_domain=self.domain is not None,
+            domain_inferred=self.domain is not None and self.domain.inferred,
+        )
+
+    @property
+    def _nouns(self) -> tuple[str, str]:
+        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
 
     def _unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
@@ -304,7 +314,7 @@ class Measuring:
             return Exposure(finding=NotApplicable(OF_THE_MODEL), certain=NotApplicable(OF_THE_MODEL))
         hindrance = self.noise or ""
         if strangers:
-            hindrance = STRANGERS
+            hindrance = MISMATCH.format(parts=self._nouns[1])
         return expose(self.question, self.frame, self.columns, self.shown, hindrance=hindrance, progress=self.progress)
 
     # Who was in the data
@@ -356,6 +366,14 @@ class Measuring:
         if len(notes) > MOST_NOTES:
             notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes of this kind are left out."]
         return tuple(notes)
+
+
+def _noise_reason(guarantee: GuaranteeFinding) -> str:
+    """Return why noisy counts measure nothing, and what limits them."""
+    limits = (
+        "nothing limits what they reveal" if guarantee.caveats else "if the guarantee holds, it limits what they reveal"
+    )
+    return f"the published counts are noisy (scale {guarantee.count_scale:g} records); {limits}."
 
 
 def _without(domain: Domain | None, target: str | None) -> Domain | None:

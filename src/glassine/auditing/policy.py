@@ -1,22 +1,27 @@
-"""Policies: the limits that a published model must keep."""
+"""Policies: the limits that a published model must meet."""
 
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import os
 import tomllib
 from dataclasses import dataclass
 from typing import Any
 
+from glassine.auditing.criteria import AnyCriterion, Limits
 from glassine.errors import InvalidPolicyError, quoted
 from glassine.files import read_text
 
 __all__ = ["Policy"]
 
+MOST_SUPPRESSED = 10**15
+MOST_NAMES = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """Limits that a published model must keep; None switches a rule off.
+class Policy(Limits):
+    """Limits that a published model must meet; None switches a check off.
 
     The first two defaults are the rules of thumb of European output checking (at least ten units behind every figure;
     no group of which more than 90 % share a value: Guidelines for the checking of output based on microdata research,
@@ -24,31 +29,14 @@ class Policy:
 
     Parameters
     ----------
-    smallest_leaf : int or None, default=10
-        Fewest training records that a leaf or rule may have captured.
-    purest_leaf : float or None, default=0.9
-        Largest share of one class in a leaf or rule, in (0, 1].
-    largest_bits_per_record : float or None, default=10
-        Most bits that a reader may learn about the attributes of any training record: 10 bits rule out all but one in
-        1,024 of the possible records.
-    thresholds_off_grid : int or None, default=0
-        Most thresholds that are no public cut point of the domain.
-    midpoints : int or None, default=0
-        Most thresholds that are the midpoint of two training values; judged when the data are given.
-    largest_advantage : float or None, default=None
-        Largest advantage that a membership attack may have: the share of the members that it accuses, less that of
-        other people. Judged by confidence bounds, and needs a holdout; off unless it is set.
-    most_certain : int or None, default=None
-        Most people of whose sensitive value a reader may be certain, who knows everybody's quasi-identifiers: one class
-        of the tree has a probability of at least 0.99. Needs the training records and the name of the sensitive
-        attribute; off unless it is set.
-    max_epsilon : float or None, default=1
-        Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and ``max_delta``
-        answers the rules above in place of the model's counts and thresholds; None lets no guarantee do so.
-    max_delta : float or None, default=1e-6
-        Largest delta of such a guarantee.
+    smallest_leaf, purest_leaf, largest_bits_per_record, thresholds_off_grid, midpoints
+        Limits on what the model says: see :class:`~glassine.auditing.criteria.Limits`, as for the next two lines.
+    largest_advantage, most_certain
+        Limits on what an attacker infers.
+    max_epsilon, max_delta
+        Limits on a claimed guarantee.
     accept_guarantee : bool, default=False
-        Whether the claim of a guarantee is believed. A model cannot prove it: check the certificate, or learn the model
+        Whether the claim of a guarantee is believed. A model cannot prove it: check the certificate, or train the model
         yourself, before you say so.
     suppress_below : int, default=10
         Counts from 1 to just below this are not shown in findings and reports.
@@ -64,69 +52,73 @@ class Policy:
     10
     """
 
-    smallest_leaf: int | None = 10
-    purest_leaf: float | None = 0.9
-    largest_bits_per_record: float | None = 10.0
-    thresholds_off_grid: int | None = 0
-    midpoints: int | None = 0
-    largest_advantage: float | None = None
-    most_certain: int | None = None
-    max_epsilon: float | None = 1.0
-    max_delta: float | None = 1e-6
     accept_guarantee: bool = False
     suppress_below: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("smallest_leaf", "thresholds_off_grid", "midpoints", "most_certain", "suppress_below"):
+        for name, criterion in _by_key(type(self)).items():
             value = getattr(self, name)
-            if value is None and name != "suppress_below":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**15:
-                raise InvalidPolicyError(f"policy: {name} must be a whole number of at least 0, got {quoted(value)}.")
-        tops = {"purest_leaf": 1.0, "largest_bits_per_record": 1e6, "largest_advantage": 1.0, "max_epsilon": 1e6}
-        for name, top in tops.items():
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= top:
-                raise InvalidPolicyError(f"policy: {name} must lie in (0, {top:g}], got {quoted(value)}.")
-        delta: object = self.max_delta
-        if delta is not None and (isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1):
-            raise InvalidPolicyError(f"policy: max_delta must lie in [0, 1), got {quoted(delta)}.")
+            if value is not None:
+                criterion.limit.check(name, value)
         accept: object = self.accept_guarantee
         if not isinstance(accept, bool):
-            raise InvalidPolicyError(f"policy: accept_guarantee must be true or false, got {quoted(accept)}.")
+            raise InvalidPolicyError(f"accept_guarantee is {quoted(accept)}. It must be true or false.")
+        below: object = self.suppress_below
+        if isinstance(below, bool) or not isinstance(below, int) or not 0 <= below <= MOST_SUPPRESSED:
+            raise InvalidPolicyError(f"suppress_below is {quoted(below)}. It must be a whole number of at least 0.")
+
+    @property
+    def criteria(self) -> tuple[AnyCriterion, ...]:
+        """What is judged, in order: a claimed guarantee first."""
+        listed = [c for entry in dataclasses.fields(self) for c in entry.metadata.get("criteria", ())]
+        return tuple(sorted(listed, key=lambda criterion: not criterion.of_claim))
+
+    def criterion(self, name: str) -> AnyCriterion | None:
+        """Return the criterion of a name; None where the policy has none."""
+        return next((criterion for criterion in self.criteria if criterion.name == name), None)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Policy:
-        """Read a policy from a TOML file; ``false`` switches a rule off, and rules left out keep their defaults.
+        """Read a policy from a TOML file; ``false`` switches a check off, and those left out keep their defaults.
 
         Raises
         ------
         UnreadableFileError
             If the file cannot be read.
         InvalidPolicyError
-            If it is not TOML, names an unknown rule or sets an impossible limit.
+            If it is not TOML, names an unknown check or sets an impossible limit.
         """
         text = read_text(path)
         try:
-            given = tomllib.loads(text)
+            entries = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # numbers of too many digits are plain value errors
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
             raise InvalidPolicyError(f"{os.fspath(path)} is not valid TOML: {reason}.") from None
-        known = [field.name for field in dataclasses.fields(cls)]
-        for key in given:
-            if key not in known:
-                raise InvalidPolicyError(f"policy: unknown rule {key!r}. Known: {', '.join(known)}.")
+        names = [entry.name for entry in dataclasses.fields(cls)]
+        for key in entries:
+            if key not in names:
+                near = difflib.get_close_matches(key, names, n=1)
+                hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(names[:MOST_NAMES])} and more."
+                raise InvalidPolicyError(f"Unknown check {key!r} in {os.fspath(path)}. {hint}")
+        keys = _by_key(cls)
         limits: dict[str, Any] = {
-            key: None if value is False and key != "accept_guarantee" else value for key, value in given.items()
+            key: None if value is False and key in keys else value for key, value in entries.items()
         }
         return cls(**limits)
 
     def to_toml(self) -> str:
         """Return the policy as TOML text."""
         lines = []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            lines.append(f"{field.name} = {'false' if value is None else str(value).lower()}")
+        for entry in dataclasses.fields(self):
+            value = getattr(self, entry.name)
+            lines.append(f"{entry.name} = {'false' if value is None else str(value).lower()}")
         return "\n".join(lines) + "\n"
+
+
+def _by_key(policy: type[Policy]) -> dict[str, AnyCriterion]:
+    """Return the criterion of each field that holds a limit."""
+    return {
+        entry.name: entry.metadata["criteria"][-1]
+        for entry in dataclasses.fields(policy)
+        if "criteria" in entry.metadata
+    }

@@ -42,7 +42,7 @@ OPTIONS = {
     "n_shadows": "--shadows",
     "random_state": "--seed",
     "confidence": "--confidence",
-    "policy: largest_advantage": "--max-advantage",
+    "largest_advantage": "--max-advantage",
 }
 
 
@@ -89,7 +89,8 @@ def attack_command(
     """
     from glassine.attacks.membership.suite import attack_membership
     from glassine.auditing.describe_membership import describe_membership
-    from glassine.auditing.judging import check_membership, decide
+    from glassine.auditing.evidence import Evidence
+    from glassine.auditing.judging import decide, judge
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
 
@@ -129,7 +130,7 @@ def attack_command(
         from glassine.attacks.outcome import Measured
         from glassine.auditing.findings import EXIT_STATUS
 
-        checks = check_membership(policy, Measured(finding))
+        checks = judge(policy, Evidence(kind="tree", membership=Measured(finding)), Suppression(policy.suppress_below))
         tell(f"Limit {max_advantage:g}: {checks[0].status}. {checks[0].meaning}")
         raise typer.Exit(EXIT_STATUS[decide(checks)])
 

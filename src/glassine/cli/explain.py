@@ -12,7 +12,7 @@ import typer
 
 from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.fitting import Charge, ledger_files
-from glassine.cli.naming import listed, nearest
+from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
     AuditOption,
     BlackBoxOption,
@@ -205,7 +205,7 @@ def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: b
     from glassine.surrogates import audit_release
 
     found = audit_release(explainer.release()) if private else explainer.audit(y=truth, random_state=0)
-    write_surrogates(found, path, title=TITLE)
+    write_surrogates(in_commands(found), path, title=TITLE)
     return found.verdict
 
 
@@ -213,7 +213,7 @@ def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> 
     """Write what the records behind private trees add, for their holder only."""
     from glassine.cli.release_audit import write_surrogates
 
-    found = explainer.audit(y=truth, random_state=0)
+    found = in_commands(explainer.audit(y=truth, random_state=0))
     write_surrogates(replace(found.holder or found, holder_only=True), path, title=TITLE)
     tell(f"glassine: for the holder of the data only: {path}")
 

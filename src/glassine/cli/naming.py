@@ -6,10 +6,18 @@ import contextlib
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from glassine.errors import GlassineError
 
-__all__ = ["as_options", "in_options", "listed", "nearest"]
+if TYPE_CHECKING:
+    from glassine.auditing.criterion import Remedy
+    from glassine.auditing.findings import Findings, SurrogateFindings
+
+__all__ = ["as_command", "as_options", "in_commands", "in_options", "listed", "nearest"]
+
+Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
 MOST_NAMES = 8
 """Names that are listed where none is near."""
@@ -58,6 +66,47 @@ def as_options(message: str, names: Mapping[str, str]) -> str:
         else:
             message = re.sub(rf"{word}(?!\w)", option, message)
     return message
+
+
+FOR_THE_USER = {
+    "smallest_leaf": " N",
+    "max_depth": " N",
+    "epsilon": " NUMBER",
+    "target": " COLUMN",
+    "sensitive": " COLUMN",
+}
+"""What stands after an option whose value is for the user to choose; a file otherwise."""
+
+
+def as_command(remedy: Remedy) -> Remedy:
+    """Return a remedy with its step as a command or an option.
+
+    Examples
+    --------
+    >>> from glassine.auditing.criterion import remedy
+    >>> as_command(remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)).text
+    'Merge small leaves: `glassine scrub --smallest-leaf 10`.'
+    >>> as_command(remedy("Pass the training records: {step}.", "audit", data=None)).text
+    'Pass the training records: `--data FILE`.'
+    """
+    if not remedy.action:
+        return remedy
+    options = []
+    for name, value in remedy.parameters.items():
+        ending = FOR_THE_USER.get(name, " FILE") if value is None else "" if value is True else f" {value}"
+        options.append(f"--{name.replace('_', '-')}{ending}")
+    if remedy.action == "audit":
+        step = ", ".join(f"`{option}`" for option in options)
+        step += ", drafted with `glassine domain infer`" if "domain" in remedy.parameters else ""
+    else:
+        step = f"`{' '.join(['glassine', remedy.action, *options])}`"
+    return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
+
+
+def in_commands(found: Found) -> Found:
+    """Return findings whose advice names commands and options."""
+    holder = None if found.holder is None else in_commands(found.holder)
+    return replace(found, advice=tuple(as_command(remedy) for remedy in found.advice), holder=holder)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from glassine.cli.naming import in_commands
 from glassine.domain.attributes import Integer, Real
 from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError
 from glassine.files import FileContent, read_bytes, read_once
@@ -241,8 +242,11 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
 
 
 def with_inputs(found: Found, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]) -> Found:
-    """Return findings with the files that were read; what records a private model has is told to their holder only."""
-    given = input_files(**files, **records)
+    """Return findings with the files that were read, advice in commands.
+
+    What records a private model has is told to their holder only.
+    """
+    given, found = input_files(**files, **records), in_commands(found)
     if found.holder is None:
         return replace(found, inputs=given)
     return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import as_options
 
@@ -21,6 +21,7 @@ NAMES = {
     "same_labels=False": "--other-labels",
     "smallest_group": "--smallest-group",
     "time_limit": "--time-limit",
+    "data": "--data",
 }
 SHOWN = 10
 """Groups that the text lists; JSON lists all."""
@@ -30,121 +31,12 @@ NOT_JUDGED = "Not judged here: the other rules of the policy, which `glassine au
 
 
 def judge(joint: JointReconstruction, policy: Policy) -> tuple[Check, ...]:
-    """Judge what models tell together: the smallest group, the most exposed record, and guarantees put together.
+    """Judge what models reveal together; the figures are those of the reconstruction, which hides no count."""
+    from glassine.auditing import judging
+    from glassine.auditing.model_facts import evidence_of_models
+    from glassine.auditing.suppression import Suppression
 
-    Nothing is kept by bounds that do not prove it, nor past a model that was left out and is not judged by a guarantee.
-    """
-    if joint.contradiction is not None:
-        return ()
-    composed = joint.composition
-    by_claims = policy.max_epsilon is not None and (
-        policy.max_delta is not None or composed is None or not composed.delta
-    )
-    unseen = [
-        entry.name for entry in joint.left_out if entry.counts != "zero" and (entry.guarantee is None or not by_claims)
-    ]
-    doubt = f" What {', '.join(unseen)} adds was not measured." if unseen else ""
-    checks = [_sizes(joint, policy, doubt), _bits(joint, policy, doubt)] if joint.models else []
-    if not joint.models and doubt:
-        checks = [_unmeasured(policy, doubt)]
-    return tuple(check for check in [*checks, *_claims(joint, policy)] if check is not None)
-
-
-def _sizes(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | None:
-    from glassine.auditing.findings import Check
-
-    limit = policy.smallest_leaf
-    if limit is None or joint.cells is None:
-        return None
-    leaves = [entry.size for entry in joint.exposures if entry.size < limit]
-    cells = joint.cells
-    ranges = zip(cells.low.tolist(), cells.high.tolist(), strict=True)
-    groups = [high for low, high in ranges if 1 <= low <= high < limit]
-    groups += [group.high for group in joint.small_groups if group.high < limit]
-    if groups or leaves:
-        meaning = f"A group certainly holds fewer than {limit} people"
-        meaning += ": a leaf or rule of one model." if leaves else ", which no model shows alone."
-        return Check(rule="smallest_leaf", limit=limit, measured=min(leaves + groups), status="fail", meaning=meaning)
-    fewest = joint.fewest_in_common
-    if (limit <= 1 or (fewest is not None and fewest >= limit)) and not doubt:
-        parts = "common part of the models" if len(joint.models) > 1 else "leaf or rule"
-        meaning = f"Every {parts} that holds anybody holds at least {limit} people."
-        return Check(rule="smallest_leaf", limit=limit, measured=fewest, status="pass", meaning=meaning)
-    meaning = (
-        f"No group was found that certainly holds fewer than {limit} people, but that does not prove that none does."
-    )
-    if joint.smallest_group < limit - 1:
-        meaning += f" --smallest-group {limit - 1} looks for more of them."
-    if fewest is not None and fewest < limit:
-        meaning += f" The smallest common part holds {fewest}."
-    if fewest is None:
-        meaning += " With --data, common parts that are large enough prove it."
-    return Check(rule="smallest_leaf", limit=limit, measured=None, status="unknown", meaning=meaning + doubt)
-
-
-def _bits(joint: JointReconstruction, policy: Policy, doubt: str) -> Check | None:
-    from glassine.auditing.findings import Check
-
-    limit, bounds = policy.largest_bits_per_record, joint.bits_most_exposed
-    if limit is None or bounds is None:
-        return None
-    rule = "largest_bits_per_record"
-    if bounds.lower > limit + ROUNDING:
-        meaning = "Certified: the models, or one of them alone, certainly tell so much about somebody, if not more."
-        return Check(rule=rule, limit=limit, measured=_down(bounds.lower), status="fail", meaning=meaning)
-    if bounds.upper <= limit + ROUNDING and not doubt:
-        meaning = "Certified: nobody is known better than that, not even by a reader who tells which record is which."
-        if joint.bits_aligned is None:
-            meaning = "Certified: nobody can be known better than that, whichever records meet the counts."
-        return Check(rule=rule, limit=limit, measured=_up(bounds.upper), status="pass", meaning=meaning)
-    top = f"at most {_up(bounds.upper):.3f}" if math.isfinite(bounds.upper) else "without a bound from above"
-    meaning = f"The most exposed person is known by at least {_down(bounds.lower):.3f} bits, and {top}."
-    return Check(rule=rule, limit=limit, measured=None, status="unknown", meaning=meaning + doubt)
-
-
-def _unmeasured(policy: Policy, doubt: str) -> Check | None:
-    from glassine.auditing.findings import Check
-
-    limit = policy.largest_bits_per_record
-    if limit is None:
-        return None
-    meaning = f"No model tells exact counts.{doubt}"
-    return Check(rule="largest_bits_per_record", limit=limit, measured=None, status="unknown", meaning=meaning)
-
-
-def _claims(joint: JointReconstruction, policy: Policy) -> list[Check]:
-    from glassine.auditing.findings import Check
-
-    composed = joint.composition
-    if composed is None:
-        return []
-    out = []
-    for rule, limit, value in (
-        ("max_epsilon", policy.max_epsilon, composed.epsilon),
-        ("max_delta", policy.max_delta, composed.delta),
-    ):
-        if limit is None or (rule == "max_delta" and not value):
-            continue
-        status: Literal["pass", "fail", "unknown"] = "unknown"
-        meaning = (
-            "The claims of the models, added up. They cannot be proved by the models, and the policy accepts none."
-        )
-        if value > limit:
-            status, meaning = "fail", "Even the claims of the models, added up, are larger than allowed."
-        elif composed.caveats:
-            meaning = "A claim does not hold as stated."
-        elif policy.accept_guarantee:
-            status, meaning = "pass", "The claims of the models, added up, and accepted by the policy."
-        out.append(Check(rule=rule, limit=limit, measured=value, status=status, meaning=meaning, basis="guarantee"))
-    return out
-
-
-def _down(bits: float) -> float:
-    return math.floor(bits * 1000) / 1000
-
-
-def _up(bits: float) -> float:
-    return math.ceil(bits * 1000) / 1000
+    return judging.judge(policy, evidence_of_models(joint, policy), Suppression(0))
 
 
 def status_of(checks: tuple[Check, ...]) -> int:
@@ -172,7 +64,8 @@ def verdict_text(checks: tuple[Check, ...]) -> str:
     for check in checks:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
-        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
+        meaning = as_options(check.meaning, NAMES)
+        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {meaning}")
     return "\n".join([*said, NOT_JUDGED])
 
 

@@ -18,15 +18,15 @@ from glassine.auditing.findings import (
     SurrogateFindings,
     ThresholdsFinding,
 )
-from glassine.auditing.judging import decide
+from glassine.auditing.judging import advise, decide, judge
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError
 from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, MeasuredExplainer, evidence_of_data, evidence_of_fit
 from glassine.surrogates.group_privacy import coded, diversity_of, groups_of, leak_all, leaves_of, representatives_told
-from glassine.surrogates.judging import advise, certain_of, claimed, guarantee_of, judge
 from glassine.surrogates.reader import gaps_of, guesses_of, membership_of, midpoints_of, together_of
 from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.release_facts import claimed, evidence_of_release, guarantee_of
 from glassine.surrogates.settings import generator
 
 __all__ = ["audit_evidence", "audit_explainer", "audit_release", "thresholds_finding"]
@@ -146,20 +146,20 @@ def _measured(
     together = together_of(known, leaves)
     membership = membership_of(known, midpoints_of(known, random_state=rng), shown, random_state=rng)
     guarantee = guarantee_of(known, rules)
-    checks = judge(
+    evidence = evidence_of_release(
         known,
         leaves,
         rules,
-        shown,
         values=values,
         together=together,
         membership=membership,
         guarantee=guarantee,
-        certain=certain_of(known, sensitive, _codes(known, sensitive)),
+        codes=_codes(known, sensitive),
     )
+    checks = judge(rules, evidence, shown)
     return SurrogateFindings(
         verdict=decide(checks),
-        checks=tuple(checks),
+        checks=checks,
         policy=replace(rules, suppress_below=shown.below),
         release=_summary(known),
         representatives=representatives_told(known, shown),
@@ -176,7 +176,7 @@ def _measured(
         compared_on="",
         sensitive=sensitive,
         notes=(BLACK_BOX,) if known.nobody else (KNOWN_GROUP, NOT_COUNTED),
-        advice=advise(known, checks, rules, guarantee),
+        advice=advise(rules, evidence, checks),
         version=__version__,
     )
 

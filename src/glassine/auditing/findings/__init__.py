@@ -1,6 +1,8 @@
 """Findings: what an audit measured, as plain values; aggregates only, small counts suppressed."""
 
+from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.additive import AdditiveFinding, AxisFinding, BinsFinding, ShapeFinding, TermFinding
+from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
 from glassine.auditing.findings.membership import AttackFinding, MembershipFinding
 from glassine.auditing.findings.schema import schema
 from glassine.auditing.findings.sensitive import SensitiveFinding
@@ -25,16 +27,12 @@ from glassine.auditing.findings.values import (
     OF_THE_MODEL,
     SCHEMA,
     AttributeFinding,
-    Bound,
-    Check,
     DomainSummary,
     Findings,
-    GuaranteeFinding,
     InputFile,
     ModelSummary,
     Part,
     ReconstructionFinding,
-    Standing,
     SubgroupFinding,
     TreeNode,
     Verdict,
@@ -69,6 +67,7 @@ __all__ = [
     "Part",
     "ReconstructionFinding",
     "ReleaseSummary",
+    "Remedy",
     "RepresentativesFinding",
     "SensitiveFinding",
     "ShapeFinding",

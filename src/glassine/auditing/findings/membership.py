@@ -131,6 +131,11 @@ class MembershipFinding:
     roc_attack: str | None = None
 
     @property
+    def explained(self) -> float:
+        """How much of an advantage a difference explains that is there without the model."""
+        return abs(2 * (self.shift_auc or 0.5) - 1) if self.shifted else 0.0
+
+    @property
     def best(self) -> AttackFinding | None:
         """The strongest attack: the one figure that sentences, pages and verdicts give."""
         return strongest_of(self.attacks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from glassine.attacks.alignment import ErrorEstimate
@@ -81,6 +82,8 @@ def _type_schema(hint: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(hint):
         return _class_schema(cast("type[Any]", hint))
     origin, args = get_origin(hint), get_args(hint)
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _type_schema(args[1])}
     if origin is Literal:
         return {"enum": list(args)}
     if origin is tuple:

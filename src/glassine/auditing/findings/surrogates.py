@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassine.attacks.outcome import Outcome, ShownCount
+from glassine.auditing.criterion import Check, Remedy
+from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
-from glassine.auditing.findings.values import EXIT_STATUS, Check, GuaranteeFinding, InputFile, Verdict, plain_value
+from glassine.auditing.findings.values import EXIT_STATUS, InputFile, Verdict, plain_value
 from glassine.auditing.policy import Policy
 from glassine.files import write_json
 
@@ -379,8 +381,10 @@ class SurrogateFindings:
         On which records they were; empty unless they were.
     sensitive : str or None
         The attribute that was looked at more closely.
-    notes, advice : tuple of str
-        What the figures do not cover, and what to do next.
+    notes : tuple of str
+        What the figures do not cover.
+    advice : tuple of Remedy
+        What to do next.
     version : str
         Version of this package.
     inputs : tuple of InputFile
@@ -410,7 +414,7 @@ class SurrogateFindings:
     compared_on: str
     sensitive: str | None
     notes: tuple[str, ...]
-    advice: tuple[str, ...]
+    advice: tuple[Remedy, ...]
     version: str
     inputs: tuple[InputFile, ...] = ()
     holder_only: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +13,9 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome, ShownCount
 from glassine.attacks.values import ValueLeakage
+from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.additive import AdditiveFinding
+from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.sensitive import SensitiveFinding
 from glassine.auditing.policy import Policy
@@ -44,8 +47,6 @@ __all__ = [
 SCHEMA = "glassine.findings/6"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
-
-Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
 
 NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
     "no holdout was given: records of the same population that were not used for training (`--holdout`)."
@@ -250,101 +251,6 @@ class ReconstructionFinding:
     undefined: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What follows from a guarantee: a figure that no reader can exceed if the claim is true.
-
-    Attributes
-    ----------
-    name : str
-        What is bounded.
-    value : float
-        The bound.
-    statement : str
-        What it says.
-    method : str
-        Where it is proved.
-    """
-
-    name: str
-    value: float
-    statement: str
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuaranteeFinding:
-    """The differential privacy that a model's publisher claims; an audit of the model alone cannot verify it.
-
-    Attributes
-    ----------
-    claimed_by : str
-        Whose word it is.
-    epsilon, delta : float
-        The claim.
-    neighboring : str
-        Its neighboring relation.
-    unit : str
-        Whose data it covers: "record", or "person, at most m records each".
-    count_scale : float or None
-        Scale of the noise in the counts, in records.
-    caveats : tuple of str
-        Why it does not hold as stated: what the model says, and what contradicts it in the model.
-    standing : str
-        ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
-        where there is a caveat. Only an accepted guarantee answers other rules.
-    bits_per_record : float or None
-        The bits that the model can tell about one record, or one person if that is the unit; None where there is a
-        caveat.
-    bounds : tuple of Bound
-        What follows; nothing where there is a caveat.
-    """
-
-    claimed_by: str
-    epsilon: float
-    delta: float
-    neighboring: str
-    count_scale: float | None
-    caveats: tuple[str, ...]
-    standing: Standing
-    bits_per_record: float | None
-    bounds: tuple[Bound, ...]
-    unit: str = "record"
-
-    @property
-    def subject(self) -> str:
-        """What the guarantee speaks of: a record or a person."""
-        return self.unit.partition(",")[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One rule of the policy, judged.
-
-    Attributes
-    ----------
-    rule : str
-        Name of the rule in the policy.
-    limit : float
-        The limit.
-    measured : float, ShownCount or None
-        What was measured, small counts suppressed.
-    status : str
-        ``pass``, ``fail`` or ``unknown``.
-    meaning : str
-        What it says, for a reader who is no data scientist.
-    basis : str
-        ``measurement``, or ``guarantee`` where an accepted guarantee answers in place of the model's counts.
-    """
-
-    rule: str
-    limit: float
-    measured: float | ShownCount | None
-    status: Literal["pass", "fail", "unknown"]
-    meaning: str
-    basis: Literal["measurement", "guarantee"] = "measurement"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Findings:
     """The result of an audit.
@@ -363,8 +269,10 @@ class Findings:
         The leaves or rules.
     tree : tuple of TreeNode
         The shape of a tree; empty for a rule list.
-    notes, advice : tuple of str
-        What is odd, and what to do next.
+    notes : tuple of str
+        What is odd.
+    advice : tuple of Remedy
+        What to do next.
     version : str
         Version of Glassine.
     inputs : tuple of InputFile
@@ -395,7 +303,7 @@ class Findings:
     parts: tuple[Part, ...]
     tree: tuple[TreeNode, ...]
     notes: tuple[str, ...]
-    advice: tuple[str, ...]
+    advice: tuple[Remedy, ...]
     version: str
     inputs: tuple[InputFile, ...] = ()
     guarantee: GuaranteeFinding | None = None
@@ -452,6 +360,8 @@ def plain_value(value: Any) -> Any:
         return None
     if dataclasses.is_dataclass(value):
         return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [plain_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

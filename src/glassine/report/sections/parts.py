@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from glassine.attacks.outcome import Below, Hidden, ShownCount
 from glassine.auditing.findings import Findings, Part, TreeNode
+from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
 from glassine.report.section import (
@@ -34,12 +35,6 @@ MOST_LEAVES = 200
 SHORT_LIST = 50
 DEEPEST = 12
 OPEN_LEAVES = 24
-FLAGS = {
-    "small": "few records",
-    "pure": "one outcome",
-    "exposed": "too many bits",
-    "empty": "no possible record",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +93,7 @@ def sizes_are_counted(findings: Findings) -> bool:
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     """Return the leaves or rules in words, in the model's order."""
     listed = findings.model.kind == "rule list"
-    last = len(findings.parts)
+    last, labels = len(findings.parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
     for part in findings.parts:
@@ -118,7 +113,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 else wording.bits(part.bits_learned, beyond=scale.limit),
                 share=scale.share(part.bits_learned),
                 level=scale.level(part.bits_learned),
-                flags=tuple(FLAGS.get(flag, flag) for flag in part.flags),
+                flags=tuple(labels.get(flag, flag) for flag in part.flags),
                 weight=_weight(part.size, findings.policy),
             )
         )

@@ -98,7 +98,7 @@ def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
         described=_described(found),
         tone=found.verdict,
         headline=found.verdict.capitalize(),
-        sentence=f"{verdict_sentence(found.checks, 'release')} {unmeasured}".rstrip(),
+        sentence=f"{verdict_sentence(found.checks, found.policy, 'release')} {unmeasured}".rstrip(),
         caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
         judged=True,
         notes=(
@@ -107,7 +107,7 @@ def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
         ),
         figures=figures,
         sections=(
-            policy_section(found.checks, "release", claim=wording.clean(found.release.claim)),
+            policy_section(found.checks, found.policy, "release", claim=wording.clean(found.release.claim)),
             next_section(found.advice, found.verdict),
             measured_section(measures),
             *((_forms_section(found),) if found.comparison else ()),

@@ -1,0 +1,349 @@
+"""A criterion: all that is known of one demand of a policy. Its limit, its words, how it is judged, what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+
+from glassine.attacks.outcome import Below, Measured, ShownCount
+from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
+from glassine.auditing.suppression import Suppression
+from glassine.errors import InvalidPolicyError, quoted
+
+if TYPE_CHECKING:
+    from glassine.auditing.findings.guarantee import GuaranteeFinding
+
+__all__ = [
+    "BITS",
+    "NUMBER",
+    "PEOPLE",
+    "RECORDS",
+    "SHARE",
+    "VALUES",
+    "Check",
+    "Criterion",
+    "Flag",
+    "Limit",
+    "PartFacts",
+    "Remedies",
+    "Remedy",
+    "Ruling",
+    "Status",
+    "Unit",
+    "Words",
+    "failed",
+    "passed",
+    "remedy",
+    "unknown",
+]
+
+N = TypeVar("N", int, float)
+F = TypeVar("F")
+
+Status: TypeAlias = Literal["pass", "fail", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One criterion of the policy, judged.
+
+    Attributes
+    ----------
+    rule : str
+        Name of the criterion.
+    limit : float
+        The limit.
+    measured : float, ShownCount or None
+        What was measured, small counts suppressed.
+    status : str
+        ``pass``, ``fail`` or ``unknown``.
+    meaning : str
+        What it says, for a reader who is no data scientist.
+    basis : str
+        ``measurement``, or ``guarantee`` where an accepted guarantee covers the check.
+    """
+
+    rule: str
+    limit: float
+    measured: float | ShownCount | None
+    status: Status
+    meaning: str
+    basis: Literal["measurement", "guarantee"] = "measurement"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a limit and a figure count, and how much of a figure may be shown.
+
+    Attributes
+    ----------
+    name : str
+        ``records``, ``share``, ``bits``, ``values``, ``people`` or ``number``.
+    show : callable
+        Returns a figure as findings may hold it.
+    """
+
+    name: str
+    show: Callable[[Suppression, float], ShownCount | float]
+
+
+def _people(suppression: Suppression, value: float) -> ShownCount | float:
+    """Return a count of people, small or else rounded, so that no other count follows by subtraction."""
+    n = int(value)
+    return Below(suppression.below) if 0 < n < suppression.below else suppression.rough(n)
+
+
+RECORDS = Unit("records", lambda suppression, value: suppression.count(int(value)))
+PEOPLE = Unit("people", _people)
+SHARE = Unit("share", lambda suppression, value: suppression.share(value))
+BITS = Unit("bits", lambda suppression, value: round(value, 3))
+VALUES = Unit("values", lambda suppression, value: value)
+"""Values of the model itself, such as thresholds: everyone who has it can count them."""
+NUMBER = Unit("number", lambda suppression, value: value)
+"""A figure that is rounded already, or that is no figure of records, such as a claimed epsilon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit(Generic[N]):
+    """The limit of a criterion: unit, default and range.
+
+    Attributes
+    ----------
+    unit : Unit
+        What it counts.
+    default : int, float or None
+        Limit of the default policy; None switches the check off.
+    most : float
+        Largest possible limit.
+    range : str
+        The range in words, after "must be".
+    whole : bool
+        Whether it is a whole number.
+    zero : bool
+        Whether 0 is possible.
+    open : bool
+        Whether ``most`` itself is impossible.
+    fewest : bool
+        Whether it is a lower limit: at least so many.
+    """
+
+    unit: Unit
+    default: N | None
+    most: float
+    range: str
+    whole: bool = False
+    zero: bool = False
+    open: bool = False
+    fewest: bool = False
+
+    def check(self, name: str, value: object) -> None:
+        """Raise InvalidPolicyError unless a value is a possible limit."""
+        number = not isinstance(value, bool) and isinstance(value, int if self.whole else int | float)
+        if number and isinstance(value, int | float):
+            above = value >= 0 if self.zero else value > 0
+            below = value < self.most if self.open else value <= self.most
+            if above and below:
+                return
+        hint = ""
+        if self.unit is SHARE and number and isinstance(value, int | float) and 2 <= value <= 100:
+            hint = f" For {value:g}%, use {value / 100:g}."
+        raise InvalidPolicyError(f"{name} is {quoted(value)}. It must be {self.range}.{hint}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """A criterion in words; ``{part}`` and ``{parts}`` stand for what the subject's parts are called.
+
+    Attributes
+    ----------
+    label : str
+        Its name in every report.
+    measures : str
+        What it limits.
+    unmeasured : str
+        Meaning where nothing was measured; ``{reason}`` stands for the reason.
+    covered : str
+        What an accepted guarantee covers, after "what the model reveals about any one record".
+    """
+
+    label: str
+    measures: str
+    unmeasured: str
+    covered: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What to do about a check.
+
+    Attributes
+    ----------
+    text : str
+        The sentence, for a user of the library.
+    step : str
+        The piece of the text that names the step, which the command line words as its own; empty without one.
+    action : str
+        The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input. Empty if
+        there is no such step.
+    parameters : mapping of str to bool, int, float, str or None
+        Parameters of the step; None is for the user to fill in.
+    """
+
+    text: str
+    step: str = ""
+    action: str = ""
+    parameters: Mapping[str, bool | float | str | None] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+PYTHON = {"explain": "SurrogateExplainer"}
+"""What a step is called in Python, where it is not its own name."""
+
+
+def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool | float | str | None) -> Remedy:
+    """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
+
+    Examples
+    --------
+    >>> remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10).text
+    'Merge small leaves: `scrub(smallest_leaf=10)`.'
+    >>> remedy("Pass the training records: {step}.", "audit", data=None).text
+    'Pass the training records: `data=`.'
+    """
+    step = python
+    if not python and action == "audit":
+        step = ", ".join(f"`{name}=`" for name in parameters)
+    elif not python and action:
+        arguments = [f"{name}=" if value is None else f"{name}={value!r}" for name, value in parameters.items()]
+        step = f"`{PYTHON.get(action, action)}({', '.join(arguments)})`"
+    return Remedy(text=text.replace("{step}", step), step=step, action=action, parameters=parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """How a limit was judged: status, meaning, and the figure as it was measured, which is shown by its unit only."""
+
+    status: Status
+    meaning: str
+    measured: float | None = None
+
+
+def passed(meaning: str, measured: float | None = None) -> Ruling:
+    """Return that the limit is kept; without a figure, that there is nothing to judge."""
+    return Ruling("pass", meaning, measured)
+
+
+def failed(meaning: str, measured: float | None = None) -> Ruling:
+    """Return that the limit is broken."""
+    return Ruling("fail", meaning, measured)
+
+
+def unknown(meaning: str, measured: float | None = None) -> Ruling:
+    """Return that the limit could not be judged."""
+    return Ruling("unknown", meaning, measured)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartFacts:
+    """What is known of a part of a model where findings flag it; ``hidden`` says that its size is not shown."""
+
+    size: int | None
+    hidden: bool
+    share: float | None
+    bits: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Generic[N]):
+    """A mark at a part of a model that goes beyond a limit: its name, its words, and when it may be raised."""
+
+    name: str
+    label: str
+    raised: Callable[[N, PartFacts, Suppression], bool]
+
+
+Remedies: TypeAlias = Mapping[Kind, Callable[[float], Remedy]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion(Generic[N, F]):
+    """One demand of a policy, with all that is known of it.
+
+    Attributes
+    ----------
+    name : str
+        Its name in policies and checks.
+    limit : Limit
+        Unit, default and range of its limit.
+    words : Words
+        Label and sentences.
+    reads : callable
+        Returns the fact of the evidence that it judges.
+    judge : callable
+        Judges a limit by that fact.
+    by_guarantee : callable or None
+        Judges a limit by an accepted guarantee, which covers the subject; None where it then has no check.
+    of_claim : bool
+        Whether it judges the claimed guarantee itself. Such criteria come first, and are judged even where it covers
+        the subject.
+    limit_of : str
+        The policy's key that holds its limit: its own name, or that of the criterion that it comes with.
+    stated : callable or None
+        Returns the limit that the subject itself states, where it is not the policy's.
+    remedies, inputs : mapping of kind to callable
+        What helps where it fails, and what to give where it is unknown, from the limit, by kind of subject.
+    flag : Flag or None
+        How parts beyond the limit are marked.
+    """
+
+    name: str
+    limit: Limit[N]
+    words: Words
+    reads: Callable[[Evidence], Fact[F]]
+    judge: Callable[[N, F, Evidence], Ruling | None]
+    by_guarantee: Callable[[N, GuaranteeFinding, Evidence], Ruling | None] | None = None
+    of_claim: bool = False
+    limit_of: str = ""
+    stated: Callable[[Evidence], N | None] | None = None
+    remedies: Remedies = field(default_factory=dict)
+    inputs: Remedies = field(default_factory=dict)
+    flag: Flag[N] | None = None
+
+    @property
+    def key(self) -> str:
+        """The policy's key that holds its limit."""
+        return self.limit_of or self.name
+
+    def check(self, limit: N, evidence: Evidence, suppression: Suppression) -> Check | None:
+        """Return the check of a limit; None where nothing of the kind is asked of the subject."""
+        covered = evidence.covered and not self.of_claim
+        ruling = self._covered(limit, evidence) if covered else self._measured(limit, evidence)
+        if ruling is None:
+            return None
+        shown = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
+        return Check(
+            rule=self.name,
+            limit=limit,
+            measured=shown,
+            status=ruling.status,
+            meaning=ruling.meaning,
+            basis="guarantee" if covered else "measurement",
+        )
+
+    def _covered(self, limit: N, evidence: Evidence) -> Ruling | None:
+        if self.by_guarantee is None or evidence.guarantee is None:
+            return None
+        return self.by_guarantee(limit, evidence.guarantee, evidence)
+
+    def _measured(self, limit: N, evidence: Evidence) -> Ruling | None:
+        fact = self.reads(evidence)
+        if fact is None:
+            return None
+        if isinstance(fact, Inapplicable):
+            return passed(fact.meaning)
+        if not isinstance(fact, Measured):
+            return unknown(self.words.unmeasured.format(reason=fact.reason))
+        return self.judge(limit, fact.value, evidence)

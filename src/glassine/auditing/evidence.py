@@ -1,0 +1,248 @@
+"""Evidence: what was measured of a subject, in the terms in which criteria limit it, for every kind of subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from glassine.attacks.outcome import Outcome
+
+if TYPE_CHECKING:
+    from glassine.auditing.findings.guarantee import GuaranteeFinding
+    from glassine.auditing.findings.membership import MembershipFinding
+
+__all__ = [
+    "Bits",
+    "Certain",
+    "Evidence",
+    "Fact",
+    "Inapplicable",
+    "Kind",
+    "Parts",
+    "Shares",
+    "Sizes",
+    "Thresholds",
+]
+
+T = TypeVar("T")
+
+Kind: TypeAlias = Literal["tree", "rule list", "additive model", "release", "release as published", "several models"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inapplicable:
+    """What a criterion limits does not exist in the subject, so that its check passes.
+
+    Attributes
+    ----------
+    meaning : str
+        Why, in a sentence.
+    """
+
+    meaning: str
+
+
+Fact: TypeAlias = Outcome[T] | Inapplicable | None
+"""Something that a criterion judges; None where it is not asked of the subject, so that there is no check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts of a subject that hold records: leaves, rules, bins, groups.
+
+    Attributes
+    ----------
+    one, more : str
+        What a part and several are called.
+    sizes : tuple of int
+        Records of each part that holds any: exact, or an upper bound that is certain.
+    """
+
+    one: str
+    more: str
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How many records stand behind the parts of a subject.
+
+    Attributes
+    ----------
+    parts : tuple of Parts
+        The parts whose sizes are known, by kind of part.
+    unsettled : str
+        Why a part of fewer records may exist all the same; empty if none can.
+    fewest : int or None
+        Fewest records of any part, where that is proved otherwise than by the sizes of all parts.
+    """
+
+    parts: tuple[Parts, ...]
+    unsettled: str = ""
+    fewest: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """The largest share of one outcome in the parts of a subject.
+
+    Attributes
+    ----------
+    bounds : tuple of (float, float) or None
+        Lower and upper bound in each part, equal where the share is known; None where nothing tells it.
+    outcome : str
+        What records share: one outcome, or one true label.
+    unsettled : str
+        Why the shares are not those of records; empty if they are.
+    rounded : bool
+        Whether the published counts are rounded.
+    """
+
+    bounds: tuple[tuple[float, float] | None, ...]
+    outcome: str = "one outcome"
+    unsettled: str = ""
+    rounded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bits:
+    """Bits that a subject reveals about the attributes of the most exposed record.
+
+    Attributes
+    ----------
+    lower : float
+        What is certain of some record.
+    upper : float or None
+        No record is narrowed down further; None where that is not known.
+    unsettled : str
+        Why more may be revealed than ``upper``; empty if nothing says so.
+    inferred : tuple of str
+        Attributes whose domain was inferred from data: it is too narrow, so that bits are a lower bound.
+    possible : float or None
+        Bits of the whole domain; None where it has no end or is not known.
+    tolerance : float
+        What is taken for rounding of proved bounds.
+    """
+
+    lower: float
+    upper: float | None
+    unsettled: str = ""
+    inferred: tuple[str, ...] = ()
+    possible: float | None = None
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Thresholds and other published values, and how many of them are taken from training values.
+
+    Attributes
+    ----------
+    n : int
+        Distinct thresholds on numbers.
+    n_private : int
+        Published values that are known not to be public.
+    complete : bool
+        Whether it is known of all of them; otherwise it needs a domain.
+    n_inferred : int
+        Those of them that an inferred domain has as cut points: a public domain with its bounds would have them too.
+    inferred : tuple of str
+        Attributes with thresholds whose domain was inferred from data.
+    kinds : tuple of str
+        What is not public, counted, where it is more than thresholds: ends of ranges, categories.
+    bounded : bool
+        Whether a guarantee that is claimed, but not accepted, limits what they reveal, if it holds.
+    n_midpoints : int or None
+        Thresholds that are exactly the midpoint of two training values; None without the data.
+    n_rebuilt : int
+        Training values that follow from thresholds and published ranges by arithmetic, without the data.
+    wants_data : bool
+        Whether thresholds that could be midpoints are left to judge by the data.
+    """
+
+    n: int
+    n_private: int
+    complete: bool = True
+    n_inferred: int = 0
+    inferred: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    bounded: bool = False
+    n_midpoints: int | None = None
+    n_rebuilt: int = 0
+    wants_data: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certain:
+    """People whose sensitive value an attacker can infer with practical certainty.
+
+    Attributes
+    ----------
+    n_people : int
+        How many.
+    unsettled : str
+        Why an attacker may learn more than was measured; empty if nothing says so.
+    """
+
+    n_people: int
+    unsettled: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of subject, by which remedies differ.
+    guarantee : GuaranteeFinding or None
+        The differential privacy that is claimed.
+    sizes, groups : Fact of Sizes
+        Records behind the leaves, rules or bins, and behind the groups of a release.
+    shares : Fact of Shares
+        Largest shares of one outcome.
+    bits : Fact of Bits
+        Bits about the most exposed record.
+    thresholds : Fact of Thresholds
+        Values taken from training values.
+    membership : Fact of MembershipFinding
+        Membership attacks.
+    certain : Fact of Certain
+        People whose sensitive value can be inferred.
+    declared_k : int or None
+        Fewest records of a group, as a release declares.
+    mismatch : str
+        Why the data that were given are not the training records; empty if nothing says so.
+    has_domain, domain_inferred : bool
+        Whether a domain was given, and whether a part of it was inferred from data.
+    """
+
+    kind: Kind
+    guarantee: GuaranteeFinding | None = None
+    sizes: Fact[Sizes] = None
+    groups: Fact[Sizes] = None
+    shares: Fact[Shares] = None
+    bits: Fact[Bits] = None
+    thresholds: Fact[Thresholds] = None
+    membership: Fact[MembershipFinding] = None
+    certain: Fact[Certain] = None
+    declared_k: int | None = None
+    mismatch: str = ""
+    has_domain: bool = True
+    domain_inferred: bool = False
+
+    @property
+    def covered(self) -> bool:
+        """Whether an accepted guarantee covers the whole subject, so that it answers for what would be measured."""
+        return self.guarantee is not None and self.guarantee.standing == "accepted" and self.kind != "several models"
+
+    @property
+    def part(self) -> str:
+        """What a part of the subject is called."""
+        return {"rule list": "rule", "additive model": "bin"}.get(self.kind, "leaf")
+
+    @property
+    def parts(self) -> str:
+        """What its parts are called."""
+        return {"rule list": "rules", "additive model": "bins"}.get(self.kind, "leaves")

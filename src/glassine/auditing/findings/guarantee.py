@@ -1,0 +1,82 @@
+"""The differential privacy that is claimed for a subject, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["Bound", "GuaranteeFinding", "Standing"]
+
+Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What follows from a guarantee: a figure that no reader can exceed if the claim is true.
+
+    Attributes
+    ----------
+    name : str
+        What is bounded.
+    value : float
+        The bound.
+    statement : str
+        What it says.
+    method : str
+        Where it is proved.
+    """
+
+    name: str
+    value: float
+    statement: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuaranteeFinding:
+    """The differential privacy that a model's publisher claims; an audit of the model alone cannot verify it.
+
+    Attributes
+    ----------
+    claimed_by : str
+        Whose word it is.
+    epsilon, delta : float
+        The claim.
+    neighboring : str
+        Its neighboring relation.
+    unit : str
+        Whose data it covers: "record", or "person, at most m records each".
+    count_scale : float or None
+        Scale of the noise in the counts, in records.
+    caveats : tuple of str
+        Why it does not hold as stated: what the model says, and what contradicts it in the model.
+    standing : str
+        ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
+        where there is a caveat. Only an accepted guarantee answers other rules.
+    bits_per_record : float or None
+        The bits that the model can tell about one record, or one person if that is the unit; None where there is a
+        caveat.
+    bounds : tuple of Bound
+        What follows; nothing where there is a caveat.
+    """
+
+    claimed_by: str
+    epsilon: float
+    delta: float
+    neighboring: str
+    count_scale: float | None
+    caveats: tuple[str, ...]
+    standing: Standing
+    bits_per_record: float | None
+    bounds: tuple[Bound, ...]
+    unit: str = "record"
+
+    @property
+    def subject(self) -> str:
+        """What the guarantee speaks of: a record or a person."""
+        return self.unit.partition(",")[0]
+
+    @property
+    def ceiling(self) -> float:
+        """The largest advantage that the guarantee allows a membership attack: 1 where it says nothing."""
+        return next((bound.value for bound in self.bounds if bound.name == "membership advantage"), 1.0)
