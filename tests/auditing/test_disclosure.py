@@ -117,7 +117,7 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     assert "healthy" not in section
     assert "The leaves and the internal nodes" in section
     assert all(f"row {row}" in section for row in found.exposed)
-    assert "as good as certain" in render_text(findings)
+    assert "practically certain" in render_text(findings)
 
 
 def test_findings_fit_their_schema() -> None:

@@ -89,7 +89,7 @@ def test_an_undefined_measure_is_partly_measured_and_has_no_curve() -> None:
     section = page.section("rebuild")
     assert states(page.section("measured"))["Reconstruction"] == "partly measured"
     assert all_of(section, Fold) == []
-    assert "Of all that was unknown" not in told(section)
+    assert "of the uncertainty" not in told(section)
     assert [reading.value for reading in one_of(section, Readings).readings] == ["not defined", "not defined"]
 
 
@@ -107,7 +107,7 @@ def test_small_numbers_of_people_are_not_told(size: int) -> None:
 
 def test_suppressed_counts_of_the_findings_are_passed_on() -> None:
     page = audit_page(findings(labels=Measured(replace(LABELS, n_certain=Below(10)))))
-    assert "they are certain for fewer than 10 records" in told(page.section("labels"))
+    assert "For fewer than 10 records the outcome is certain." in told(page.section("labels"))
 
 
 def test_shares_are_too_coarse_to_count_a_small_group_by() -> None:
@@ -238,17 +238,16 @@ def test_the_share_of_records_that_still_fit() -> None:
         domain = DomainSummary(n_attributes=3, n_groups=0, inferred=(), bits_independent=bits, bits_domain_aware=bits)
         measured = replace(RECONSTRUCTION, bits_largest=largest, bits_mean=mean)
         page = audit_page(findings(domain=domain, reconstruction=Measured(measured)))
-        narrowed = [str(text) for text in page.section("rebuild").text if str(text).startswith("It tells")]
+        narrowed = [str(text) for text in page.section("rebuild").text if str(text).startswith("Most exposed")]
         return [*(narrowed or [""]), *(figure.meaning for figure in page.figures[:2])]
 
     assert said(15.327807) == [
-        "It tells 15.3 bits about the most exposed record (4.0 on average): "
-        "1 of every 41,100 possible records still fits, about 2^485 in all.",
-        "1 of every 16 possible records still fits, about 2^496 in all",
-        "1 of every 41,100 possible records still fits, about 2^485 in all",
+        "Most exposed record: about 2^485 of 2^500 possible records remain (15.3 bits; average 4.0).",
+        "about 2^496 of 2^500 possible records remain",
+        "about 2^485 of 2^500 possible records remain",
     ]
-    assert said(5.0, 4.0, 8.0)[1] == "1 of every 16 possible records still fits, about 16 in all"
-    assert said(5.0, 4.0, None)[1] == "1 of every 16 possible records still fits"
+    assert said(5.0, 4.0, 8.0)[1] == "about 16 of 256 possible records remain"
+    assert said(5.0, 4.0, None)[1] == "1 of every 16 possible records remains"
     assert said(0.0, 0.0) == ["", "", ""]
     assert said(9.0, 4.0, 8.0) == ["", "", ""]
     assert said(None)[:2] == ["", ""]
@@ -263,24 +262,24 @@ def test_a_merged_first_step_of_the_curve_is_stated() -> None:
     assert notes() == []
     (note,) = notes(reconstruction=Measured(replace(RECONSTRUCTION, bits_largest=15.3)))
     assert "at 15.3 bits" in note
-    assert note.endswith("at their mean, 11.3.")
+    assert note.endswith("so the curve starts at 11.3 bits.")
 
 
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (0.49, "On average no nearer than random."),
-        (0.465, "On average 7% nearer than random: little gain (below 10%)."),
-        (0.4, "On average 20% nearer than random: some gain (10% to 30%)."),
-        (0.3, "On average 40% nearer than random: much gain (30% to 60%)."),
-        (0.1, "On average 80% nearer than random: very much gain (60% or more)."),
-        (0.6, "On average no nearer than random."),
+        (0.49, "no closer to the real ones than"),
+        (0.465, "7% closer to the real ones than"),
+        (0.4, "20% closer to the real ones than"),
+        (0.3, "40% closer to the real ones than"),
+        (0.1, "80% closer to the real ones than"),
+        (0.6, "no closer to the real ones than"),
     ],
 )
 def test_the_comparison_with_the_data_in_words(error: float, text: str) -> None:
     found = ErrorEstimate(error=error, error_sd=0.01, baseline=0.5, baseline_sd=0.01, n_draws=3, n_matched=9)
     section = audit_page(findings(alignment=Measured(found))).section("alignment")
-    assert one_of(section, Paragraph).text.startswith(f"{text} Records drawn")
+    assert one_of(section, Paragraph).text.startswith(f"On average, reconstructed records are {text} random")
 
 
 def test_sensitive_subgroups_come_first_then_the_most_exposed() -> None:
@@ -340,4 +339,4 @@ def test_rounded_label_figures_are_not_told_as_exact(count: About | Below, text:
     section = audit_page(findings(labels=Measured(labels))).section("labels")
     assert facts(section)["Guessed right with the model"].value == "about 100%"
     assert facts(section)["Outcome certain"].value == text
-    assert told(section).endswith(f"they are certain for {text}.")
+    assert told(section).endswith(f"For {text} the outcome is certain.")

@@ -14,12 +14,12 @@ from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
 from glassine.attacks.outcome import About, Below
+from glassine.auditing.describe_disclosure import describe_disclosure
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.suppression import Suppression
 from glassine.report import disclosure_page, render_html, render_text
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.disclosing import describe_disclosure
 from glassine.report.section import Figure
 from tests.report.blocks import facts, one_of
 

@@ -51,7 +51,7 @@ def test_it_is_worded_as_a_claim() -> None:
     [
         ("too weak", "weaker than it allows"),
         ("not accepted", "does not accept it"),
-        ("does not hold", "nothing follows"),
+        ("does not hold", "covers no check"),
     ],
 )
 def test_what_is_not_accepted_is_never_a_tick(standing: Any, words: str) -> None:
@@ -69,7 +69,7 @@ def test_bounds_are_rounded_up() -> None:
         "at most 2.9 bits",
     ]
     figures = [figure.value for figure in audit_page(private_findings()).figures]
-    assert figures == ["epsilon 1", "at most 2.9 bits", "right for at most 73.2%"]
+    assert figures == ["epsilon 1", "at most 2.9 bits", "correct at most 73.2% of the time"]
     exact = replace(GUARANTEE.bounds[1], value=0.3)
     assert [row.cells[0] for row in rows_of(section(bounds=(exact,))).values()] == ["at most 30%"]
 

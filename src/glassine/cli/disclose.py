@@ -117,9 +117,9 @@ def disclose_command(
     """
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
+    from glassine.auditing.describe_disclosure import describe_disclosure
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
-    from glassine.report.disclosing import describe_disclosure
 
     check_outputs([output], [model, domain, people, holdout])
     check_report(output)

@@ -56,14 +56,17 @@ Reportable: TypeAlias = Findings | SurrogateFindings | MembershipFinding | Discl
 """What there is a report on."""
 
 QUESTIONS = {
-    "reconstruction": ("Reconstruction", "How far can a reader rebuild the training records?"),
-    "labels": ("Label disclosure", "Does the model tell the outcome of the people it was made from?"),
-    "values": ("Value leakage", "Do exact values of single records stand in the model?"),
-    "subgroups": ("Subgroups", "Is more learned about some groups of people than about others?"),
-    "exposed_rows": ("Most exposed records", "About which rows of the data is most learned?"),
-    "alignment": ("Comparison with the data", "How close do rebuilt records come to the real ones?"),
-    "membership": ("Membership", "Can a reader tell who was in the data?"),
-    "disclosure": ("Sensitive attribute", "What does a reader who knows everybody's quasi-identifiers learn of it?"),
+    "reconstruction": ("Reconstruction", "How far can an attacker reconstruct the training records?"),
+    "labels": ("Label disclosure", "Does the model reveal outcomes in the training data?"),
+    "values": ("Value leakage", "Does the model contain exact training values?"),
+    "subgroups": ("Subgroups", "Does the model reveal more about some subgroups than about others?"),
+    "exposed_rows": ("Most exposed records", "About which rows of the data does the model reveal most?"),
+    "alignment": ("Comparison with the data", "How close are reconstructed records to the real ones?"),
+    "membership": ("Membership", "Can an attacker infer who is in the training data?"),
+    "disclosure": (
+        "Sensitive attribute",
+        "What does an attacker who knows all quasi-identifiers learn about it?",
+    ),
 }
 SHORT = {"labels": "outcomes", "values": "exact values"}
 

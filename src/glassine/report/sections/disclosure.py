@@ -50,7 +50,7 @@ def sensitive_section(found: SensitiveFinding) -> Section:
         *(Paragraph(text=wording.clean(note), tone="note") for note in found.notes),
     ]
     if found.exposed:
-        about = "Most exposed people, by row number of the data, in order of number. Keep this list inside."
+        about = "Most exposed people, by row number of the data, in ascending order. Keep this list internal."
         blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in found.exposed))]
     return Section(
         id="sensitive",
@@ -213,7 +213,7 @@ def _disclosed_rows_section(found: DisclosureFinding) -> Section:
     rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in found.exposed)
     about = (
         "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
-        "this list inside: a row number points at a person for whoever has the data."
+        "this list internal. Anyone with the data can look up the person."
     )
     return Section(
         id="exposed",
@@ -254,7 +254,8 @@ def _headline(found: DisclosureFinding) -> str:
     before, left = found.readers[0].entropy, found.readers[-1].entropy
     if not before > 0:
         return "Nothing was open"
-    return f"{wording.percent(min(max(1 - left / before, 0.0), 1.0))} of the uncertainty is gone"
+    removed = wording.percent(min(max(1 - left / before, 0.0), 1.0))
+    return f"The tree removes {removed} of the uncertainty about {wording.clean(found.sensitive)}"
 
 
 def _sentence(found: DisclosureFinding) -> str:
@@ -267,7 +268,7 @@ def _sentence(found: DisclosureFinding) -> str:
         f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
-        told += f" Of {people(best.certain)} the class is as good as certain."
+        told += f" For {people(best.certain)} the class is practically certain."
     return told
 
 
@@ -290,7 +291,7 @@ def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
         Fact("Learned about the most exposed", f"{found.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("As good as certain", f"of {people(best.certain)}", f"among {people(found.n_people)}"),
+        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(found.n_people)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         told.append(
@@ -311,7 +312,7 @@ def _sensitive_sentence(found: SensitiveFinding) -> str:
         f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
-        told += f" Of {people(best.certain)} the value is as good as certain."
+        told += f" For {people(best.certain)} the value is practically certain."
     return told
 
 

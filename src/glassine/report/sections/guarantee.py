@@ -27,7 +27,7 @@ STANDING = {
     "too weak": "The policy accepts such claims, but this one is weaker than it allows, so it answers no other rule.",
     "not accepted": "The model cannot prove the claim, and the policy does not accept it, so it answers no other rule. "
     "The figures below hold if the claim is true.",
-    "does not hold": "There is a caveat, so nothing follows from the claim, and it answers no rule.",
+    "does not hold": "The guarantee is void, so it covers no check. The reason is listed below.",
 }
 RELATIONS = {
     "add-or-remove-one": "Adding or removing one record changes the probability of every model by at most that factor.",
@@ -77,16 +77,19 @@ def guarantee_figures(found: GuaranteeFinding) -> tuple[Fact, ...]:
     """Return the figures that matter most of a claimed guarantee."""
     value = f"epsilon {found.epsilon:g}"
     first = Fact("Claimed guarantee", value, f"{_delta(found)}; {found.standing}")
-    member = "who" if found.subject == "person" else "which records"
-    names = (f"Told about one {found.subject}", f"Told {member} {'was' if member == 'who' else 'were'} in the data")
+    names = (f"Revealed about one {found.subject}", "Membership guesses")
     if found.bits_per_record is None:
-        return (first, *(Fact(name, "not known", "The guarantee does not hold.") for name in names))
+        return (first, *(Fact(name, "not known", "The guarantee is void.") for name in names))
     aside = "if the claim is true"
     right = next((b.value for b in found.bounds if b.name == "membership advantage"), 1.0)
     return (
         first,
         Fact(names[0], f"at most {_up(found.bits_per_record, 1):.1f} bits", aside),
-        Fact(names[1], f"right for at most {_percent((1 + right) / 2)}", f"{aside}; tossing a coin is right for 50%"),
+        Fact(
+            names[1],
+            f"correct at most {_percent((1 + right) / 2)} of the time",
+            f"{aside}; tossing a coin is correct 50% of the time",
+        ),
     )
 
 
@@ -113,9 +116,9 @@ def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
         Fact(
             "Delta",
             f"{found.delta:g}",
-            "A probability on top of that factor, within which anything may be told."
+            "Probabilities may exceed that factor by at most this amount."
             if found.delta
-            else "The factor has no exception.",
+            else "No failure probability: the bound always holds.",
         ),
         Fact(
             "Neighboring data sets",

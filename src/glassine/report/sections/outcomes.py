@@ -23,7 +23,7 @@ def labels_section(found: LabelDisclosure, findings: Findings) -> Section:
         Fact(
             "Guessed right with the model",
             _rate(found.guess_rate),
-            f"A reader who knows a person's {part} names the outcome right this often. Without the model, "
+            f"An attacker who knows a person's {part} guesses the outcome correctly this often. Without the model, "
             f"naming the most frequent outcome is right for {_rate(found.base_rate)}.",
         ),
         Fact("Outcome certain", certain, f"They fall in a {part} whose records all have one outcome."),
@@ -39,12 +39,12 @@ def labels_section(found: LabelDisclosure, findings: Findings) -> Section:
         ),
     )
     text = (
-        f"Outcomes are guessed right for {_rate(found.guess_rate)} of the records, without the model for "
-        f"{_rate(found.base_rate)}; they are certain for {certain}."
+        f"With the model, an attacker guesses the outcome correctly for {_rate(found.guess_rate)} of records "
+        f"({_rate(found.base_rate)} without it). For {certain} the outcome is certain."
     )
     return Section(
         id="labels",
-        title="What it tells about outcomes",
+        title="What the model reveals about outcomes",
         link="Outcomes",
         blocks=(Facts(facts),),
         text=(text,),
@@ -57,7 +57,7 @@ def values_section(found: ValueLeakage, findings: Findings) -> Section:
     sentence = _values_sentence(found)
     return Section(
         id="values",
-        title="Training values that stand in it",
+        title="Training values in the model",
         link="Exact values",
         blocks=(Facts(_value_facts(found, findings)),),
         text=(sentence,) if sentence else (),

@@ -48,8 +48,6 @@ EXPOSED_SUBGROUPS = 5
 MOST_ATTRIBUTES = 3
 SHOWN = 0.05  # bits below it read as 0.0
 NEGLIGIBLE = 1e-6
-# Relative gain of rebuilt over random records, and the word for a gain below it.
-GAINS = ((0.1, "little gain (below 10%)"), (0.3, "some gain (10% to 30%)"), (0.6, "much gain (30% to 60%)"))
 
 
 def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> Section:
@@ -64,7 +62,7 @@ def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> 
     blocks += [
         Readings(readings(found, findings)),
         Paragraph(
-            text="Dist_G is 1 when the model tells nothing about the records' attributes, and 0 when it tells "
+            text="Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals "
             f"everything. {_readings_note(findings.domain)} It says nothing about outcomes.",
         ),
     ]
@@ -81,7 +79,7 @@ def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> 
     most = f"Attributes most revealed, in bits per record: {', '.join(named)}." if named else ""
     return Section(
         id="rebuild",
-        title="How far a reader can rebuild the records",
+        title="How far the records can be reconstructed",
         link="Reconstruction",
         blocks=tuple(blocks),
         text=tuple(filter(None, (rebuilt, narrowed, most))),
@@ -161,7 +159,7 @@ def _curve(found: ReconstructionFinding, findings: Findings) -> list[Block]:
     figure = Figure(
         drawings=(draw_curve(points, top=scale.top, limit=scale.limit),),
         title="Exposure curve.",
-        caption="Bits learned about a record, the most exposed at the left. One bit more halves the possible records.",
+        caption="Bits learned about a record, the most exposed at the left. Each bit halves the possible records.",
     )
     table = Table(
         caption="Bits learned, the most exposed records first; shares are rounded up",
@@ -171,11 +169,10 @@ def _curve(found: ReconstructionFinding, findings: Findings) -> list[Block]:
     )
     merged: list[Block] = []
     if found.bits_largest is not None and round(found.bits_largest, 1) > points[0][1]:
-        noun = "rules" if findings.model.kind == "rule list" else "leaves"
+        noun = "Rules" if findings.model.kind == "rule list" else "Leaves"
         note = (
-            f"The most exposed record lies higher than the curve, at {wording.bits(found.bits_largest)} bits: {noun} "
-            "of too few records to be shown apart are merged, so the first step stands at their mean, "
-            f"{wording.bits(points[0][1])}."
+            f"The most exposed record lies higher than the curve, at {wording.bits(found.bits_largest)} bits. {noun} "
+            f"too small to show separately are averaged, so the curve starts at {wording.bits(points[0][1])} bits."
         )
         merged.append(Paragraph(text=note, tone="note"))
     return [figure, *merged, Fold("The curve as a table", (table,))]
@@ -195,7 +192,7 @@ def _rebuilt(found: ReconstructionFinding, findings: Findings) -> str:
     if len({reading.value for reading, _ in known}) == 1:
         values = best.value
     learned = wording.percent(1 - (best.left or 0.0))
-    return f"Of all that was unknown about the records, the model tells {learned} (Dist_G {values})."
+    return f"The model removes {learned} of the uncertainty about the training records (Dist_G {values})."
 
 
 def _narrowed(found: ReconstructionFinding, findings: Findings) -> str:
@@ -204,18 +201,21 @@ def _narrowed(found: ReconstructionFinding, findings: Findings) -> str:
     fits = _fits(found, findings.domain, found.bits_largest)
     if not fits:
         return ""
-    mean = "" if found.bits_mean is None else f" ({wording.bits(found.bits_mean)} on average)"
-    return f"It tells {wording.bits(found.bits_largest)} bits about the most exposed record{mean}: {fits}."
+    mean = "" if found.bits_mean is None else f"; average {wording.bits(found.bits_mean)}"
+    return f"Most exposed record: {fits} ({wording.bits(found.bits_largest)} bits{mean})."
 
 
 def _fits(found: ReconstructionFinding, domain: DomainSummary | None, bits: float) -> str:
-    """Return which of the possible records still fit; empty if all do or if the domain contradicts the model."""
+    """Return how many possible records remain; empty if all do or if the domain contradicts the model."""
     prior = domain.bits_domain_aware if domain is not None else None
     contradicted = found.bits_largest is None or (prior is not None and found.bits_largest > prior + NEGLIGIBLE)
     if contradicted or not math.isfinite(bits) or bits < SHOWN:
         return ""
-    text = f"{wording.candidates(bits)} possible records still fits"
-    return text if prior is None else f"{text}, about {wording.worlds(prior - bits, power_from=10)} in all"
+    if prior is None:
+        return f"{wording.candidates(bits)} possible records remains"
+    # Few are counted; many read better as powers of two.
+    left, possible = (wording.worlds(value, power_from=20) for value in (prior - bits, prior))
+    return f"about {left} of {possible} possible records remain"
 
 
 def _readings_note(domain: DomainSummary | None) -> str:
@@ -310,8 +310,8 @@ def subgroups_section(found: tuple[SubgroupFinding, ...], findings: Findings) ->
 def exposed_section(rows: tuple[int, ...]) -> Section:
     """Return the most exposed records by row number."""
     about = (
-        "By row number of the data, in order of number; rows are counted from 0. Keep this list inside: a row number "
-        "points at a person for whoever has the data."
+        "Row numbers of the data, in ascending order, counted from 0. Keep this list internal. Anyone with the data "
+        "can look up the person."
     )
     # In order of number: the order of exposure would tell where one leaf ends, hence its size.
     listed = RowNumbers(tuple(f"row {row}" for row in sorted(rows)))
@@ -324,18 +324,22 @@ def exposed_section(rows: tuple[int, ...]) -> Section:
 def alignment_section(found: ErrorEstimate) -> Section:
     """Return how close rebuilt records come to the real ones."""
     text = (
-        f"{_gain(found)} Records drawn from what the model tells lie {found.error:.3f} ± {found.error_sd:.3f} away "
-        "from the real ones they are matched with, on a scale from 0 (equal) to 1; records drawn at random lie "
-        f"{found.baseline:.3f} ± {found.baseline_sd:.3f} away ({found.n_draws} draws, "
+        f"{_gain(found)} Their distance from the real ones is {found.error:.3f} ± {found.error_sd:.3f}, on a scale "
+        f"from 0 (equal) to 1; that of random records is {found.baseline:.3f} ± {found.baseline_sd:.3f} ({found.n_draws} "
+        "samples, "
         f"{wording.plural(found.n_matched, 'record')} matched)."
     )
-    return Section(id="alignment", title="Compared with the data", blocks=(Paragraph(text=text),))
+    return Section(
+        id="alignment",
+        link="Compared with the data",
+        title="Reconstructed records, compared with the data",
+        blocks=(Paragraph(text=text),),
+    )
 
 
 def _gain(found: ErrorEstimate) -> str:
-    """Return in words how much nearer than random records the rebuilt ones lie, on average."""
+    """Return in words how much closer than random records the reconstructed ones are, on average."""
     if found.error + found.error_sd >= found.baseline - found.baseline_sd:
-        return "On average no nearer than random."
-    gain = 1 - found.error / found.baseline
-    word = next((word for below, word in GAINS if gain < below), "very much gain (60% or more)")
-    return f"On average {wording.percent(gain)} nearer than random: {word}."
+        return "On average, reconstructed records are no closer to the real ones than random records are."
+    gain = wording.percent(1 - found.error / found.baseline)
+    return f"On average, reconstructed records are {gain} closer to the real ones than random records are."

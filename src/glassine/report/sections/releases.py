@@ -151,7 +151,7 @@ def _leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section
     """Return how many people stand behind leaves, and who is alone in one."""
     blocks: list[Block] = [Facts(_leaf_facts(found, release))]
     if found.rows_alone:
-        about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list inside.")
+        about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list internal.")
         rows = RowNumbers(tuple(f"row {row}" for row in found.rows_alone))
         blocks.append(Fold("Who is alone, by row number", (about, rows)))
     return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
