@@ -325,16 +325,10 @@ def alignment_section(found: ErrorEstimate) -> Section:
     """Return how close rebuilt records come to the real ones."""
     text = (
         f"{_gain(found)} Their distance from the real ones is {found.error:.3f} ± {found.error_sd:.3f}, on a scale "
-        f"from 0 (equal) to 1; that of random records is {found.baseline:.3f} ± {found.baseline_sd:.3f} ({found.n_draws} "
-        "samples, "
-        f"{wording.plural(found.n_matched, 'record')} matched)."
+        f"from 0 (equal) to 1; that of random records is {found.baseline:.3f} ± {found.baseline_sd:.3f} "
+        f"({found.n_draws} samples, {wording.plural(found.n_matched, 'record')} matched)."
     )
-    return Section(
-        id="alignment",
-        link="Compared with the data",
-        title="Reconstructed records, compared with the data",
-        blocks=(Paragraph(text=text),),
-    )
+    return Section(id="alignment", title="Compared with the data", blocks=(Paragraph(text=text),))
 
 
 def _gain(found: ErrorEstimate) -> str:
