@@ -39,7 +39,7 @@ __all__ = [
 
 
 def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
-    """Return a report as one HTML page that loads nothing from anywhere.
+    r"""Return a report as one HTML page that loads nothing from anywhere.
 
     **Guarantee**: none; the page shows what the findings hold, shares and bits rounded, suppressed sizes as suppressed.
 
@@ -57,40 +57,9 @@ def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
 
     Examples
     --------
-    >>> from glassine.attacks.outcome import NotApplicable
-    >>> from glassine.auditing.findings import ModelSummary
-    >>> from glassine.auditing.policy import Policy
-    >>> from glassine.auditing.findings import Findings
-    >>> none = NotApplicable("nothing was given.")
-    >>> findings = Findings(
-    ...     verdict="inconclusive",
-    ...     checks=(),
-    ...     model=ModelSummary(
-    ...         kind="rule list",
-    ...         source="",
-    ...         n_parts=0,
-    ...         depth=0,
-    ...         n_records=None,
-    ...         classes=None,
-    ...         attributes=(),
-    ...         approximate=False,
-    ...     ),
-    ...     domain=None,
-    ...     policy=Policy(),
-    ...     reconstruction=none,
-    ...     labels=none,
-    ...     values=none,
-    ...     subgroups=none,
-    ...     exposed_rows=none,
-    ...     alignment=none,
-    ...     sensitive=None,
-    ...     parts=(),
-    ...     tree=(),
-    ...     notes=(),
-    ...     advice=(),
-    ...     version="0",
-    ... )
-    >>> "Inconclusive" in render_html(findings)
+    >>> from glassine import audit, parse_rules
+    >>> findings = audit(parse_rules("if [smoker] then [true] ([3 ; 41] examples)\nelse [false] ([52 ; 9] examples)"))
+    >>> "Outside policy" in render_html(findings)
     True
     """
     return as_html(_page(found, title))

@@ -50,7 +50,7 @@ def colour(page: Page) -> Text:
 
 
 def _headline(page: Page) -> str:
-    return page.headline.upper() if page.judged else page.headline
+    return page.headline.upper() if page.judged else f"{page.headline}."
 
 
 def _lines(page: Page) -> Iterator[str]:
@@ -71,6 +71,8 @@ def _lines(page: Page) -> Iterator[str]:
             "no digest: records" if file.sha256 is None else f"sha256 {file.sha256[:12]}…",
         )
         for file in page.inputs
+        # A verdict is tied to the files that it was reached on; other texts say what was found in them.
+        if page.judged
     ]
     yield from _aligned(files)
     for title, sections in groupby(
