@@ -140,6 +140,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *("outcome", "domain", "dist_g", "cut point", "suppressed"),
         ),
         inputs=clean_inputs(findings.inputs),
+        tied=True,
         holder_only=findings.holder_only,
         scripted=True,
         version=wording.clean(findings.version),

@@ -426,6 +426,8 @@ class Page:
         Terms that are defined at the end.
     inputs : tuple of InputFile
         The files that were read.
+    tied : bool
+        Whether the text names them, too, so that its verdict is tied to them.
     holder_only : bool
         Whether it is for the holder of the data only.
     scripted : bool
@@ -450,6 +452,7 @@ class Page:
     sections: tuple[Section, ...]
     terms: tuple[str, ...]
     inputs: tuple[InputFile, ...] = ()
+    tied: bool = False
     holder_only: bool = False
     scripted: bool = False
     version: str

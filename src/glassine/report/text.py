@@ -71,8 +71,7 @@ def _lines(page: Page) -> Iterator[str]:
             "no digest: records" if file.sha256 is None else f"sha256 {file.sha256[:12]}…",
         )
         for file in page.inputs
-        # A verdict is tied to the files that it was reached on; other texts say what was found in them.
-        if page.judged
+        if page.tied
     ]
     yield from _aligned(files)
     for title, sections in groupby(
