@@ -35,7 +35,7 @@ from glassine.privacy.certificate import Certificate
 
 __all__ = ["Seed", "seeds"]
 
-FILES = Path(__file__).resolve().parents[1] / "tests" / "models" / "formats" / "files"
+FILES = Path(__file__).resolve().parents[1] / "tests" / "formats" / "files"
 FAST = Path("/dev/shm")  # noqa: S108 - a folder in memory, in which a folder of our own is made
 DOMAIN = Domain(
     {

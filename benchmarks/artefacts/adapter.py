@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-FRESH_COUNT = ("glassine.privacy.spending:fresh_count",)
+FRESH_COUNT = ("glassine.privacy.release:fresh_count", "glassine.privacy.spending:fresh_count")
 """Where the count of the fits of a process begins anew, by module and name, the newest first."""
 
 

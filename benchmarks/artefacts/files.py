@@ -13,7 +13,7 @@ from .adapter import command_line
 
 __all__ = ["FILES", "read_back"]
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "models" / "formats" / "files"
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "formats" / "files"
 RECORDS = {".csv"}
 
 FILES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.suffix not in RECORDS))

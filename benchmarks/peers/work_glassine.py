@@ -112,12 +112,12 @@ def structural(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
                 )
             else:
                 findings = glassine.audit(tree, domain, show_small_counts=True)
-        sizes = [part.size for part in findings.parts if part.size]
+        sizes = [part.size for part in findings.value("parts").parts if part.size]
         return seconds, {
             "leaves": findings.model.n_parts,
             "smallest": min(sizes),
             "in small leaves": sum(size for size in sizes if size < settings["small"]),
-            "certain": findings.labels.value.n_certain,
+            "certain": findings.value("labels").n_certain,
             "says": {check.rule: check.status for check in findings.checks},
         }
 

@@ -246,13 +246,13 @@ def test_an_audit_of_rounded_counts_measures_by_the_data_or_not_at_all() -> None
     exact = tree((1, 1), (1, 1), (1, 1))
     sizes = np.bincount(exact.apply(columns(data)), minlength=3).tolist()
     rounded = tree((20, 0), (300, 0), (0, 0), approximate=True)
-    alone = audit(rounded, DOMAIN).reconstruction
+    alone = audit(rounded, DOMAIN).measured["reconstruction"]
     assert isinstance(alone, Measured)
     assert alone.value.dist_g is None
     assert alone.value.bits_mean is None
     assert not alone.value.exposure_curve
     assert alone.value.undefined == ROUNDED
-    counted = audit(rounded, DOMAIN, data=data).reconstruction
+    counted = audit(rounded, DOMAIN, data=data).measured["reconstruction"]
     true = reconstruct(with_sizes(exact, sizes), DOMAIN)
     assert isinstance(counted, Measured)
     assert counted.value.dist_g == pytest.approx(true.dist_g())
@@ -275,5 +275,5 @@ def test_a_report_says_where_figures_follow_from_rounded_counts() -> None:
     text = render_text(findings)
     assert "390 records by rounded counts" in text
     assert "Dist_G 0" not in text
-    assert isinstance(findings.labels, NotApplicable)
-    assert findings.subgroups == NotApplicable(ROUNDED)
+    assert isinstance(findings.measured["labels"], NotApplicable)
+    assert findings.measured["subgroups"] == NotApplicable(ROUNDED)

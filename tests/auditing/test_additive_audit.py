@@ -16,7 +16,6 @@ import pytest
 
 from glassine import infer_domain, parse_rules
 from glassine.attacks.outcome import Below
-from glassine.auditing.additive import audit_additive
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, schema
 from glassine.auditing.policy import Policy
@@ -60,11 +59,11 @@ def status(findings: Findings) -> dict[str, str]:
 
 def test_the_audit_is_reached_from_glassine_audit() -> None:
     findings = audit(model_of(), DOMAIN)
-    assert findings == audit_additive(model_of(), DOMAIN)
+    assert findings == audit(model_of(), DOMAIN)
     assert findings.model.kind == "additive model"
     assert findings.model.n_records == 60
-    assert findings.additive is not None
-    assert findings.additive.n_bins == 7
+    assert findings.value("terms") is not None
+    assert findings.value("terms").n_bins == 7
 
 
 def test_large_public_bins_are_within_a_policy_that_asks_for_no_bits() -> None:
@@ -97,7 +96,7 @@ def test_bits_are_judged_like_those_of_other_models() -> None:
     noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     assert bits_check(audit(noisy, DOMAIN)).status == "unknown"
     bars = EbmExtras(histograms=(("age", (30.0, 30.0)),))
-    assert bits_check(audit_additive(model_of(), DOMAIN, extras=bars)).status == "unknown"
+    assert bits_check(audit(model_of(), DOMAIN, extras=bars)).status == "unknown"
     narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
     assert bits_check(audit(model_of(), narrow)).status == "unknown", "the domain contradicts the sizes"
     inferred = infer_domain(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
@@ -189,11 +188,11 @@ def test_what_is_published_beside_the_model_counts() -> None:
         n_bags=8,
         target_range=(0.0, 7.0),
     )
-    findings = audit_additive(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
+    findings = audit(model_of(), DOMAIN, policy=NO_BITS, extras=extras)
     assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "fail"
-    assert findings.additive is not None
-    assert len(findings.additive.beside) == 5
-    assert "1 of 2 bars" in findings.additive.beside[0]
+    assert findings.value("terms") is not None
+    assert len(findings.value("terms").beside) == 5
+    assert "1 of 2 bars" in findings.value("terms").beside[0]
 
 
 @pytest.mark.parametrize(
@@ -214,16 +213,16 @@ def test_a_guarantee_answers_if_the_policy_accepts_it(
     assert findings.verdict == verdict
     if verdict == "inconclusive":
         assert status(findings)["thresholds_off_grid"] == "unknown"
-    assert findings.additive is not None
-    assert all(term.smallest is None for term in findings.additive.terms)
+    assert findings.value("terms") is not None
+    assert all(term.smallest is None for term in findings.value("terms").terms)
 
 
 def test_an_accepted_guarantee_keeps_true_sizes_out_of_the_findings() -> None:
     model = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     frame = pl.DataFrame({"age": [20] * 59 + [60], "job": ["clerk"] * 60})
     findings = audit(model, DOMAIN, data=frame, policy=Policy(accept_guarantee=True), show_small_counts=True)
-    assert findings.additive is not None
-    assert all(term.smallest is None and term.origin is None for term in findings.additive.terms)
+    assert findings.value("terms") is not None
+    assert all(term.smallest is None and term.origin is None for term in findings.value("terms").terms)
 
 
 def test_sizes_without_noise_contradict_a_guarantee() -> None:
@@ -237,36 +236,36 @@ def test_membership_is_not_attacked_and_says_so() -> None:
     policy = Policy(largest_advantage=0.1)
     findings = audit(model_of(), DOMAIN, data=frame, holdout=frame, target="t", policy=policy)
     assert status(findings)["largest_advantage"] == "unknown"
-    assert "none is made" in getattr(findings.membership, "reason", "")
+    assert "none is made" in getattr(findings.measured["membership"], "reason", "")
 
 
 def test_small_counts_are_hidden_and_their_categories_too() -> None:
     model = model_of(jobs=(3, 57, 0), sizes=(2, 38, 20, 0))
     findings = audit(model, DOMAIN)
-    assert findings.additive is not None
+    assert findings.value("terms") is not None
     told = json.dumps(findings.to_dict())
     assert "hidden 1" in told
-    age = next(term for term in findings.additive.terms if term.name == "age")
+    age = next(term for term in findings.value("terms").terms if term.name == "age")
     assert age.smallest == Below(10)
     assert age.shape is not None
     # The bin of two records joins its neighbour before it is drawn.
     assert age.shape.axes[0].cuts == (49.5,)
     shown = audit(model, DOMAIN, show_small_counts=True)
-    assert shown.additive is not None
-    assert {term.smallest for term in shown.additive.terms} == {2, 3}
+    assert shown.value("terms") is not None
+    assert {term.smallest for term in shown.value("terms").terms} == {2, 3}
 
 
 def test_findings_keep_their_schema() -> None:
     for findings in (audit(model_of(), DOMAIN), audit(model_of(sizes=(1, 1, 58, 0)))):
         plain = json.loads(json.dumps(findings.to_dict()))
         jsonschema.validate(plain, schema())
-        assert {term["name"] for term in plain["additive"]["terms"]} == {"age", "job"}
+        assert {term["name"] for term in plain["measured"]["terms"]["terms"]} == {"age", "job"}
     rules = parse_rules("if [a] then [true] ([9 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = json.loads(json.dumps(audit(rules).to_dict()))
     jsonschema.validate(plain, schema())
-    assert plain["additive"] is None
+    assert "terms" not in plain["measured"]
 
 
 def test_a_sensitive_attribute_is_noted_or_refused() -> None:
@@ -283,7 +282,7 @@ def test_many_classes_pairs_and_constant_models_are_audited() -> None:
     several = AdditiveModel(
         attributes=("age", "job"), terms=(pair,), intercept=(0,) * 4, link="softmax", classes=tuple("wxyz")
     )
-    shape = audit(several).additive
+    shape = audit(several).value("terms")
     assert shape is not None
     drawn = shape.terms[0].shape
     assert drawn is not None
@@ -316,8 +315,8 @@ def test_the_drawn_names_of_long_lists_stay_few() -> None:
     term = term_of(bins=(many,), scores=np.arange(201.0))
     model = AdditiveModel(attributes=("job",), terms=(term,), intercept=(0,), link="identity")
     findings = audit(model)
-    assert findings.additive is not None
-    shape = findings.additive.terms[0].shape
+    assert findings.value("terms") is not None
+    shape = findings.value("terms").terms[0].shape
     assert shape is not None
     assert len(shape.axes[0].groups or ()) == 64
     assert len(shape.scores[0]) == 65
@@ -342,5 +341,5 @@ def test_a_private_learner_is_judged_by_its_guarantee() -> None:
     found = audit(honest, DOMAIN, policy=policy)
     assert (found.verdict, found.exit_status) == ("within policy", 0)
     assert {check.basis for check in found.checks if check.rule == "smallest_leaf"} == {"guarantee"}
-    assert found.additive is not None
-    assert all(term.shape is not None and term.shape.low is not None for term in found.additive.terms)
+    assert found.value("terms") is not None
+    assert all(term.shape is not None and term.shape.low is not None for term in found.value("terms").terms)

@@ -25,8 +25,8 @@ def model_of(name: str) -> Any:
 def test_counted_data_are_judged_like_data_in_memory(place: str, name: str) -> None:
     model = model_of(name)
     read, counted = audit(model, REST, data=sample()), audit(model, REST, data=HERE[place](sample()))
-    assert counted.reconstruction == read.reconstruction
-    assert counted.parts == read.parts
+    assert counted.measured["reconstruction"] == read.measured["reconstruction"]
+    assert counted.value("parts").parts == read.value("parts").parts
     statuses = {check.rule: check.status for check in read.checks}
     for check in counted.checks:
         assert check.status in (statuses[check.rule], "unknown")
@@ -34,8 +34,8 @@ def test_counted_data_are_judged_like_data_in_memory(place: str, name: str) -> N
     assert [note for note in counted.notes if "outside the domain" in note] == outside
     assert len(outside) == 5
     assert any("not read record by record" in note for note in counted.notes)
-    assert isinstance(counted.exposed_rows, NotApplicable)
-    assert isinstance(counted.alignment, NotApplicable)
+    assert isinstance(counted.measured["exposed_rows"], NotApplicable)
+    assert isinstance(counted.measured["alignment"], NotApplicable)
 
 
 def test_parts_hold_the_records_that_the_model_puts_there() -> None:
@@ -57,5 +57,5 @@ def test_other_data_are_told_from_the_training_records() -> None:
 
 def test_a_holdout_is_not_matched_with_counted_data() -> None:
     found = audit(model_of("optimal tree"), REST, data=sample().lazy(), target="sick", holdout=sample(100))
-    assert isinstance(found.membership, NotApplicable)
-    assert "not read record by record" in found.membership.reason
+    assert isinstance(found.measured["membership"], NotApplicable)
+    assert "not read record by record" in found.measured["membership"].reason

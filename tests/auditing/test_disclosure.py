@@ -20,8 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import glassine.auditing.disclosure as room
 from glassine import infer_domain, parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
-from glassine.attacks.outcome import About, Failed, Measured, NotApplicable
-from glassine.auditing.additive import audit_additive
+from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, Findings, SensitiveFinding, schema
 from glassine.auditing.policy import Policy
@@ -68,13 +67,14 @@ def domain_of(frame: pl.DataFrame) -> Domain:
 
 
 def found_in(findings: Findings) -> SensitiveFinding:
-    assert isinstance(findings.disclosure, Measured), findings.disclosure
-    return findings.disclosure.value
+    found = findings.value("disclosure")
+    assert isinstance(found, SensitiveFinding), findings.measured["disclosure"]
+    return found
 
 
 def reason_of(findings: Findings) -> str:
-    assert isinstance(findings.disclosure, NotApplicable | Failed), findings.disclosure
-    return findings.disclosure.reason
+    assert isinstance(findings.measured["disclosure"], NotApplicable | Failed), findings.measured["disclosure"]
+    return findings.measured["disclosure"].reason
 
 
 def judged(findings: Findings) -> Check:
@@ -110,7 +110,7 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     found = found_in(findings)
     assert found.readers[-1].certain == About(70)
     assert found.readers[-1].d_overall == round(found.readers[-1].d_overall or 0.0, 2)
-    assert "ill" not in json.dumps(findings.to_dict()["disclosure"]).replace("will", "")
+    assert "ill" not in json.dumps(findings.to_dict()["measured"]["disclosure"]).replace("will", "")
     page = render_html(findings)
     section = page[page.index('<section id="sensitive"') : page.index('<section id="groups"')]
     assert "about 70 people" in section
@@ -126,7 +126,7 @@ def test_findings_fit_their_schema() -> None:
         findings = audit(tree, domain_of(frame), data=frame, sensitive=sensitive, policy=Policy(most_certain=0))
         plain = json.loads(json.dumps(findings.to_dict(), allow_nan=False))
         jsonschema.validate(plain, schema())
-        assert plain["disclosure"]["status"] == ("not applicable" if sensitive is None else "measured")
+        assert plain["measured"]["disclosure"]["status"] == ("not applicable" if sensitive is None else "measured")
 
 
 RULES = parse_rules("if [a] then [true] ([0 ; 20] examples)\nelse [false] ([30 ; 10] examples)")
@@ -347,7 +347,7 @@ def test_a_private_tree_is_answered_by_its_guarantee_or_not_measured() -> None:
 
 
 def test_an_additive_model_keeps_no_such_limit() -> None:
-    findings = audit_additive(income_model(), policy=Policy(most_certain=10))
+    findings = audit(income_model(), policy=Policy(most_certain=10))
     assert judged(findings).status == "unknown"
     assert "an additive model" in reason_of(findings)
 

@@ -114,8 +114,8 @@ def test_a_caveat_outweighs_the_policy() -> None:
     assert findings.verdict == "inconclusive"
     assert statuses(findings)["smallest_leaf"] == statuses(findings)["purest_leaf"] == "unknown"
     assert "seeded: not private" in next(check.meaning for check in findings.checks if check.rule == "max_epsilon")
-    assert isinstance(findings.reconstruction, NotApplicable)
-    assert "nothing limits" in findings.reconstruction.reason
+    assert isinstance(findings.measured["reconstruction"], NotApplicable)
+    assert "nothing limits" in findings.measured["reconstruction"].reason
 
 
 @pytest.mark.parametrize(
@@ -177,20 +177,23 @@ def test_labels_without_counts_need_no_scale() -> None:
 def test_noisy_counts_are_never_presented_as_measured(policy: Policy, frame: Any) -> None:
     findings = audit(tree(CLAIM), DOMAIN, policy=policy, data=frame, sensitive="sex")
     for name in ("reconstruction", "labels", "subgroups", "exposed_rows", "alignment"):
-        assert isinstance(getattr(findings, name), NotApplicable), name
-    assert isinstance(findings.reconstruction, NotApplicable)
-    assert "noisy (scale 2 records)" in findings.reconstruction.reason
-    assert isinstance(findings.values, Measured)
+        assert isinstance(findings.measured[name], NotApplicable), name
+    assert isinstance(findings.measured["reconstruction"], NotApplicable)
+    assert "noisy (scale 2 records)" in findings.measured["reconstruction"].reason
+    assert isinstance(findings.measured["values"], Measured)
     assert findings.model.count_scale == 2.0
-    assert [part.purity for part in findings.parts] == [None, None]
-    assert [part.bits_learned for part in findings.parts] == [None, None]
-    assert not any(part.flags for part in findings.parts)
+    assert [part.purity for part in findings.value("parts").parts] == [None, None]
+    assert [part.bits_learned for part in findings.value("parts").parts] == [None, None]
+    assert not any(part.flags for part in findings.value("parts").parts)
     assert not any("not the training records" in note for note in findings.notes)
 
 
 def test_published_noisy_counts_are_shown_where_the_guarantee_covers_them() -> None:
-    assert [part.counts for part in audit(tree(CLAIM), DOMAIN, policy=ACCEPTING).parts] == [(4, 0), (12, 60)]
-    assert [part.size for part in audit(tree(CLAIM), DOMAIN).parts] == [Below(10), Hidden()]
+    assert [part.counts for part in audit(tree(CLAIM), DOMAIN, policy=ACCEPTING).value("parts").parts] == [
+        (4, 0),
+        (12, 60),
+    ]
+    assert [part.size for part in audit(tree(CLAIM), DOMAIN).value("parts").parts] == [Below(10), Hidden()]
 
 
 def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
@@ -198,7 +201,7 @@ def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
     findings = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME)
     assert statuses(findings)["smallest_leaf"] == "fail"
     assert any("not by the model's noisy counts" in note for note in findings.notes)
-    assert [part.size for part in findings.parts] == [60, 72]
+    assert [part.size for part in findings.value("parts").parts] == [60, 72]
     accepted = audit(tree(CLAIM, (40, 20), (12, 60)), DOMAIN, data=FRAME, policy=ACCEPTING)
     assert statuses(accepted)["smallest_leaf"] == "pass"
     assert accepted.notes == ()
@@ -235,7 +238,7 @@ def test_a_part_that_no_record_can_reach_is_still_marked() -> None:
         ),
         guarantee=CLAIM,
     )
-    assert [part.flags for part in audit(rules, DOMAIN).parts] == [(), ("empty",), ()]
+    assert [part.flags for part in audit(rules, DOMAIN).value("parts").parts] == [(), ("empty",), ()]
 
 
 def test_the_bounds_name_their_proofs_and_their_figures_are_right() -> None:

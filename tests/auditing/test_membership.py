@@ -44,8 +44,8 @@ def test_an_overfitted_tree_gives_its_members_away() -> None:
     found = audit(
         grown(members), DOMAIN, data=members, target="y", holdout=others, policy=Policy(largest_advantage=0.1)
     )
-    assert isinstance(found.membership, Measured)
-    membership = found.membership.value
+    assert isinstance(found.measured["membership"], Measured)
+    membership = found.measured["membership"].value
     gap = membership.attacks[0]
     assert gap.detected
     assert gap.advantage is not None
@@ -76,7 +76,7 @@ def test_a_stump_leaves_open_what_few_records_cannot_tell() -> None:
 def test_without_a_holdout_membership_is_unknown_and_not_safe() -> None:
     members, _ = frames()
     found = audit(grown(members), DOMAIN, data=members, policy=Policy(largest_advantage=0.5))
-    assert isinstance(found.membership, NotApplicable)
+    assert isinstance(found.measured["membership"], NotApplicable)
     assert [check.status for check in found.checks if check.rule == "largest_advantage"] == ["unknown"]
     assert all(check.rule != "largest_advantage" for check in audit(grown(members), DOMAIN).checks)
 
@@ -122,12 +122,16 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
     tree = grown(some, max_depth=depth)
     found = audit(tree, DOMAIN, data=some, target="y", holdout=others[:60], policy=Policy(largest_advantage=0.3))
     plain = found.to_dict()
-    rows = {row["attack"]: row["advantage"] for row in plain["membership"]["attacks"] if row["advantage"] is not None}
+    rows = {
+        row["attack"]: row["advantage"]
+        for row in plain["measured"]["membership"]["attacks"]
+        if row["advantage"] is not None
+    }
     assert len(rows) >= 3
     (check,) = [check for check in found.checks if check.rule == "largest_advantage"]
-    assert check.measured == rows[plain["membership"]["strongest"]] == max(rows.values())
-    assert isinstance(found.membership, Measured)
-    finding = found.membership.value
+    assert check.measured == rows[plain["measured"]["membership"]["strongest"]] == max(rows.values())
+    assert isinstance(found.measured["membership"], Measured)
+    finding = found.measured["membership"].value
     figure = f"{max(rows.values()):.3f}"
     assert attack_page(finding).figures[0].value == figure
     page = render_html(attack_page(finding, title="Attacks"))
@@ -143,8 +147,8 @@ def test_where_every_holdout_record_equals_a_member_the_midpoint_attack_says_so(
     frame = pl.DataFrame({"a": a, "b": b, "y": np.where(a + b > 2, "yes", "no")})
     domain = Domain({"a": Integer(0, 2), "b": Integer(0, 2)})
     found = audit(grown(frame[:100]), domain, data=frame[:100], target="y", holdout=frame[100:])
-    assert isinstance(found.membership, Measured)
-    (row,) = [attack for attack in found.membership.value.attacks if attack.attack == "midpoint attack"]
+    assert isinstance(found.measured["membership"], Measured)
+    (row,) = [attack for attack in found.measured["membership"].value.attacks if attack.attack == "midpoint attack"]
     assert row.status == "not applicable"
     assert row.reason is not None
     assert "every record of the holdout equals a training record" in row.reason
@@ -201,10 +205,10 @@ def test_attacks_that_find_more_than_a_guarantee_allows_contradict_it() -> None:
 def test_few_records_are_told_as_few() -> None:
     members, others = frames(n=6)
     found = audit(grown(members), DOMAIN, data=members, target="y", holdout=others)
-    assert isinstance(found.membership, Measured)
-    membership = found.membership.value
+    assert isinstance(found.measured["membership"], Measured)
+    membership = found.measured["membership"].value
     assert (membership.n_members, membership.n_nonmembers, membership.roc) == (Below(10), Below(10), ())
-    assert "6 non-members" not in json.dumps(found.to_dict()["membership"])
+    assert "6 non-members" not in json.dumps(found.to_dict()["measured"]["membership"])
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_the_holder_gets_what_the_data_add_and_it_is_marked() -> None:
     public = audit(tree(), DOMAIN, data=MANY, policy=ACCEPTING)
     assert HOLDER_ONLY not in render_text(public) + render_html(public)
     assert public.to_dict()["holder_only"] is False
-    assert isinstance(public.exposed_rows, NotApplicable)
+    assert isinstance(public.measured["exposed_rows"], NotApplicable)
 
 
 def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:

@@ -45,8 +45,8 @@ def test_scrubbed_thresholds_are_public_and_audited_again(counts: Any) -> None:
     assert all(on_grid(DOMAIN[name], bound) for name, bound in thresholds(result.model))
     before = audit(tree, domain=DOMAIN, data=frame).to_dict()
     after = audit(result.model, domain=DOMAIN, data=frame).to_dict()
-    assert before["values"]["n_off_grid"] > 0 == after["values"]["n_off_grid"]
-    assert before["values"]["n_midpoints"] > 0 == after["values"]["n_midpoints"]
+    assert before["measured"]["values"]["n_off_grid"] > 0 == after["measured"]["values"]["n_off_grid"]
+    assert before["measured"]["values"]["n_midpoints"] > 0 == after["measured"]["values"]["n_midpoints"]
     assert result.n_rounded + result.n_dropped > 0
     assert result.model.approximate
     assert accuracy(tree, frame, "y") - accuracy(result.model, frame, "y") < 0.1

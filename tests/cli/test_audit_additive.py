@@ -47,9 +47,9 @@ def test_an_ebm_is_audited(run: Run, files: dict[str, Path], tmp_path: Path) -> 
     done = call(run, tmp_path, "audit", files["ebm"], "--domain", files["domain"], "-o", report, "--json")
     assert done.status == 1, done.err
     found = json.loads(done.out)
-    assert found["model"]["kind"] == "additive model"
-    assert any("histogram" in text for text in found["additive"]["beside"])
-    assert {entry["n_rebuilt"] > 100 for entry in found["additive"]["attributes"]} == {True}
+    assert found["subject"]["kind"] == "additive model"
+    assert any("histogram" in text for text in found["measured"]["terms"]["beside"])
+    assert {entry["n_rebuilt"] > 100 for entry in found["measured"]["terms"]["attributes"]} == {True}
     assert "<svg" in report.read_text(encoding="utf-8")
 
 

@@ -32,10 +32,10 @@ def test_a_release_is_audited_from_its_file(run: Run, releases: Path) -> None:
     done = run("audit", "restricted.json", cwd=releases)
     assert done.status == 3
     assert "INCONCLUSIVE" in done.out
-    assert "Give the training records" in done.out
+    assert "Pass the training records" in done.out
     done = run("audit", "paper.json", "--json", cwd=releases)
     assert done.status == 1
-    assert json.loads(done.out)["leaves"]["origin"] == "published"
+    assert json.loads(done.out)["measured"]["leaves"]["origin"] == "published"
 
 
 def test_with_the_records_it_is_judged(run: Run, releases: Path) -> None:
@@ -51,7 +51,7 @@ def test_with_the_records_it_is_judged(run: Run, releases: Path) -> None:
     done = run("audit", "paper.json", "--data", "people.csv", "--sensitive", "job", "-o", "found.json", cwd=releases)
     assert done.status == 1
     found = json.loads((releases / "found.json").read_text())
-    assert found["schema"] == "glassine.surrogate-findings/2"
+    assert found["schema"] == "glassine.findings/6"
     assert [file["role"] for file in found["inputs"]] == ["release", "data"]
     assert found["sensitive"] == "job"
 
@@ -63,9 +63,9 @@ def test_a_holdout_tells_of_membership(run: Run, releases: Path) -> None:
         cwd=releases,
     )  # fmt: skip
     found = json.loads(done.out)
-    assert found["membership"]["status"] == "measured"
-    assert found["gaps"][0]["labels"] == "true labels"
-    assert found["gaps"][0]["advantage"] > 0
+    assert found["measured"]["membership"]["status"] == "measured"
+    assert found["measured"]["gaps"]["value"][0]["labels"] == "true labels"
+    assert found["measured"]["gaps"]["value"][0]["advantage"] > 0
 
 
 def test_other_records_do_not_pass_for_those_behind_it(run: Run, releases: Path) -> None:
@@ -108,4 +108,4 @@ def test_columns_of_an_array_have_no_names(run: Run, tmp_path: Path) -> None:
     named = pd.DataFrame(data, columns=["u", "v", "w"]).assign(answer=np.where(np.arange(200) % 2, "far", "near"))
     named.to_csv(tmp_path / "data.csv", index=False)
     done = run("audit", "release.json", "--data", "data.csv", "--target", "answer", "--json", cwd=tmp_path)
-    assert json.loads(done.out)["groups"]["smallest"] >= 40
+    assert json.loads(done.out)["measured"]["groups"]["smallest"] >= 40

@@ -49,11 +49,11 @@ def test_audit_prints_the_fixed_names(folder: Path, run: Run) -> None:
     plain = json.loads(done.out)
     jsonschema.validate(plain, schema())
     assert plain["verdict"] == "within policy"
-    assert plain["reconstruction"]["dist_g"] == pytest.approx(
+    assert plain["measured"]["reconstruction"]["dist_g"] == pytest.approx(
         (30 * 1 + 30 * 1.584962500721156 + 40 * 1.584962500721156) / 300
     )
-    assert plain["reconstruction"]["entropy_bits"] > 0
-    assert 0 < plain["reconstruction"]["dist_g_domain_aware"] < 1
+    assert plain["measured"]["reconstruction"]["entropy_bits"] > 0
+    assert 0 < plain["measured"]["reconstruction"]["dist_g_domain_aware"] < 1
 
 
 def test_exit_statuses(folder: Path, run: Run) -> None:
@@ -112,7 +112,7 @@ def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     )
     judged = run(*told, "--criterion", "gini", "--policy", "certain.toml", "--json", "-o", "r.html", cwd=folder)
     assert judged.status == 0
-    found = json.loads(judged.out)["disclosure"]
+    found = json.loads(judged.out)["measured"]["disclosure"]
     assert (found["status"], found["optimum"], found["quasi_identifiers"]) == ("measured", "global", ["age", "dose"])
     assert [reader["reader"] for reader in found["readers"]][1:] == ["the leaves", "the leaves and the internal nodes"]
     assert "What it tells of <bdi>ill</bdi>" in (folder / "r.html").read_text()
@@ -121,7 +121,7 @@ def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     (folder / "certain.toml").write_text("most_certain = 0\n")
     assert run(*told, "--criterion", "gini", "--policy", "certain.toml", cwd=folder).status == 1
     some = run(*told, "--quasi", "age", "--json", cwd=folder)
-    assert "dose, which the reader does not know" in json.loads(some.out)["disclosure"]["reason"]
+    assert "dose, which the reader does not know" in json.loads(some.out)["measured"]["disclosure"]["reason"]
     for given in (("--quasi", "ill"), ("--criterion", "gain")):
         assert run(*told, *given, cwd=folder).status == 2
 
@@ -168,7 +168,7 @@ def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -
         alone = json.loads(run("audit", file, *common, cwd=folder).out)
         assert plain[name]["domain"] == alone["domain"]
         assert plain[name]["domain"]["n_attributes"] == 2
-        assert plain[name]["reconstruction"] == alone["reconstruction"]
+        assert plain[name]["measured"]["reconstruction"] == alone["measured"]["reconstruction"]
         assert plain[name]["checks"] == alone["checks"]
 
 
@@ -237,7 +237,7 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     assert {"tree-report.html", "rules-report.html", "scrubbed-report.html", "domain.json", "tree.json"} <= names
     assert "OUTSIDE POLICY" in done.out
     again = run("audit", "glassine-demo/rules.txt", "--domain", "glassine-demo/domain.json", "--json", cwd=tmp_path)
-    assert json.loads(again.out)["model"]["kind"] == "rule list"
+    assert json.loads(again.out)["subject"]["kind"] == "rule list"
     assert again.status == 1
     result = run("demo", "--json", "-o", "other", cwd=tmp_path)
     assert json.loads(result.out)["accuracy"]["after"] > 0.9
@@ -292,7 +292,7 @@ def test_version_and_help(tmp_path: Path, run: Run) -> None:
 def test_a_trusted_pickle_is_read(folder: Path, run: Run) -> None:
     done = run("audit", "tree.pkl", "--trust-pickle", "--domain", "people.json", "--json", cwd=folder)
     assert done.status == 1, done.err
-    assert json.loads(done.out)["model"]["kind"] == "decision tree"
+    assert json.loads(done.out)["subject"]["kind"] == "decision tree"
 
 
 def edit(name: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:

@@ -391,7 +391,7 @@ def test_a_pipeline_in_a_file_states_its_candidates(tmp_path: Path, run: Run, su
     Domain({"age": Integer(18, 60), "town": Category(("a", "b", "c"))}).to_json(tmp_path / "domain.json")
     options = ("--data", "people.csv", "--domain", "domain.json", "--sensitive", "level", "--trust-pickle", "--json")
     audited = run("audit", path.name, *options, cwd=tmp_path)
-    assert json.loads(audited.out)["disclosure"]["n_internal"] == plain["n_internal"]
+    assert json.loads(audited.out)["measured"]["disclosure"]["n_internal"] == plain["n_internal"]
 
 
 def test_without_a_criterion_the_leaves_alone_are_read_and_the_reason_is_said(folder: Path, run: Run) -> None:

@@ -156,4 +156,4 @@ def test_an_audit_counts_the_attributes_that_the_model_tests(tmp_path: Path, run
     found = json.loads(done.out)
     assert found["domain"]["n_attributes"] == 100_000
     # The first rule leaves one value of 100; the others are free.
-    assert found["parts"][0]["bits_learned"] == pytest.approx(math.log2(100), abs=1e-3)
+    assert found["measured"]["parts"]["parts"][0]["bits_learned"] == pytest.approx(math.log2(100), abs=1e-3)

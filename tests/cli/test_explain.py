@@ -169,7 +169,7 @@ def test_an_array_keeps_the_names_of_the_columns(folder: Path, run: Run) -> None
     )
     assert json.loads(told.out)["decision"] is True
     audited = run("audit", "release.json", "--data", "two.csv", "--json", cwd=folder)
-    assert json.loads(audited.out)["groups"]["smallest"] >= 30
+    assert json.loads(audited.out)["measured"]["groups"]["smallest"] >= 30
 
 
 def test_a_domain_that_declares_the_target_is_taken_and_tells_the_classes(folder: Path, run: Run) -> None:

@@ -65,5 +65,5 @@ def test_verbs_agree(folder: Path, run: Run) -> None:
     assert "Of 2 thresholds, 1 is not a public cut point" in told
     assert "age: 1 record of the data lies outside the domain." in told
     checks = run(*AUDIT, "--json", cwd=folder).out
-    assert "1 of 3 rules was made from fewer than 25 people." in checks
-    assert "1 of 2 thresholds is not a public cut point, so it was taken from training values." in checks
+    assert "1 of 3 rules holds fewer than 25 records." in checks
+    assert "1 of 2 thresholds is not a public cut point, so it can reveal training values." in checks

@@ -185,7 +185,7 @@ def test_what_the_data_add_is_written_for_their_holder(house: Path, run: Run) ->
     assert all(HOLDER_ONLY in pages[ending] for ending in ("html", "txt"))
     plain = json.loads(pages["json"])
     assert plain["holder_only"] is True
-    assert plain["membership"]["status"] == "measured"
+    assert plain["measured"]["membership"]["status"] == "measured"
     assert any("outside the domain" in note for note in plain["notes"])
     assert {entry["role"]: entry["sha256"] is None for entry in plain["inputs"]} == {
         "model": False, "domain": False, "policy": False, "data": True, "holdout": True,

@@ -11,7 +11,7 @@ import pytest
 from glassine import Domain, Integer, Real
 from tests.cli.running import Run
 
-FILES = Path(__file__).parents[1] / "models" / "formats" / "files"
+FILES = Path(__file__).parents[1] / "formats" / "files"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_each_tree_is_read(boosted: Path, run: Run) -> None:
 def test_an_audit_says_that_the_others_were_not_judged(place: int, boosted: Path, run: Run) -> None:
     done = run("audit", "three.txt", "--tree", str(place), "--json", cwd=boosted)
     found = json.loads(done.out)
-    assert found["model"]["source"] == f"tree {place} of 3 of LightGBM"
+    assert found["subject"]["source"] == f"tree {place} of 3 of LightGBM"
     assert found["notes"].count(f"Tree {place} of 3; the other 2 were not judged.") == 1
 
 

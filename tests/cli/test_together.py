@@ -95,7 +95,7 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
             "Proven: the models reveal",
         ),
         (("half.json", "more.json"), 1, "max_epsilon: 1.1, must be at most 1.0: fail"),
-        (("half.json", "less.json"), 3, "The policy does not accept such claims"),
+        (("half.json", "less.json"), 3, "the policy does not accept such claims"),
         (("half.json", "less.json", "--policy", "accept.toml"), 0, "max_epsilon: 0.8, must be at most 1.0: pass"),
         (("first.json", "half.json", "--policy", "accept.toml"), 0, "Only first.json is left"),
         (("first.json", "half.json", "--policy", "no_claims.toml"), 3, "What half.json adds was not measured."),

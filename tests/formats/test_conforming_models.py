@@ -50,7 +50,7 @@ def test_conditions_lose_what_cannot_happen(tmp_path: Path) -> None:
         ]
         assert "age <= 57.5 or missing" not in to_text(tree)
         assert to_sql(tree).count("IS NULL") < to_sql(TREE).count("IS NULL")
-    assert [part.condition for part in audit(TREE, domain=DOMAIN).parts][-1] == "age > 57.5"
+    assert [part.condition for part in audit(TREE, domain=DOMAIN).value("parts").parts][-1] == "age > 57.5"
     (tree,) = load_forest(tmp_path / "tree.json", DOMAIN).trees
     assert tree == as_model(TREE, DOMAIN)
 

@@ -21,13 +21,16 @@ from glassine.auditing.findings import (
     GuaranteeFinding,
     MembershipFinding,
     ModelSummary,
+    Outcomes,
     Part,
+    PartsFinding,
     ReconstructionFinding,
     SensitiveFinding,
     SubgroupFinding,
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
+from glassine.auditing.findings.schema import MEASURED
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
@@ -196,12 +199,23 @@ DISCLOSURE = SensitiveFinding(
 )
 
 
+def changed(base: Findings, **given: Any) -> Findings:
+    """Return findings with other fields; measurements by their names, leaves as ``parts`` and nodes as ``tree``."""
+    shape = {own: given.pop(name) for name, own in (("parts", "parts"), ("tree", "nodes")) if name in given}
+    if "model" in given:
+        given["subject"] = given.pop("model")
+    measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
+    if shape:
+        measured["parts"] = Measured(replace(base.value("parts"), **shape))
+    return replace(base, measured=Outcomes({**base.measured, **measured}), **given)
+
+
 def findings(**given: Any) -> Findings:
     """Make findings of a tree of four leaves; ``given`` replaces fields."""
     base = Findings(
         verdict="outside policy",
         checks=CHECKS,
-        model=ModelSummary(
+        subject=ModelSummary(
             kind="decision tree",
             source="a test",
             n_parts=4,
@@ -215,32 +229,40 @@ def findings(**given: Any) -> Findings:
             n_attributes=3, n_groups=1, inferred=("age",), bits_independent=15.0, bits_domain_aware=10.5
         ),
         policy=Policy(),
-        reconstruction=Measured(RECONSTRUCTION),
-        labels=Measured(LABELS),
-        values=Measured(VALUES),
-        subgroups=Measured(
-            (SubgroupFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
+        measured=Outcomes(
+            {
+                "reconstruction": Measured(RECONSTRUCTION),
+                "labels": Measured(LABELS),
+                "values": Measured(VALUES),
+                "subgroups": Measured(
+                    (SubgroupFinding(attribute="sex", value="female", size=180, bits_mean=3.0, bits_largest=9.0),)
+                ),
+                "exposed_rows": Measured((512, 3, 77)),
+                "alignment": Measured(
+                    ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
+                ),
+                "membership": Measured(MEMBERSHIP),
+                "disclosure": Measured(DISCLOSURE),
+                "parts": Measured(
+                    PartsFinding(
+                        parts=(
+                            part(1, counts=(30, 10)),
+                            part(2, Below(10), bits_learned=11.3, flags=("small", "exposed")),
+                            part(3, Hidden()),
+                            part(4, 300, purity=1.0, flags=("pure",)),
+                        ),
+                        nodes=balanced_tree(4),
+                    )
+                ),
+            }
         ),
-        exposed_rows=Measured((512, 3, 77)),
-        alignment=Measured(
-            ErrorEstimate(error=0.2, error_sd=0.01, baseline=0.4, baseline_sd=0.02, n_draws=3, n_matched=400)
-        ),
-        membership=Measured(MEMBERSHIP),
-        disclosure=Measured(DISCLOSURE),
         sensitive=None,
-        parts=(
-            part(1, counts=(30, 10)),
-            part(2, Below(10), bits_learned=11.3, flags=("small", "exposed")),
-            part(3, Hidden()),
-            part(4, 300, purity=1.0, flags=("pure",)),
-        ),
-        tree=balanced_tree(4),
         notes=("rule 3 captures no record: it is `shadowed`.",),
         advice=(remedy("Merge small leaves ({step}).", "scrub", smallest_leaf=10),),
         version="9.9.9",
         inputs=(),
     )
-    return replace(base, **given)
+    return changed(base, **given)
 
 
 GUARANTEE = GuaranteeFinding(

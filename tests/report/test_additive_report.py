@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.auditing.additive import audit_additive
+from glassine.auditing.api import audit
 from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer
 from glassine.formats.sklearn.interpret import EbmExtras
@@ -65,7 +65,7 @@ class Ids(HTMLParser):
 
 def test_the_page_shows_shapes_importances_and_what_the_bins_tell() -> None:
     extras = EbmExtras(n_bags=8, unique_values=(("age", 40),))
-    page = render_html(audit_additive(model_of(), extras=extras))
+    page = render_html(audit(model_of(), extras=extras))
     assert page.count('<svg class="shape"') == 3
     assert page.count('class="band"') == 1
     assert "log-odds that ill is yes" in page
@@ -77,13 +77,13 @@ def test_the_page_shows_shapes_importances_and_what_the_bins_tell() -> None:
 
 def test_ranges_of_the_domain_are_no_finding() -> None:
     domain = Domain({"age": Integer(30, 60), "job": Category(("<b>clerk</b>", "baker"))})
-    assert "A range of values is published" in render_html(audit_additive(model_of()))
-    assert "A range of values is published" not in render_html(audit_additive(model_of(), domain))
+    assert "A range of values is published" in render_html(audit(model_of()))
+    assert "A range of values is published" not in render_html(audit(model_of(), domain))
 
 
 def test_links_lead_somewhere_and_identifiers_are_unique() -> None:
     found = Ids()
-    found.feed(render_html(audit_additive(model_of())))
+    found.feed(render_html(audit(model_of())))
     assert len(set(found.ids)) == len(found.ids)
     assert set(found.links) <= set(found.ids)
 
@@ -99,7 +99,7 @@ def test_names_are_escaped_and_exact_cuts_are_rounded() -> None:
         link="logit",
         classes=("no", "yes"),
     )
-    page = render_html(audit_additive(wide))
+    page = render_html(audit(wide))
     assert "<script>alert" not in page
     assert "<b>clerk" not in page
     assert "1234.56" not in page
@@ -107,14 +107,14 @@ def test_names_are_escaped_and_exact_cuts_are_rounded() -> None:
 
 
 def test_small_counts_stay_out_of_the_page() -> None:
-    findings = audit_additive(model_of(weights=[7, 20, 30, 34, 0]))
+    findings = audit(model_of(weights=[7, 20, 30, 34, 0]))
     terms = rows_of(audit_page(findings).section("model"))
     assert any("smallest <10, 1 too small" in str(row.cells[-1]) for row in terms.values())
     assert "smallest 7" not in render_html(findings)
 
 
 def test_the_text_names_bins_and_stays_narrow() -> None:
-    text = render_text(audit_additive(model_of()))
+    text = render_text(audit(model_of()))
     assert "Smallest bin" in text
     assert "Additive model, 3 terms, 17 bins, 91 records, 2 classes" in text
     assert max(map(len, text.splitlines())) <= 88
@@ -122,7 +122,7 @@ def test_the_text_names_bins_and_stays_narrow() -> None:
 
 def test_a_guarantee_has_its_section() -> None:
     model = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=4.0))
-    page = render_html(audit_additive(model, policy=Policy(accept_guarantee=True)))
+    page = render_html(audit(model, policy=Policy(accept_guarantee=True)))
     assert "The guarantee that is claimed" in page
     assert "91 records by noisy counts" in page
 
@@ -136,7 +136,7 @@ def test_small_and_large_models_have_a_page(n_terms: int) -> None:
     )
     names = tuple(f"a{i}" for i in range(max(n_terms, 1)))
     model = AdditiveModel(attributes=names, terms=terms, intercept=(0, 0, 0), link="softmax", classes=("a", "b", "c"))
-    page = render_html(audit_additive(model))
+    page = render_html(audit(model))
     assert len(page) < 1_000_000
     assert ("50 more terms" in page) == (n_terms == 150)
 
@@ -145,7 +145,7 @@ def test_the_page_fits_a_phone(chromium: Path, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     path = tmp_path / "report.html"
-    path.write_text(render_html(audit_additive(model_of())), encoding="utf-8")
+    path.write_text(render_html(audit(model_of())), encoding="utf-8")
     complaints: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])

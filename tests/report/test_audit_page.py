@@ -12,6 +12,7 @@ from glassine.auditing.policy import Policy
 from glassine.report import audit_page
 from glassine.report.section import Fold, Outline, Paragraph, PartRow, Parts, Readings, RowNumbers, Table
 from glassine.report.sections.parts import Scale, outline, part_rows, ranked, sizes_are_counted
+from glassine.report.sections.parts import parts_of as parts_listed
 from glassine.report.sections.policy import worded
 from glassine.report.sections.reconstruction import curve, share_unit
 from tests.report.blocks import all_of, facts, one_of, parts_of, rows_of, states, told
@@ -171,7 +172,7 @@ def test_subtrees_begin_and_end_in_pairs_and_never_nest_too_deep(n_leaves: int) 
     tree = chain(n_leaves) if n_leaves > 1 else balanced_tree(1)
     depth = deepest = 0
     made = findings(parts=parts, tree=tree)
-    for step in outline(made.tree, rows_as_drawn(made), ranked(made.parts))[0]:
+    for step in outline(parts_listed(made).nodes, rows_as_drawn(made), ranked(parts_listed(made).parts))[0]:
         depth += (step.kind == "begin") - (step.kind == "end")
         deepest = max(deepest, depth)
         assert depth >= 0

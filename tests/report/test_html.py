@@ -173,11 +173,11 @@ def test_a_suppressed_size_leaves_no_trace(size: int) -> None:
 
     def page(hidden: int) -> str:
         shares = ((40 + hidden) / 400, 9.0), (1.0, 2.0)
-        assert isinstance(findings().labels, Measured)
+        assert isinstance(findings().measured["labels"], Measured)
         return render_html(
             findings(
                 parts=(part(1), part(2, Below(10)), part(3, Hidden()), part(4, 200)),
-                labels=Measured(replace(findings().labels.value, n_certain=hidden)),  # type: ignore[union-attr]
+                labels=Measured(replace(findings().value("labels"), n_certain=hidden)),
                 reconstruction=Measured(replace(RECONSTRUCTION, exposure_curve=shares)),
             )
         )

@@ -14,7 +14,7 @@ import pytest
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
-from glassine.auditing.additive import audit_additive
+from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, InputFile
 from glassine.auditing.policy import Policy
 from glassine.models.svg import ticks
@@ -53,7 +53,7 @@ def disclosure() -> Report:
 
 def surrogates() -> Report:
     explainer = SurrogateExplainer(ring, 40, form="paper", random_state=0).fit(numbers(300), ring(numbers(300)))
-    return release_page(replace(explainer.audit(sensitive="x0"), inputs=FILES))
+    return release_page(replace(audit(explainer, sensitive="x0"), inputs=FILES))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def reports() -> dict[str, Report]:
         "rules": audit_page(rule_findings(inputs=FILES)),
         "unknown": audit_page(replace(unknown_findings(), inputs=FILES)),
         "private": audit_page(replace(private_findings(), inputs=FILES)),
-        "additive": audit_page(replace(audit_additive(model_of()), inputs=FILES)),
+        "additive": audit_page(replace(audit(model_of()), inputs=FILES)),
         "attack": attack_page(MEMBERSHIP, title="Attacks", inputs=FILES),
         "quiet attack": attack_page(replace(MEMBERSHIP, attacks=(quiet,), accused=0), title="Attacks", inputs=FILES),
         "no attack": attack_page(

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine.attacks.outcome import Below
-from glassine.auditing.findings import FormFinding, SurrogateFindings
+from glassine.attacks.outcome import Below, Measured
+from glassine.auditing.api import audit
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding, Outcomes
 from glassine.domain import Category, Domain, Real
 from glassine.report import release_page, render_html, render_text
 from glassine.report.section import RowNumbers
-from glassine.surrogates import SurrogateExplainer, audit_release
+from glassine.surrogates import SurrogateExplainer
 from tests.report.blocks import one_of, rows_of
 from tests.surrogates.scenes import numbers, ring
 
@@ -29,8 +30,8 @@ def explainer() -> SurrogateExplainer:
 
 
 @pytest.fixture(scope="module")
-def found(explainer: SurrogateExplainer) -> SurrogateFindings:
-    return explainer.audit(sensitive="x0")
+def found(explainer: SurrogateExplainer) -> Findings:
+    return audit(explainer, sensitive="x0")
 
 
 def form(name: str, **values: Any) -> FormFinding:
@@ -48,7 +49,7 @@ def words(page: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)))
 
 
-def test_the_page_says_what_was_found(found: SurrogateFindings) -> None:
+def test_the_page_says_what_was_found(found: Findings) -> None:
     page = render_html(found, title="Our explanations")
     text = words(page)
     assert page.startswith("<!DOCTYPE html>")
@@ -62,7 +63,7 @@ def test_the_page_says_what_was_found(found: SurrogateFindings) -> None:
     assert "They are exact means" in text
 
 
-def test_the_page_loads_nothing_and_runs_nothing(found: SurrogateFindings) -> None:
+def test_the_page_loads_nothing_and_runs_nothing(found: Findings) -> None:
     page = render_html(found)
     assert "<script" not in page
     links = re.findall(r"""(?:src|href)\s*=\s*["']?([^"'\s>]*)""", page)
@@ -72,7 +73,7 @@ def test_the_page_loads_nothing_and_runs_nothing(found: SurrogateFindings) -> No
 
 
 def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
-    seen = audit_release(replace(explainer.release_, trees=_bare(explainer)))
+    seen = audit(replace(explainer.release_, trees=_bare(explainer)))
     text = words(render_html(seen))
     assert "Inconclusive" in text
     assert text.count("It needs the training records") >= 6
@@ -86,12 +87,17 @@ def _bare(explainer: SurrogateExplainer) -> tuple[Any, ...]:
     return SurrogateExplainer(ring, 40, random_state=0).fit(numbers(300)).release_.trees
 
 
-def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
+def with_forms(found: Findings, *forms: FormFinding) -> Findings:
+    compared = Measured(FormsFinding(forms=forms, measured_on="the holdout"))
+    return replace(found, measured=Outcomes({**found.measured, "forms": compared}))
+
+
+def test_both_forms_stand_side_by_side(found: Findings) -> None:
     other = form(
         "restricted", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
         share_alone=0.0, labels="black box's decisions",
     )  # fmt: skip
-    both = replace(found, comparison=(form("paper"), other), compared_on="the holdout")
+    both = with_forms(found, form("paper"), other)
     rows = {name: row.cells for name, row in rows_of(release_page(both).section("forms")).items()}
     assert rows["Members named by thresholds"] == ("2,007 (9%), nobody else", "nobody")
     assert rows["Advantage of the gap attack"] == ("0.065", "0.015")
@@ -103,13 +109,13 @@ def test_both_forms_stand_side_by_side(found: SurrogateFindings) -> None:
     assert "2,007 (9%), nobody else" in text
     assert "were measured on the holdout" in text
     assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_text(both))
-    wrong = replace(found, comparison=(form("paper", accused_wrongly=Below(10)), form("restricted", accused=None)))
+    wrong = with_forms(found, form("paper", accused_wrongly=Below(10)), form("restricted", accused=None))
     rows = {name: row.cells for name, row in rows_of(release_page(wrong).section("forms")).items()}
     assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")
 
 
-def test_the_text_is_narrow(found: SurrogateFindings) -> None:
-    both = replace(found, comparison=(form("paper"), form("restricted")))
+def test_the_text_is_narrow(found: Findings) -> None:
+    both = with_forms(found, form("paper"), form("restricted"))
     assert max(map(len, render_text(both).splitlines())) <= 88
 
 
@@ -120,15 +126,15 @@ def test_names_cannot_break_the_page() -> None:
         lambda x: np.where(np.asarray(x["a"]) > 0.4, HOSTILE, "no"), 20, domain=domain, distance="gower"
     ).fit(frame)
     for page in (
-        render_html(explainer.audit(sensitive=HOSTILE), title=HOSTILE),
-        render_text(explainer.audit(sensitive=HOSTILE)),
+        render_html(audit(explainer, sensitive=HOSTILE), title=HOSTILE),
+        render_text(audit(explainer, sensitive=HOSTILE)),
     ):
         assert "<script" not in page
         assert "\u202e" not in page
 
 
 def test_row_numbers_are_listed_where_their_number_is_shown(explainer: SurrogateExplainer) -> None:
-    shown = explainer.audit(show_small_counts=True)
+    shown = audit(explainer, show_small_counts=True)
     rows = one_of(release_page(shown).section("leaves"), RowNumbers).rows
     assert rows
     assert rows[0] in words(render_html(shown))

@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from glassine.auditing.api import audit
 from glassine.domain import Domain, Integer
 from glassine.errors import BlackBoxError, InvalidDataError
 from glassine.surrogates import SurrogateExplainer
@@ -93,7 +94,7 @@ def test_a_release_holds_no_name_that_no_tree_uses() -> None:
     assert release.classes == ("far", "near")
     assert all(tree.classes == release.classes for tree in release.trees)
     assert (explainer.training_.answers == -1).sum() == 12
-    found = explainer.audit(holdout=numbers(200, seed=1), random_state=0)
+    found = audit(explainer, holdout=numbers(200, seed=1), random_state=0)
     assert "spread" not in str(found.to_dict())
     assert explainer.measures(X).fidelity <= 588 / 600
     declared = SurrogateExplainer(box, 50, max_depth=1, classes=("near", "far", "spread")).fit(X)
@@ -126,8 +127,8 @@ def test_true_labels_in_other_words_are_an_error_that_says_so(labels: str) -> No
     for compare in (
         lambda: fitted.measures(X, words),
         lambda: fitted.accuracy(X, words),
-        lambda: fitted.audit(y=words),
-        lambda: fitted.audit(holdout=X, holdout_y=words),
+        lambda: audit(fitted, y=words),
+        lambda: audit(fitted, holdout=X, holdout_y=words),
     ):
         with pytest.raises(InvalidDataError, match="other words than the black box"):
             compare()

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.auditing.suppression import Suppression
 from glassine.data.cells import cuts_of
 from glassine.data.lazy import Groups, group
 from glassine.domain import Binary, Category, Domain, Integer, Real
@@ -17,7 +16,7 @@ from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["COUNTED", "CountedData", "compare_counts", "count_data"]
+__all__ = ["COUNTED", "CountedData", "count_data"]
 
 COUNTED = (
     "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
@@ -109,25 +108,3 @@ def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
         records: dict[str, npt.NDArray[Any]] = {name: groups.columns.values(name) for name in groups.columns.attributes}
         np.add.at(out, model.apply(records), groups.counts)
     return tuple(out.tolist())
-
-
-def compare_counts(model: DecisionTree | RuleList, counted: CountedData, shown: Suppression, notes: list[str]) -> bool:
-    """Note records outside the domain; return whether the data are not the training records."""
-    notes.append(
-        "The data are a lazy frame: they were counted where they lie, not read record by record. Single records, "
-        "subgroups by column and membership were not measured."
-    )
-    for name, count in counted.outside.items():
-        lie = "record of the data lies" if shown.count(count) == 1 else "records of the data lie"
-        notes.append(f"{name}: {shown.count(count)} {lie} outside the domain.")
-    outside = bool(set(attributes_of(model.literals)) & set(counted.outside))
-    published = [cell.evidence.size for cell in model.cells]
-    if not model.counts_are_exact:
-        return outside
-    differ = sum(size is not None and size != counted.sizes[i] for i, size in enumerate(published))
-    if differ:
-        notes.append(
-            f"The data are not the training records: {differ} of {len(published)} parts capture another number "
-            "of them than the model says."
-        )
-    return outside or bool(differ)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
 
-__all__ = ["AnyCriterion", "Limits", "attack_bounds", "limited_by", "some"]
+__all__ = ["AnyCriterion", "Limits", "attack_bounds", "limited_by"]
 
 AnyCriterion: TypeAlias = Criterion[Any, Any]
 """A criterion of any limit and fact."""
@@ -47,9 +47,11 @@ AnyCriterion: TypeAlias = Criterion[Any, Any]
 MOST_COUNT = 10**15
 """Above the number of people there are, by far; larger counts are typing errors."""
 WHOLE = "a whole number of at least 0"
+COUNTABLE = 50
+"""Bits up to which a number of possible records is stated: floats count exactly to 2^53."""
 
 
-def some(names: Sequence[str], most: int = 3) -> str:
+def _some(names: Sequence[str], most: int = 3) -> str:
     """Return the first few names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -69,10 +71,11 @@ def _covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence]
 # Remedies of several criteria.
 
 
-def _for(kinds: Sequence[Kind], found: Callable[[float], Remedy]) -> dict[Kind, Callable[[float], Remedy]]:
+def _for(kinds: Sequence[Kind], found: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
     return dict.fromkeys(kinds, found)
 
 
+COUNTED = remedy("Pass the training records, so that they can be counted: {step}.", "audit", data=None)
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None
 )
@@ -109,9 +112,8 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
         return unknown(sizes.unsettled)
     if not held:
         return unknown("All published counts are zero, so the model says nothing about any record.")
-    every = sizes.parts[0].one
     fewest = min(held) if sizes.fewest is None else sizes.fewest
-    return passed(f"Every {every} that holds any record holds at least {limit:,} of them.", fewest)
+    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} records.", fewest)
 
 
 SMALLEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
@@ -133,9 +135,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             "scrub",
             smallest_leaf=limit,
         ),
-        "rule list": lambda limit: remedy(
-            "Retrain with a larger minimum support, or remove the rules that capture few records."
-        ),
+        "rule list": remedy("Retrain with a larger minimum support, or remove the rules that capture few records."),
         "additive model": lambda limit: remedy(
             f"Merge bins with fewer than {limit} records and remove their sizes: {{step}}.",
             "scrub",
@@ -151,18 +151,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             min_samples_leaf=limit,
         ),
     },
-    inputs={
-        "tree": lambda limit: remedy(
-            "Pass the training records, so that leaves can be counted: {step}.", "audit", data=None
-        ),
-        "rule list": lambda limit: remedy(
-            "Pass the training records, so that rules can be counted: {step}.", "audit", data=None
-        ),
-        "additive model": lambda limit: remedy(
-            "Pass the training records, so that bins can be counted: {step}.", "audit", data=None
-        ),
-        "release": lambda limit: GROUPED,
-    },
+    inputs=_for(("tree", "rule list", "additive model"), COUNTED) | {"release": GROUPED},
     # A limit below what may be shown would tell more of a hidden size than that it is hidden.
     flag=Flag(
         "small",
@@ -185,10 +174,8 @@ DECLARED_K: Criterion[int, Sizes] = Criterion(
     reads=lambda evidence: evidence.groups,
     judge=_judge_sizes,
     stated=lambda evidence: evidence.declared_k,
-    remedies={
-        "release": lambda limit: remedy("Do not publish it: groups hold fewer records than the release declares.")
-    },
-    inputs={"release": lambda limit: GROUPED},
+    remedies={"release": remedy("Do not publish it: groups hold fewer records than the release declares.")},
+    inputs={"release": GROUPED},
 )
 
 SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
@@ -207,7 +194,7 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
             f"Explain again with groups of at least {limit} records: {{step}}.", "explain", k=limit
         )
     },
-    inputs={"release": lambda limit: GROUPED},
+    inputs={"release": GROUPED},
 )
 
 
@@ -217,14 +204,14 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
 def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     """Judge the largest share of one outcome in a part, by what is certain of it."""
     least = [bounds[0] for bounds in shares.bounds if bounds is not None]
-    pure, parts = sum(share > limit for share in least), evidence.parts
+    pure = sum(share > limit for share in least)
+    parts = evidence.part if len(least) == 1 else evidence.parts
     rounded = " The published counts are rounded, so these shares are not exact." if shares.rounded else ""
     most = max(least, default=None)
     if pure:
-        pl = parts if len(least) != 1 else evidence.part
         return failed(
-            f"In {pure:,} of {len(least):,} {pl}, more than {limit:.0%} of records share {shares.outcome}. An attacker "
-            f"who can place a record in one of them knows its outcome with that confidence.{rounded}",
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An "
+            f"attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
             most,
         )
     if shares.unsettled:
@@ -243,7 +230,7 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     limit=Limit(unit=SHARE, default=0.9, most=1, range="a share greater than 0 and at most 1"),
     words=Words(
         label="Largest class share",
-        measures="Largest share of one outcome in a leaf or rule.",
+        measures="Largest share of one class in a leaf or rule, in (0, 1].",
         unmeasured="The shares of outcomes are not known: {reason}",
     ),
     reads=lambda evidence: evidence.shares,
@@ -251,19 +238,17 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     by_guarantee=_covered(", in pure leaves as well"),
     remedies=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
-            "Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"
-        ),
+        remedy("Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"),
     )
     | {
-        "release": lambda limit: remedy(
+        "release": remedy(
             "Train the trees on the black box's decisions, and publish no counts: {step}.",
             "explain",
             labels="black-box",
         )
     },
-    inputs=_for(("tree", "rule list"), lambda limit: DOMAIN)
-    | {"release": lambda limit: remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
+    inputs=_for(("tree", "rule list"), DOMAIN)
+    | {"release": remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
     # Of fewer records than may be shown, a share above most limits can only be all: the flag would tell.
     flag=Flag(
         "pure",
@@ -278,10 +263,10 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
 
 def _remaining(bits: float, possible: float | None) -> str:
     """Return how many possible records remain after so many bits, of those of the domain where it has an end."""
-    if bits >= 50:
+    if bits >= COUNTABLE:
         return "hardly any possible record remains"
     every = float(f"{2**bits:.3g}")
-    if possible is None or possible >= 50:
+    if possible is None or possible >= COUNTABLE:
         return f"1 of every {every:,.{int(every < 10)}f} possible records remains"
     left, total = 2 ** (possible - bits), round(2**possible)
     remain = "remains" if round(left) == 1 else "remain"
@@ -291,14 +276,16 @@ def _remaining(bits: float, possible: float | None) -> str:
 def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
     """Judge the most exposed record by what is certain, and by what is proved not to be exceeded."""
     exact = bits.lower == bits.upper and not bits.tolerance
-    least = bits.lower if exact else math.floor(bits.lower * 1000) / 1000
-    subject = "models reveal" if evidence.kind == "several models" else "model reveals"
+    least, most = bits.lower, bits.upper
+    if bits.tolerance:  # A bound that a solver proves is rounded to the side on which it stays one.
+        least = math.floor(least * 1000) / 1000
+        most = most if most is None or math.isinf(most) else math.ceil(most * 1000) / 1000
+    reveal = "models reveal" if evidence.kind == "several models" else "model reveals"
     if bits.lower > limit + bits.tolerance:
         meaning = f"For the most exposed record, {_remaining(bits.lower, bits.possible)}."
-        return failed(meaning if exact else f"Proven: the {subject} at least this much about some record.", least)
-    if bits.upper is None:
+        return failed(meaning if exact else f"Proven: the {reveal} at least this much about some record.", least)
+    if bits.upper is None or most is None:
         return unknown(bits.unsettled)
-    most = bits.upper if exact or math.isinf(bits.upper) else math.ceil(bits.upper * 1000) / 1000
     if bits.unsettled or bits.upper > limit + bits.tolerance:
         top = f"at most {most:.3f} bits" if math.isfinite(most) else "without an upper bound"
         between = f"What is revealed about the most exposed record: at least {least:.3f} bits, {top}."
@@ -307,10 +294,10 @@ def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
         return unknown(f"{between} {bits.unsettled}".rstrip())
     meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
     if not exact:
-        meaning = f"Proven: the {subject} at most this much about any record."
+        meaning = f"Proven: the {reveal} at most this much about any record."
     if bits.inferred:
         return unknown(
-            f"{meaning} This understates it: the domain of {some(bits.inferred)} is not public but inferred from data.",
+            f"{meaning} This understates it: the domain of {_some(bits.inferred)} is inferred from data, not public.",
             most,
         )
     return passed(meaning, most)
@@ -321,41 +308,36 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evid
     meaning = (
         f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to a factor of "
         f"{2**bits:.3g} ({bits:.3g} bits)."
-        if bits < 50
+        if bits < COUNTABLE
         else f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to {bits:.3g} bits."
     )
     shown = math.ceil(bits * 10) / 10
     return failed(meaning, shown) if bits > limit else passed(meaning, shown)
 
 
-DEPTH = remedy("Retrain with a smaller depth. Each extra condition narrows down the records in a leaf.")
-
 LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
     name="largest_bits_per_record",
     limit=Limit(unit=BITS, default=10.0, most=1e6, range="a number of bits greater than 0 and at most 1,000,000"),
     words=Words(
         label="Bits about the most exposed record",
-        measures="Largest number of bits that an attacker may learn about the attributes of any training record.",
+        measures="Largest number of bits that an attacker may learn about the attributes of any training record: 10 "
+        "bits rule out all but one in 1,024 of the possible records.",
         unmeasured="What is revealed about a record was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.bits,
     judge=_judge_bits,
     by_guarantee=_bits_by_guarantee,
     remedies={
-        "tree": lambda limit: DEPTH,
-        "rule list": lambda limit: remedy(
-            "Retrain with shorter rules. Each extra condition narrows down the records of a rule."
-        ),
-        "additive model": lambda limit: remedy(
-            "Merge more bins and remove their sizes: {step}.", "scrub", smallest_leaf=None
-        ),
-        "release": lambda limit: remedy(
+        "tree": remedy("Retrain with a smaller depth. Each extra condition narrows down the records in a leaf."),
+        "rule list": remedy("Retrain with shorter rules. Each extra condition narrows down the records of a rule."),
+        "additive model": remedy("Merge more bins and remove their sizes: {step}.", "scrub", smallest_leaf=None),
+        "release": remedy(
             "Explain again with a smaller depth: {step}. Each extra condition narrows down the records in a leaf.",
             "explain",
             max_depth=None,
         ),
     },
-    inputs=_for(("tree", "rule list"), lambda limit: DOMAIN),
+    inputs=_for(("tree", "rule list"), DOMAIN),
     flag=Flag(
         "exposed",
         "too many bits",
@@ -386,7 +368,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
         if thresholds.kinds:
             meaning = f"{_joined(thresholds.kinds)} {'is' if one else 'are'} not public"
         can = f"so {'it' if one else 'they'} can reveal training values"
-        meaning += f": the domain of {some(inferred)} was inferred from data." if inferred else f", {can}."
+        meaning += f": the domain of {_some(inferred)} was inferred from data." if inferred else f", {can}."
     if n - thresholds.n_inferred > limit:
         if thresholds.bounded:
             return unknown(f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", n)
@@ -394,7 +376,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
     if not thresholds.complete:
         return unknown("Which published values are public was not measured: it needs a domain.")
     if inferred:
-        doubt = f"The cut points of {some(inferred)} are not public: their domain was inferred from data."
+        doubt = f"The cut points of {_some(inferred)} are not public: their domain was inferred from data."
         return unknown(meaning if n else doubt, n)
     return passed(meaning, n)
 
@@ -417,11 +399,11 @@ ROUND_CUTS = remedy(
     "Move cuts to public cut points and remove published ranges: {step}.", "scrub", python="`scrub`", target=None
 )
 ROUNDED: Remedies = {
-    "tree": lambda limit: ROUND,
-    "rule list": lambda limit: ROUND,
-    "additive model": lambda limit: ROUND_CUTS,
-    "release": lambda limit: DECLARE,
-    "release as published": lambda limit: RESTRICT,
+    "tree": ROUND,
+    "rule list": ROUND,
+    "additive model": ROUND_CUTS,
+    "release": DECLARE,
+    "release as published": RESTRICT,
 }
 
 THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
@@ -436,7 +418,7 @@ THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
     judge=_judge_private,
     by_guarantee=_private_by_guarantee,
     remedies=ROUNDED,
-    inputs=_for(("tree", "rule list", "additive model"), lambda limit: DOMAIN),
+    inputs=_for(("tree", "rule list", "additive model"), DOMAIN),
 )
 
 
@@ -472,14 +454,14 @@ MIDPOINTS: Criterion[int, Thresholds] = Criterion(
     limit=Limit(unit=VALUES, default=0, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Midpoints of two training values",
-        measures="Largest number of thresholds that are the midpoint of two training values.",
+        measures="Largest number of thresholds that are the midpoint of two training values; judged with the data.",
         unmeasured="Whether thresholds are midpoints of training values was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.thresholds,
     judge=_judge_midpoints,
     by_guarantee=_midpoints_by_guarantee,
     remedies=ROUNDED,
-    inputs=_for(("tree", "rule list"), lambda limit: DOMAIN) | {"release": lambda limit: GROUPED},
+    inputs=_for(("tree", "rule list"), DOMAIN) | {"release": GROUPED},
 )
 
 
@@ -540,7 +522,8 @@ LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
     limit=Limit(unit=NUMBER, default=None, most=1.0, range="a number greater than 0 and at most 1"),
     words=Words(
         label="Membership inference",
-        measures="Largest advantage of a membership attack: true positive rate minus false positive rate.",
+        measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
+        "Judged by confidence bounds, and needs a holdout; off unless it is set.",
         unmeasured="Membership inference was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.membership,
@@ -548,14 +531,14 @@ LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
     by_guarantee=_membership_by_guarantee,
     remedies=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
+        remedy(
             "Retrain a smaller model, or a private one with {step}. This model fits its training records too closely.",
             "fit",
             python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
         ),
     )
-    | {"release": lambda limit: PRIVATE_RELEASE},
-    inputs=_for(("tree", "rule list", "release"), lambda limit: HELD_OUT),
+    | {"release": PRIVATE_RELEASE},
+    inputs=_for(("tree", "rule list", "release"), HELD_OUT),
 )
 
 
@@ -581,7 +564,9 @@ MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     limit=Limit(unit=PEOPLE, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Sensitive values that can be inferred",
-        measures="Largest number of people whose sensitive value an attacker can infer with probability 0.99 or more.",
+        measures="Largest number of people whose sensitive value an attacker who knows their quasi-identifiers can "
+        "infer with probability 0.99 or more. Needs the training records and the name of the sensitive attribute; off "
+        "unless it is set.",
         unmeasured="What is revealed about the sensitive attribute was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.certain,
@@ -589,17 +574,17 @@ MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     by_guarantee=_covered(", the sensitive attribute included"),
     remedies=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
+        remedy(
             "Merge pure leaves or remove counts, and see what it costs: {step}. Or train a private tree.",
             "disclose",
             python="`measure_remedies`",
             remedies=True,
         ),
     )
-    | {"release": lambda limit: PRIVATE_RELEASE},
+    | {"release": PRIVATE_RELEASE},
     inputs=_for(
         ("tree", "rule list"),
-        lambda limit: remedy(
+        remedy(
             "Name the sensitive attribute, pass the training records, and say by which criterion splits were "
             "selected: {step}.",
             "audit",
@@ -622,14 +607,12 @@ def _judge_claim(name: str) -> Callable[[float, GuaranteeFinding, Evidence], Rul
         if name == "delta" and not value:
             return None
         if value > limit:
-            return failed(f"The claimed {name} is larger than the policy allows.", value)
+            return failed(f"The {name} claimed by {guarantee.claimed_by} is larger than the policy allows.", value)
         if guarantee.standing == "does not hold":
             return unknown(f"The guarantee is void because of this: {'; '.join(guarantee.caveats)}.", value)
         if guarantee.standing == "not accepted":
-            return unknown(
-                f"Claimed by {guarantee.claimed_by}, which cannot prove it. The policy does not accept such claims.",
-                value,
-            )
+            claimed = f"Claimed by {guarantee.claimed_by}. A model cannot prove it"
+            return unknown(f"{claimed}, and the policy does not accept such claims.", value)
         return passed(f"Claimed by {guarantee.claimed_by} and accepted by the policy. It cannot be verified.", value)
 
     return judge
@@ -644,7 +627,9 @@ MAX_EPSILON: Criterion[float, Any] = Criterion(
     limit=Limit(unit=NUMBER, default=1.0, most=1e6, range="a number greater than 0 and at most 1,000,000"),
     words=Words(
         label="Epsilon of the guarantee",
-        measures="Largest epsilon of a differential privacy guarantee.",
+        measures="Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and "
+        "``max_delta`` covers the checks above in place of the model's counts and thresholds; None lets no guarantee "
+        "do so.",
         unmeasured="The guarantee is not known: {reason}",
     ),
     reads=_claim,
@@ -657,7 +642,7 @@ MAX_DELTA: Criterion[float, Any] = Criterion(
     limit=Limit(unit=NUMBER, default=1e-6, most=1.0, range="a number of at least 0 and below 1", zero=True, open=True),
     words=Words(
         label="Failure probability (delta)",
-        measures="Largest delta of a differential privacy guarantee.",
+        measures="Largest delta of such a guarantee.",
         unmeasured="The guarantee is not known: {reason}",
     ),
     reads=_claim,
@@ -681,34 +666,7 @@ def limited_by(criterion: Criterion[N, F], *beside: AnyCriterion) -> N | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of a policy, one field a criterion; None switches a check off.
-
-    Parameters
-    ----------
-    smallest_leaf : int or None, default=10
-        Fewest training records that a leaf or rule may hold.
-    purest_leaf : float or None, default=0.9
-        Largest share of one class in a leaf or rule, in (0, 1].
-    largest_bits_per_record : float or None, default=10
-        Largest number of bits that an attacker may learn about the attributes of any training record: 10 bits rule out
-        all but one in 1,024 of the possible records.
-    thresholds_off_grid : int or None, default=0
-        Largest number of thresholds that are not public cut points of the domain.
-    midpoints : int or None, default=0
-        Largest number of thresholds that are the midpoint of two training values; needs the data.
-    largest_advantage : float or None, default=None
-        Largest advantage of a membership attack: its true positive rate minus its false positive rate, in (0, 1].
-        Judged by confidence bounds, and needs a holdout; off unless it is set.
-    most_certain : int or None, default=None
-        Largest number of people whose sensitive value an attacker who knows their quasi-identifiers can infer with
-        probability 0.99 or more. Needs the training records and the name of the sensitive attribute; off unless it is
-        set.
-    max_epsilon : float or None, default=1
-        Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and ``max_delta`` covers
-        the checks above in place of the model's counts and thresholds; None lets no guarantee do so.
-    max_delta : float or None, default=1e-6
-        Largest delta of such a guarantee.
-    """
+    """The limits of a policy, one field a criterion; None switches a check off. The criteria say what they limit."""
 
     smallest_leaf: int | None = limited_by(SMALLEST_LEAF, DECLARED_K, SMALLEST_GROUP)
     purest_leaf: float | None = limited_by(PUREST_LEAF)

@@ -163,14 +163,11 @@ class Words:
         What it limits.
     unmeasured : str
         Meaning where nothing was measured; ``{reason}`` stands for the reason.
-    covered : str
-        What an accepted guarantee covers, after "what the model reveals about any one record".
     """
 
     label: str
     measures: str
     unmeasured: str
-    covered: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +262,8 @@ class Flag(Generic[N]):
     raised: Callable[[N, PartFacts, Suppression], bool]
 
 
-Remedies: TypeAlias = Mapping[Kind, Callable[[float], Remedy]]
+Remedies: TypeAlias = Mapping[Kind, Remedy | Callable[[float], Remedy]]
+"""What helps with a check, by kind of subject: a remedy, or how it follows from the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,8 +291,8 @@ class Criterion(Generic[N, F]):
         The policy's key that holds its limit: its own name, or that of the criterion that it comes with.
     stated : callable or None
         Returns the limit that the subject itself states, where it is not the policy's.
-    remedies, inputs : mapping of kind to callable
-        What helps where it fails, and what to give where it is unknown, from the limit, by kind of subject.
+    remedies, inputs : Remedies
+        What helps where it fails, and what to pass where it is unknown.
     flag : Flag or None
         How parts beyond the limit are marked.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,7 +29,7 @@ from glassine.models import DecisionTree, RuleList
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure
 
-__all__ = ["Exposure", "Question", "expose"]
+__all__ = ["Inferred", "Question", "expose", "hide_inferred"]
 
 MOST_VALUES = 5 * 10**7
 """Most values of quasi-identifiers, people times attributes, that an audit looks at."""
@@ -89,33 +89,59 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exposure:
-    """What was found.
+class Inferred:
+    """The sensitive attribute as it can be inferred.
 
     Attributes
     ----------
-    finding : Outcome of SensitiveFinding
-        For the findings.
-    certain : Outcome of int
-        People of whose class the reader is certain, for the policy.
+    estimate : Disclosure
+        The estimate of everybody's value.
+    sensitive : str
+        The attribute.
+    quasi_identifiers : tuple of str
+        What the reader knows of everybody.
+    truth : ndarray of object, shape (n,)
+        Everybody's value.
+    unused : str
+        Why the internal nodes were not used; empty if they were.
     doubt : str
         Why a reader may learn more than was measured; empty if nothing says so.
     """
 
-    finding: Outcome[SensitiveFinding]
-    certain: Outcome[int]
-    doubt: str = ""
+    estimate: Disclosure
+    sensitive: str
+    quasi_identifiers: tuple[str, ...]
+    truth: npt.NDArray[Any]
+    unused: str
+    doubt: str
+
+    @property
+    def n_certain(self) -> int:
+        """People of whose value the reader is certain."""
+        return self.estimate.compare()[-1].certain
+
+
+def hide_inferred(inferred: Inferred, suppression: Suppression) -> SensitiveFinding:
+    """Return what can be inferred as findings may hold it."""
+    from glassine.auditing.describe import describe_sensitive
+
+    return describe_sensitive(
+        inferred.estimate,
+        inferred.sensitive,
+        suppression,
+        quasi_identifiers=inferred.quasi_identifiers,
+        unused=inferred.unused,
+        truth=inferred.truth,
+    )
 
 
 def expose(
     question: Question,
     frame: Any,
     columns: Mapping[str, npt.NDArray[Any]] | None,
-    shown: Suppression,
     *,
     hindrance: str = "",
-    progress: Callable[[str], None],
-) -> Exposure:
+) -> Outcome[Inferred]:
     """Return what the reader of a tree learns of the sensitive attribute, as an outcome.
 
     Parameters
@@ -126,12 +152,8 @@ def expose(
         The training records.
     columns : mapping of str to ndarray, shape (n,), optional
         The same, column by column.
-    shown : Suppression
-        What may be shown of counts.
     hindrance : str
         Why it cannot be measured on these records; empty if it can.
-    progress : callable
-        Called with the name of the stage.
 
     Raises
     ------
@@ -141,27 +163,29 @@ def expose(
     known = _quasi(question, columns)
     reason = _reason(question, columns, known) or hindrance
     if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
-        outcome = NotApplicable(reason) if reason else NO_SENSITIVE
-        return Exposure(finding=outcome, certain=NotApplicable(getattr(outcome, "reason", "")))
+        return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
     from glassine.attacks.disclosure.predicted import not_predicted
-    from glassine.auditing.describe import describe_sensitive
 
     truth = _truth(question.model, columns[question.sensitive])
     reason = not_predicted(
         question.model, question.sensitive, target=question.target, domain=question.domain, columns=columns, truth=truth
     )
     if reason:
-        return Exposure(finding=NotApplicable(reason), certain=NotApplicable(reason))
-    progress("inferring the sensitive attribute")
+        return NotApplicable(reason)
     found, unused, doubt = _estimate(question, question.model, eager(frame).select(known).to_native(), truth)
     if not isinstance(found, Measured):
-        return Exposure(finding=found, certain=found)
-    finding = describe_sensitive(
-        found.value, question.sensitive, shown, quasi_identifiers=known, unused=unused, truth=truth
+        return found
+    return Measured(
+        Inferred(
+            estimate=found.value,
+            sensitive=question.sensitive,
+            quasi_identifiers=known,
+            truth=truth,
+            unused=unused,
+            doubt=doubt,
+        )
     )
-    certain = found.value.compare()[-1].certain
-    return Exposure(finding=Measured(finding), certain=Measured(certain), doubt=doubt)
 
 
 def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -> tuple[str, ...]:

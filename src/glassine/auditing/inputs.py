@@ -1,22 +1,82 @@
-"""The data that an audit is given: what they say of the model, and what is noted about them."""
+"""What an audit is given beside its subject: records are read once; and what they say of a model."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from glassine.auditing.suppression import Suppression
+from glassine.counting import MAX_STEPS
+from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager, infer_domain, violations
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, PrivacyLeakWarning
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["check_sensitive", "compare_with_data", "inferred_domain", "on_shared"]
+__all__ = [
+    "AuditInputs",
+    "Comparison",
+    "check_sensitive",
+    "compare",
+    "inferred_domain",
+    "on_shared",
+    "outside_domain",
+]
+
+
+def _silent(stage: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditInputs:
+    """What an audit is given beside its subject; :func:`glassine.audit` describes each of them.
+
+    Attributes
+    ----------
+    domain, data, target, holdout, sensitive, quasi, criterion, splits, y, holdout_y, extras, show_small_counts
+        As for :func:`glassine.audit`.
+    max_steps, random_state
+        As for :func:`glassine.audit`.
+    progress : callable
+        Called with the name of each stage as it starts.
+    """
+
+    domain: Domain | None = None
+    data: Any = None
+    target: str | None = None
+    holdout: Any = None
+    sensitive: str | None = None
+    quasi: Sequence[str] | None = None
+    criterion: str | None = None
+    splits: Literal["auto", "multiway", "binary"] = "auto"
+    y: Any = None
+    holdout_y: Any = None
+    extras: Any = None
+    show_small_counts: bool = False
+    max_steps: int = MAX_STEPS
+    random_state: Any = 0
+    progress: Callable[[str], None] = field(default=_silent)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether records are given: those of the training data, or others."""
+        return self.data is not None or self.holdout is not None
+
+    def alone(self) -> AuditInputs:
+        """Return the same without any record."""
+        return replace(self, data=None, holdout=None, y=None, holdout_y=None)
+
+    @cached_property
+    def columns(self) -> dict[str, npt.NDArray[Any]] | None:
+        """The training records as columns, shape (n,) each."""
+        return None if self.data is None else read_columns(self.data)
 
 
 def inferred_domain(
@@ -36,7 +96,7 @@ def inferred_domain(
     }
     text = "No domain was given: it was inferred from the data, which understates what a reader learns."
     notes.append(text)
-    warnings.warn(text, PrivacyLeakWarning, stacklevel=4)
+    warnings.warn(text, PrivacyLeakWarning, stacklevel=5)
     return infer_domain(pl.DataFrame(frame, strict=False))
 
 
@@ -48,35 +108,72 @@ def check_sensitive(name: str, domain: Domain | None, columns: Mapping[str, npt.
         )
 
 
-def compare_with_data(
-    model: DecisionTree | RuleList,
-    frame: Any,
-    columns: Mapping[str, npt.NDArray[Any]],
-    rows: npt.NDArray[np.intp],
-    domain: Domain | None,
-    shown: Suppression,
-    notes: list[str],
-) -> bool:
-    """Note records outside the domain; return whether the data are not the training records."""
-    outside = False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How the training records that were given differ from what a model and a domain say.
+
+    Attributes
+    ----------
+    outside : mapping of str to int
+        Records outside the domain, by attribute or constraint; only those above zero.
+    outside_tested : bool
+        Whether they lie outside it in an attribute that the model tests.
+    n_parts, n_differing : int
+        Leaves or rules, and those for which the model publishes another number of records.
+    counted : bool
+        Whether the records were counted by an engine, not read.
+    """
+
+    outside: Mapping[str, int] = field(default_factory=dict)
+    outside_tested: bool = False
+    n_parts: int = 0
+    n_differing: int = 0
+    counted: bool = False
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether the records are not the training records, or the domain is not theirs."""
+        return self.outside_tested or self.n_differing > 0
+
+    def notes(self, suppression: Suppression) -> list[str]:
+        """Return the differences in sentences, small counts suppressed."""
+        notes = []
+        if self.counted:
+            notes.append(
+                "The data are a lazy frame: they were counted where they lie, not read record by record. Single "
+                "records, subgroups by column and membership were not measured."
+            )
+        for name, count in self.outside.items():
+            number = suppression.count(count)
+            lie = "record of the data lies" if number == 1 else "records of the data lie"
+            notes.append(f"{name}: {number} {lie} outside the domain.")
+        if self.n_differing:
+            notes.append(
+                f"The data are not the training records: {self.n_differing} of {self.n_parts} parts capture another "
+                "number of them than the model says."
+            )
+        return notes
+
+
+def outside_domain(domain: Domain | None, frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
+    """Return how many records lie outside the domain, by attribute or constraint."""
     present = [name for name in domain or () if name in columns]
-    if domain is not None and present:
-        for name, count in violations(domain.restrict(present), frame).items():
-            lie = "record of the data lies" if shown.count(count) == 1 else "records of the data lie"
-            notes.append(f"{name}: {shown.count(count)} {lie} outside the domain.")
-            tested = set(attributes_of(model.literals))
-            outside = outside or bool(tested & {name, *name.split(" + ")})
-    if not model.counts_are_exact:
-        return outside
-    counted = np.bincount(rows, minlength=len(model.cells))
-    published = [cell.evidence.size for cell in model.cells]
-    differ = sum(size is not None and size != counted[i] for i, size in enumerate(published))
-    if differ:
-        notes.append(
-            f"The data are not the training records: {differ} of {len(published)} parts capture another number "
-            "of them than the model says."
-        )
-    return outside or bool(differ)
+    return violations(domain.restrict(present), frame) if domain is not None and present else {}
+
+
+def compare(
+    model: DecisionTree | RuleList, sizes: Sequence[int], outside: Mapping[str, int], *, counted: bool = False
+) -> Comparison:
+    """Return how records differ from a model, given those in each of its parts and those outside the domain."""
+    tested = set(attributes_of(model.literals))
+    published = [cell.evidence.size for cell in model.cells] if model.counts_are_exact else []
+    return Comparison(
+        outside=outside,
+        outside_tested=any(tested & {name, *name.split(" + ")} for name in outside),
+        n_parts=len(model.cells),
+        n_differing=sum(size is not None and size != sizes[i] for i, size in enumerate(published)),
+        counted=counted,
+    )
 
 
 def on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Any, Any]:

@@ -80,7 +80,7 @@ def _remedy(policy: Policy, kind: Kind, check: Check) -> Remedy | None:
     listed: Remedies = criterion.remedies if check.status == "fail" else criterion.inputs
     general: Kind = "release" if kind == "release as published" else kind
     found = listed.get(kind, listed.get(general))
-    return None if found is None else found(check.limit)
+    return found(check.limit) if callable(found) else found
 
 
 def _about_guarantee(

@@ -53,7 +53,7 @@ def sizes_of_cells(model: DecisionTree | RuleList, sizes: Sequence[int | None], 
     one, more = ("leaf", "leaves") if isinstance(model, DecisionTree) else ("rule", "rules")
     unsettled = mismatch
     if any(size is None for size in sizes):
-        unsettled = f"The model does not publish exactly how many records each {one} holds. The data would say it."
+        unsettled = f"The model does not publish exactly how many records each {one} holds. Pass the training data."
     return Measured(Sizes(parts=(Parts(one, more, tuple(size for size in sizes if size)),), unsettled=unsettled))
 
 
@@ -138,7 +138,7 @@ def sizes_of_bins(found: BinLeakage, histograms: Sequence[float], mismatch: str)
         parts.append(Parts("bar of the published histograms", "bars of the published histograms", bars))
     unsettled = mismatch
     if any(entry.sizes is None for entry in found.terms):
-        unsettled = "The model does not publish exactly how many records its bins hold. The data would say it."
+        unsettled = "The model does not publish exactly how many records its bins hold. Pass the training data."
     if not found.terms and not bars:
         return Inapplicable("The model has no bins.")
     return Measured(Sizes(parts=tuple(parts), unsettled=unsettled))

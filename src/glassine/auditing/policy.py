@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import textwrap
 import tomllib
 from dataclasses import dataclass
 from typing import Any
@@ -29,12 +30,7 @@ class Policy(Limits):
 
     Parameters
     ----------
-    smallest_leaf, purest_leaf, largest_bits_per_record, thresholds_off_grid, midpoints
-        Limits on what the model says: see :class:`~glassine.auditing.criteria.Limits`, as for the next two lines.
-    largest_advantage, most_certain
-        Limits on what an attacker infers.
-    max_epsilon, max_delta
-        Limits on a claimed guarantee.
+    {limits}
     accept_guarantee : bool, default=False
         Whether the claim of a guarantee is believed. A model cannot prove it: check the certificate, or train the model
         yourself, before you say so.
@@ -122,3 +118,17 @@ def _by_key(policy: type[Policy]) -> dict[str, AnyCriterion]:
         for entry in dataclasses.fields(policy)
         if "criteria" in entry.metadata
     }
+
+
+def _documented(policy: type[Policy]) -> str:
+    """Return the limits as parameters of the docstring, by what their criteria say that they limit."""
+    lines = []
+    for name, criterion in _by_key(policy).items():
+        whole = "int" if criterion.limit.whole else "float"
+        lines.append(f"{name} : {whole} or None, default={criterion.limit.default!r}")
+        lines += textwrap.wrap(criterion.words.measures, 112, initial_indent="    ", subsequent_indent="    ")
+    return "\n    ".join(lines)
+
+
+if Policy.__doc__:  # not where docstrings are left out
+    Policy.__doc__ = Policy.__doc__.replace("{limits}", _documented(Policy))

@@ -20,7 +20,7 @@ from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasu
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
 
-__all__ = ["align", "counted_model", "exposed_rows", "grouping", "rebuilt", "subgroups"]
+__all__ = ["align", "counted_model", "exposed_rows", "grouping", "hide_subgroups", "rebuilt", "subgroups"]
 
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
@@ -31,9 +31,9 @@ ROUNDED = (
 
 
 def rebuilt(
-    known: ProbabilisticDataset, learned: Sequence[float], sizes: Sequence[int | None], shown: Suppression
+    known: ProbabilisticDataset, learned: Sequence[float], sizes: Sequence[int | None]
 ) -> ReconstructionFinding:
-    """Return how far a reader can rebuild the records."""
+    """Return how far a reader can rebuild the records; the exposure curve shows single parts."""
     undefined: list[str] = []
 
     def value(measure: Callable[[], float]) -> float | None:
@@ -59,7 +59,7 @@ def rebuilt(
         dist_g_domain_aware=value(lambda: known.dist_g(domain_aware=True)),
         bits_mean=mean,
         bits_largest=max(finite, default=None) if len(finite) == len(held) else None,
-        exposure_curve=shown.curve(known.exposure_curve(domain_aware=True), known.n_records) if defined else (),
+        exposure_curve=tuple(known.exposure_curve(domain_aware=True)) if defined else (),
         attributes=tuple(
             AttributeFinding(
                 attribute=entry.attribute, bits_learned=entry.bits_learned, bits_largest=entry.bits_largest
@@ -84,39 +84,37 @@ def counted_model(
     return model if exact or not counted or len(known) < len(sizes) else with_sizes(model, known)
 
 
-def subgroups(
-    known: ProbabilisticDataset, frame: Any, names: list[str], shown: Suppression, notes: list[str]
-) -> Outcome[tuple[SubgroupFinding, ...]]:
+def subgroups(known: ProbabilisticDataset, frame: Any, names: list[str]) -> Outcome[tuple[SubgroupLeakage, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
-    found: list[SubgroupLeakage] = []
+    groups: list[SubgroupLeakage] = []
     if not known.model.counts_are_exact:
         return NotApplicable(ROUNDED)
     try:
-        found += known.by_label(domain_aware=True)
+        groups += known.by_label(domain_aware=True)
     except (UndefinedMeasureError, CountingLimitError) as error:
         if frame is None:
             return NotApplicable(str(error))
     if frame is not None:
         try:
-            found += known.by_subgroup(frame, names, domain_aware=True)
+            groups += known.by_subgroup(frame, names, domain_aware=True)
         except CountingLimitError as error:
             return Failed(str(error))
-    kept = tuple(
+    return Measured(tuple(groups))
+
+
+def hide_subgroups(groups: Sequence[SubgroupLeakage], suppression: Suppression) -> tuple[SubgroupFinding, ...]:
+    """Return the subgroups of enough records to be shown, their sizes rounded."""
+    return tuple(
         SubgroupFinding(
             attribute=group.attribute,
             value=group.value,
-            size=shown.rough(group.size),
+            size=suppression.rough(group.size),
             bits_mean=group.bits_mean,
             bits_largest=group.bits_largest,
         )
-        for group in found
-        if group.size >= shown.below and math.isfinite(group.bits_mean)
+        for group in groups
+        if group.size >= suppression.below and math.isfinite(group.bits_mean)
     )
-    if len(kept) < len(found):
-        hidden = len(found) - len(kept)
-        are = "subgroup" if hidden == 1 else "subgroups"
-        notes.append(f"{hidden} {are} of fewer than {shown.below} records {'is' if hidden == 1 else 'are'} not shown.")
-    return Measured(kept)
 
 
 def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str, npt.NDArray[Any]]) -> list[str]:

@@ -66,7 +66,7 @@ def attack_command(
         typer.Option(
             "--max-advantage",
             metavar="NUMBER",
-            help="Exit with 1 where an attack is better than this, 2 where that is open.",
+            help="Exit with 1 where an attack is better than this, 3 where that is open.",
         ),
     ] = None,
     confidence: ConfidenceOption = 0.99,

@@ -88,7 +88,6 @@ def audit_command(
 
     Exit status: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
-    from glassine.auditing.additive import audit_additive
     from glassine.auditing.api import audit
     from glassine.models import AdditiveModel
 
@@ -124,36 +123,25 @@ def audit_command(
         names = [*(known or ()), *(() if frame is None else frame.columns)]
         _check_names("--sensitive", () if sensitive is None else (sensitive,), names)
         _check_names("--quasi", quasi or (), names)
-        if isinstance(read, AdditiveModel):
-            findings = audit_additive(
-                read,
-                known,
-                data=frame,
-                holdout=others,
-                sensitive=sensitive,
-                policy=limits,
-                show_small_counts=show_small_counts,
-                extras=load_extras(model_file),
-                progress=progress,
-            )
-        else:
-            # An estimator states how its splits were selected, which the plain model does not.
-            stated = None if sensitive is None or tree is not None else stored_estimator(model, trust_pickle)
-            findings = audit(
-                read if stated is None else stated,
-                domain=known,
-                data=frame,
-                target=target,
-                holdout=others,
-                sensitive=sensitive,
-                quasi=quasi or None,
-                criterion=None if criterion is None else criterion.replace("-", "_"),
-                splits=splits,
-                policy=limits,
-                show_small_counts=show_small_counts,
-                max_steps=max_steps,
-                progress=progress,
-            )
+        # An estimator states how its splits were selected, which the plain model does not.
+        plain = isinstance(read, AdditiveModel) or sensitive is None or tree is not None
+        stated = None if plain else stored_estimator(model, trust_pickle)
+        findings = audit(
+            read if stated is None else stated,
+            domain=known,
+            data=frame,
+            target=target,
+            holdout=others,
+            sensitive=sensitive,
+            quasi=quasi or None,
+            criterion=None if criterion is None else criterion.replace("-", "_"),
+            splits=splits,
+            extras=load_extras(model_file) if isinstance(read, AdditiveModel) else None,
+            policy=limits,
+            show_small_counts=show_small_counts,
+            max_steps=max_steps,
+            progress=progress,
+        )
     files = {"model": model_file, "domain": domain_file, "policy": policy_file}
     findings = with_inputs(findings, files, {"data": data, "holdout": holdout})
     write = partial(write_report, title=model.name)

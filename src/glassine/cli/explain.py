@@ -201,19 +201,20 @@ def explain_command(
 
 def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
+    from glassine.auditing.api import audit
     from glassine.cli.release_audit import write_surrogates
-    from glassine.surrogates import audit_release
 
-    found = audit_release(explainer.release()) if private else explainer.audit(y=truth, random_state=0)
+    found = audit(explainer.release()) if private else audit(explainer, y=truth)
     write_surrogates(in_commands(found), path, title=TITLE)
     return found.verdict
 
 
 def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
     """Write what the records behind private trees add, for their holder only."""
+    from glassine.auditing.api import audit
     from glassine.cli.release_audit import write_surrogates
 
-    found = in_commands(explainer.audit(y=truth, random_state=0))
+    found = in_commands(audit(explainer, y=truth))
     write_surrogates(replace(found.holder or found, holder_only=True), path, title=TITLE)
     tell(f"glassine: for the holder of the data only: {path}")
 

@@ -7,17 +7,15 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
-    from glassine.auditing.findings import Findings, SurrogateFindings
+    from glassine.auditing.findings import Findings
 
 __all__ = ["as_command", "as_options", "in_commands", "in_options", "listed", "nearest"]
-
-Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
 MOST_NAMES = 8
 """Names that are listed where none is near."""
@@ -103,7 +101,7 @@ def as_command(remedy: Remedy) -> Remedy:
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
 
 
-def in_commands(found: Found) -> Found:
+def in_commands(found: Findings) -> Findings:
     """Return findings whose advice names commands and options."""
     holder = None if found.holder is None else in_commands(found.holder)
     return replace(found, advice=tuple(as_command(remedy) for remedy in found.advice), holder=holder)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_commands
 from glassine.domain.attributes import Integer, Real
@@ -16,7 +16,7 @@ from glassine.errors import InvalidParameterError, SeveralTreesError, Unreadable
 from glassine.files import FileContent, read_bytes, read_once
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import Findings, InputFile, SurrogateFindings
+    from glassine.auditing.findings import Findings, InputFile
     from glassine.auditing.policy import Policy
     from glassine.domain import Attribute, Domain
     from glassine.formats.sklearn.interpret import EbmExtras
@@ -34,8 +34,6 @@ __all__ = [
     "read_frame",
     "with_inputs",
 ]
-
-Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
 EXACT = 2**53
 """Whole numbers below it are doubles, and no other number is rounded to them."""
@@ -241,7 +239,9 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
     )
 
 
-def with_inputs(found: Found, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]) -> Found:
+def with_inputs(
+    found: Findings, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]
+) -> Findings:
     """Return findings with the files that were read, advice in commands.
 
     What records a private model has is told to their holder only.

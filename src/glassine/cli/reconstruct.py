@@ -26,7 +26,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import policy_of, read_frame
-from glassine.cli.together import NAMES, joint_text, judge, status_of, verdict_plain, verdict_text
+from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
     from glassine.attacks.reconstruction.joint_result import JointReconstruction
     from glassine.attacks.reconstruction.row_result import RowReconstruction
-    from glassine.auditing.findings import Check
+    from glassine.auditing.findings import Findings
+    from glassine.auditing.policy import Policy
+    from glassine.auditing.several import SeveralModels
     from glassine.domain import Domain
 
 __all__ = ["reconstruct_command"]
@@ -115,6 +117,7 @@ def reconstruct_command(
     Exit status: 0 when it was done, and several models together are within policy; 1 outside policy; 2 bad input, no
     rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
+    from glassine.auditing.several import SeveralModels
     from glassine.domain import Domain
 
     check_outputs([output], [*models, domain, data, policy])
@@ -139,19 +142,17 @@ def reconstruct_command(
             return
     wanted = (len(models) == 1 or output is not None) if rows is None else rows
     with stages() as progress:
-        joint, counts = None, "data" if count_from_data else "published"
+        joint, judged, counts = None, None, "data" if count_from_data else "published"
         if len(models) > 1 or not wanted:
-            joint = _together(
-                published,
-                known,
-                progress,
-                data=original,
+            several = SeveralModels(
+                models=tuple(published),
+                names=tuple(_names(models)),
                 counts=counts,
-                names=_names(models),
                 same_labels=not other_labels,
                 smallest_group=smallest_group,
                 time_limit=time_limit,
             )
+            joint, judged = _together(several, known, original, limits, progress)
         found, error = None, None
         if wanted and (joint is None or joint.contradiction is None):
             progress("rebuilding rows")
@@ -166,12 +167,12 @@ def reconstruct_command(
             error = None if original is None else found.error_to(original, random_state=seed)
     if output is not None and found is not None:
         _write(found, output, holder_only=count_from_data)
-    checks = None if joint is None or len(models) == 1 or joint.contradiction is not None else judge(joint, limits)
-    _print(joint, found, error, checks, output, as_json, original is not None)
+    judged = None if joint is None or len(models) == 1 or joint.contradiction is not None else judged
+    _print(joint, found, error, judged, output, as_json, original is not None)
     if joint is not None and joint.contradiction is not None:
         raise typer.Exit(2)
-    if checks is not None:
-        raise typer.Exit(status_of(checks))
+    if judged is not None:
+        raise typer.Exit(judged.exit_status)
 
 
 def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
@@ -213,15 +214,25 @@ def _names(models: list[Path]) -> list[str]:
 
 
 def _together(
-    published: list[Any], known: Domain, progress: Callable[[str], None], **settings: Any
-) -> JointReconstruction:
-    from glassine.attacks.reconstruction.joint import reconstruct_jointly
+    several: SeveralModels, known: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
+) -> tuple[JointReconstruction, Findings]:
+    """Return what the models reveal together, no count suppressed, and the audit of that."""
+    from glassine.auditing.inputs import AuditInputs
+    from glassine.auditing.several import several_subject
+    from glassine.auditing.subject import examine
 
+    inputs = AuditInputs(domain=known, data=data, show_small_counts=True, progress=progress)
+    subject = several_subject(several, inputs, policy)
     with in_options(NAMES):
-        found = reconstruct_jointly(published, known, progress=progress, **settings)
-    if found.contradiction is None:
-        return found
-    return replace(found, contradiction=as_options(found.contradiction, NAMES))
+        joint = subject.joint
+    findings = examine(subject)
+    findings = replace(
+        findings,
+        checks=tuple(replace(check, meaning=as_options(check.meaning, NAMES)) for check in findings.checks),
+    )
+    if joint.contradiction is not None:
+        joint = replace(joint, contradiction=as_options(joint.contradiction, NAMES))
+    return joint, findings
 
 
 def _of_one(
@@ -276,7 +287,7 @@ def _print(
     joint: JointReconstruction | None,
     found: RowReconstruction | None,
     error: ErrorEstimate | None,
-    checks: tuple[Check, ...] | None,
+    findings: Findings | None,
     output: Path | None,
     as_json: bool,
     have_data: bool,
@@ -285,13 +296,13 @@ def _print(
 
     if as_json:
         plain = None if found is None else _plain(found, error)
-        judged = {} if checks is None else verdict_plain(checks)
+        judged = {} if findings is None else verdict_plain(findings)
         whole = plain or {} if joint is None else joint.to_dict() | judged | {"rows": plain}
         print_value(whole | {"holder_only": have_data}, as_json=True)
         return
     said = [HOLDER_ONLY] if have_data else []
     said += [] if joint is None else [joint_text(joint, have_data=have_data)]
-    said += [] if checks is None else [verdict_text(checks)]
+    said += [] if findings is None else [verdict_text(findings)]
     said += [] if found is None else [_text(found, error, output, joint is not None and len(joint.models) > 1)]
     print_value("\n\n".join(said), as_json=False)
 

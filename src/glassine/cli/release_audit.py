@@ -14,7 +14,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.files import FileContent, write_text
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import SurrogateFindings
+    from glassine.auditing.findings import Findings
     from glassine.surrogates import SurrogateRelease
 
 __all__ = ["audit_release_file", "is_release", "write_surrogates"]
@@ -46,7 +46,7 @@ def audit_release_file(
     show_small_counts: bool,
 ) -> int:
     """Audit a release, write and print what was found, and return the exit status."""
-    from glassine.surrogates import audit_release
+    from glassine.auditing.api import audit
 
     if domain is not None:
         raise InvalidParameterError("a release holds its own domain. Leave --domain out.")
@@ -57,16 +57,15 @@ def audit_release_file(
         people, y = _sides(release, data, target)
         others, others_y = _sides(release, holdout, target)
         progress("auditing the release")
-        found = audit_release(
+        found = audit(
             release,
-            people,
+            data=people,
             y=y,
             holdout=others,
             holdout_y=others_y,
             sensitive=sensitive,
             policy=limits,
             show_small_counts=show_small_counts,
-            random_state=0,
         )
     found = with_inputs(found, {"release": file, "policy": policy}, {"data": data, "holdout": holdout})
     write = partial(write_surrogates, title=file.path.name)
@@ -104,7 +103,7 @@ def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> 
     return frame, labels
 
 
-def write_surrogates(found: SurrogateFindings, output: Path, *, title: str) -> None:
+def write_surrogates(found: Findings, output: Path, *, title: str) -> None:
     """Write the report as HTML, or as JSON or text by its ending."""
     from glassine.report import render_html, render_text
 
@@ -116,7 +115,7 @@ def write_surrogates(found: SurrogateFindings, output: Path, *, title: str) -> N
         write_text(render_html(found, title=title), output)
 
 
-def _text(found: SurrogateFindings, output: Path | None) -> str:
+def _text(found: Findings, output: Path | None) -> str:
     from glassine.report import render_text
 
     text = render_text(found)

@@ -9,10 +9,9 @@ from glassine.cli.naming import as_options
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.joint_result import JointReconstruction, SharedGroup
-    from glassine.auditing.findings import Check
-    from glassine.auditing.policy import Policy
+    from glassine.auditing.findings import Findings
 
-__all__ = ["NAMES", "joint_text", "judge", "status_of", "verdict_plain", "verdict_text"]
+__all__ = ["NAMES", "joint_text", "verdict_plain", "verdict_text"]
 
 NAMES = {
     "counts='data'": "--count-from-data",
@@ -30,42 +29,19 @@ ROUNDING = 1e-9
 NOT_JUDGED = "Not judged here: the other rules of the policy, which `glassine audit` judges of each model by itself."
 
 
-def judge(joint: JointReconstruction, policy: Policy) -> tuple[Check, ...]:
-    """Judge what models reveal together; the figures are those of the reconstruction, which hides no count."""
-    from glassine.auditing import judging
-    from glassine.auditing.model_facts import evidence_of_models
-    from glassine.auditing.suppression import Suppression
-
-    return judging.judge(policy, evidence_of_models(joint, policy), Suppression(0))
+def verdict_plain(findings: Findings) -> dict[str, Any]:
+    """Return the verdict and the checks as plain values."""
+    plain = findings.to_dict()
+    return {"verdict": plain["verdict"], "checks": plain["checks"]}
 
 
-def status_of(checks: tuple[Check, ...]) -> int:
-    """Return the exit status that a verdict stands for."""
-    from glassine.auditing.findings.values import EXIT_STATUS
-    from glassine.auditing.judging import decide
-
-    return EXIT_STATUS[decide(checks)]
-
-
-def verdict_plain(checks: tuple[Check, ...]) -> dict[str, Any]:
-    """Return the verdict and the rules as plain values."""
-    from dataclasses import asdict
-
-    from glassine.auditing.judging import decide
-
-    return {"verdict": decide(checks), "checks": [asdict(check) for check in checks]}
-
-
-def verdict_text(checks: tuple[Check, ...]) -> str:
-    """Return the verdict and the rules as text."""
-    from glassine.auditing.judging import decide
-
-    said = [f"Verdict on the models together: {decide(checks)}."]
-    for check in checks:
+def verdict_text(findings: Findings) -> str:
+    """Return the verdict and the checks as text."""
+    said = [f"Verdict on the models together: {findings.verdict}."]
+    for check in findings.checks:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
-        meaning = as_options(check.meaning, NAMES)
-        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {meaning}")
+        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
     return "\n".join([*said, NOT_JUDGED])
 
 

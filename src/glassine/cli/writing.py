@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from glassine.errors import GlassineError, UnreadableFileError
 from glassine.files import write_text
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import Findings, SurrogateFindings
+    from glassine.auditing.findings import Findings
 
 __all__ = [
     "check_ending",
@@ -35,8 +35,6 @@ __all__ = [
     "write_holder_report",
     "write_report",
 ]
-
-Found = TypeVar("Found", "Findings", "SurrogateFindings")
 
 ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
@@ -127,7 +125,7 @@ def check_holder_report(path: Path | None, records: Sequence[Path | None]) -> No
         raise GlassineError("--holder-report says what the data add, and none are given. Give --data, or leave it out.")
 
 
-def write_holder_report(holder: Found | None, path: Path | None, *, write: Callable[[Found, Path], None]) -> None:
+def write_holder_report(holder: Findings | None, path: Path | None, *, write: Callable[[Findings, Path], None]) -> None:
     """Write what the data of a private model add, and say on standard error that it is for their holder only.
 
     Nothing that is printed follows from the data.

@@ -45,7 +45,7 @@ def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
 
     Parameters
     ----------
-    found : Findings, SurrogateFindings, MembershipFinding, DisclosureFinding, Comparison or Page
+    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
         The result of an audit, of attacks, of an estimate of disclosure or of a comparison; or the page of one.
     title : str, optional
         Title of the page, such as ``Privacy of a published decision tree``; that of a page is kept.
@@ -70,7 +70,7 @@ def render_text(found: Reportable | Page) -> str:
 
     Parameters
     ----------
-    found : Findings, SurrogateFindings, MembershipFinding, DisclosureFinding, Comparison or Page
+    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
         As for :func:`render_html`.
 
     Returns
@@ -86,7 +86,7 @@ def render_rich(found: Reportable | Page) -> Text:
 
     Parameters
     ----------
-    found : Findings, SurrogateFindings, MembershipFinding, DisclosureFinding, Comparison or Page
+    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
         As for :func:`render_html`.
 
     Returns

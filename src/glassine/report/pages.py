@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from glassine.attacks.outcome import Measured
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     SCHEMA,
     Findings,
     MembershipFinding,
     ReconstructionFinding,
+    ReleaseSummary,
     SensitiveFinding,
-    SurrogateFindings,
 )
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.comparison import Comparison
@@ -35,7 +34,6 @@ from glassine.report.sections.policy import (
     measure_rows,
     measured_section,
     next_section,
-    outcomes_of,
     policy_section,
     sections_of,
     unmeasured_sentence,
@@ -52,7 +50,7 @@ from glassine.report.sections.releases import release_page
 
 __all__ = ["Reportable", "attack_page", "audit_page", "comparison_page", "disclosure_page", "page_of", "release_page"]
 
-Reportable: TypeAlias = Findings | SurrogateFindings | MembershipFinding | DisclosureFinding | Comparison
+Reportable: TypeAlias = Findings | MembershipFinding | DisclosureFinding | Comparison
 """What there is a report on."""
 
 QUESTIONS = {
@@ -72,7 +70,8 @@ SHORT = {"labels": "outcomes", "values": "exact values"}
 
 
 def _model(findings: Findings) -> Section:
-    return model_section(findings) if findings.additive is None else additive_section(findings.additive)
+    terms = findings.value("terms")
+    return model_section(findings) if terms is None else additive_section(terms)
 
 
 # What is shown of a measurement that was made, by its name, in the order of the page.
@@ -101,10 +100,9 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         Title of the page; ``Privacy of a published <kind of model>`` otherwise.
     """
     kind, verdict = findings.model.kind, findings.verdict
-    outcomes = outcomes_of(findings, QUESTIONS)
-    measures = measure_rows(outcomes, QUESTIONS, _lacking, SHORT)
+    measures = measure_rows(findings.measured, QUESTIONS, _lacking, SHORT)
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
-    claimed, additive = findings.guarantee, findings.additive
+    claimed, additive = findings.guarantee, findings.value("terms")
     if claimed is not None:
         figures = guarantee_figures(claimed)
     elif additive is not None:
@@ -128,15 +126,15 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             policy_section(findings.checks, findings.policy, kind),
             next_section(findings.advice, verdict),
             measured_section(measures),
-            *sections_of(outcomes, BEFORE_MODEL, findings),
+            *sections_of(findings.measured, BEFORE_MODEL, findings),
             _model(findings),
-            *sections_of(outcomes, AFTER_MODEL, findings),
+            *sections_of(findings.measured, AFTER_MODEL, findings),
         ),
         terms=(
             "bit",
             "term" if additive is not None else "leaf",
             "member",
-            *(("quasi", "nat", "distance") if isinstance(findings.disclosure, Measured) else ()),
+            *(("quasi", "nat", "distance") if findings.value("disclosure") is not None else ()),
             *("outcome", "domain", "dist_g", "cut point", "suppressed"),
         ),
         inputs=clean_inputs(findings.inputs),
@@ -165,8 +163,9 @@ def _described(findings: Findings) -> str:
     depth = "conditions a rule at most" if model.kind == "rule list" else "conditions deep"
     depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
-    if findings.additive is not None:
-        said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(findings.additive.n_bins, "bin")]
+    terms = findings.value("terms")
+    if terms is not None:
+        said[1:] = [wording.plural(model.n_parts, "term"), wording.plural(terms.n_bins, "bin")]
     if model.n_records is not None:
         noisy = " by noisy counts" if model.count_scale is not None else ""
         noisy = noisy or (" by rounded counts" if model.approximate else "")
@@ -182,9 +181,8 @@ def _described(findings: Findings) -> str:
 def page_of(found: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
     if isinstance(found, Findings):
-        return audit_page(found, title=title)
-    if isinstance(found, SurrogateFindings):
-        return release_page(found, title=title)
+        of_release = isinstance(found.subject, ReleaseSummary)
+        return release_page(found, title=title) if of_release else audit_page(found, title=title)
     if isinstance(found, MembershipFinding):
         return attack_page(found, title=title)
     if isinstance(found, DisclosureFinding):

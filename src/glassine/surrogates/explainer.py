@@ -20,15 +20,14 @@ from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
 from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build, draw_queries
-from glassine.surrogates.evidence import MeasuredExplainer
 from glassine.surrogates.fitting import Training, check_words, classes_of, index_of, label_array
+from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import Layout, Query, Record, coarse_domain, open_records, query_of, read, row
-from glassine.surrogates.release import SurrogateRelease, confirmed
+from glassine.surrogates.release import confirmed
 from glassine.surrogates.values import Explanation
 
 if TYPE_CHECKING:
-    from glassine.auditing.findings import SurrogateFindings
-    from glassine.auditing.policy import Policy
+    pass
 
 __all__ = ["SurrogateExplainer"]
 
@@ -343,68 +342,6 @@ class SurrogateExplainer(MeasuredExplainer):
         self.release_, self.certificate_ = built.release, built.certificate
         self.training_ = Training(columns=columns, answers=built.answers, targets=built.targets, groups=built.groups)
         self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
-
-    def release(self) -> SurrogateRelease:
-        """Return what may be published: representatives, trees and public values, no training record."""
-        return self._released()
-
-    def audit(
-        self,
-        *,
-        sensitive: str | None = None,
-        y: Any = None,
-        holdout: Any = None,
-        holdout_y: Any = None,
-        policy: Policy | None = None,
-        show_small_counts: bool = False,
-        random_state: Any = None,
-    ) -> SurrogateFindings:
-        """Measure what the release as a whole tells of the people behind it, and judge it.
-
-        What was not measured, for want of labels or of a holdout, is unknown.
-
-        Parameters
-        ----------
-        sensitive : str, optional
-            An attribute to look at more closely.
-        y : array-like of shape (n,), optional
-            True labels of the training records, where trees were trained on the black box's decisions.
-        holdout : data frame or array-like of shape (m, d), optional
-            Records of the same population that were not used in ``fit``; the black box is asked on them.
-        holdout_y : array-like of shape (m,), optional
-            Their true labels.
-        policy : Policy, optional
-            The limits; the default policy without it.
-        show_small_counts : bool, default=False
-            Whether counts below the policy's ``suppress_below`` are shown.
-        random_state : int, Generator or None
-            For the attacks that draw.
-
-        Returns
-        -------
-        SurrogateFindings
-            Aggregates and row numbers; :func:`glassine.render_html` makes a page of them.
-
-        Raises
-        ------
-        InvalidDataError
-            If records or labels do not fit the release.
-        InvalidParameterError
-            If the sensitive attribute is none of the release's.
-        """
-        from glassine.surrogates.audit import audit_explainer
-
-        self._released()
-        return audit_explainer(
-            self,
-            y=y,
-            holdout=holdout,
-            holdout_y=holdout_y,
-            sensitive=sensitive,
-            policy=policy,
-            show_small_counts=show_small_counts,
-            random_state=random_state,
-        )
 
     def explain(
         self, x: Query, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 3, check: bool = False

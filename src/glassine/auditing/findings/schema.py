@@ -10,35 +10,63 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Hidden
 from glassine.attacks.values import ValueLeakage
+from glassine.auditing.findings.additive import AdditiveFinding
+from glassine.auditing.findings.joint import JointFinding
 from glassine.auditing.findings.membership import MembershipFinding
+from glassine.auditing.findings.root import SCHEMA, Findings
+from glassine.auditing.findings.rows import RowsFinding
 from glassine.auditing.findings.sensitive import SensitiveFinding
-from glassine.auditing.findings.values import SCHEMA, Findings, ReconstructionFinding, SubgroupFinding
+from glassine.auditing.findings.surrogates import (
+    DiversityFinding,
+    FormsFinding,
+    GapFinding,
+    GroupsFinding,
+    GuessFinding,
+    LeavesFinding,
+    RepresentativesFinding,
+    ThresholdsFinding,
+    TogetherFinding,
+)
+from glassine.auditing.findings.values import PartsFinding, ReconstructionFinding, SubgroupFinding
 
-__all__ = ["schema"]
+__all__ = ["MEASURED", "schema"]
+
+MEASURED: dict[str, Any] = {
+    "parts": PartsFinding,
+    "reconstruction": ReconstructionFinding,
+    "labels": LabelDisclosure,
+    "values": ValueLeakage,
+    "subgroups": tuple[SubgroupFinding, ...],
+    "exposed_rows": tuple[int, ...],
+    "alignment": ErrorEstimate,
+    "membership": MembershipFinding,
+    "disclosure": SensitiveFinding,
+    "rows": RowsFinding,
+    "terms": AdditiveFinding,
+    "representatives": RepresentativesFinding,
+    "thresholds": ThresholdsFinding,
+    "groups": GroupsFinding,
+    "diversity": tuple[DiversityFinding, ...],
+    "leaves": LeavesFinding,
+    "together": TogetherFinding,
+    "guesses": tuple[GuessFinding, ...],
+    "gaps": tuple[GapFinding, ...],
+    "forms": FormsFinding,
+    "joint": JointFinding,
+}
+"""What each measurement finds, by its name."""
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of ``glassine.findings/6``."""
-    outcomes = {
-        "reconstruction": ReconstructionFinding,
-        "labels": LabelDisclosure,
-        "values": ValueLeakage,
-        "alignment": ErrorEstimate,
-        "membership": MembershipFinding,
-        "disclosure": SensitiveFinding,
-    }
-    properties: dict[str, Any] = {"schema": {"const": SCHEMA}}
     hints = get_type_hints(Findings)
-    for field in dataclasses.fields(Findings):
-        if field.name == "holder":
-            continue
-        if field.name in outcomes:
-            properties[field.name] = _outcome_schema(_class_schema(outcomes[field.name]))
-        elif field.name in ("subgroups", "exposed_rows"):
-            items = _class_schema(SubgroupFinding) if field.name == "subgroups" else {"type": "integer"}
-            properties[field.name] = _outcome_schema({"properties": {"value": {"type": "array", "items": items}}})
-        else:
-            properties[field.name] = _type_schema(hints[field.name])
+    names = [field.name for field in dataclasses.fields(Findings) if field.name not in ("holder", "measured")]
+    properties: dict[str, Any] = {"schema": {"const": SCHEMA}, **{name: _type_schema(hints[name]) for name in names}}
+    properties["measured"] = {
+        "type": "object",
+        "properties": {name: _outcome_schema(finding) for name, finding in MEASURED.items()},
+        "additionalProperties": False,
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,
@@ -49,22 +77,22 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _outcome_schema(measured: dict[str, Any]) -> dict[str, Any]:
-    value = {key: entry for key, entry in measured.items() if key != "additionalProperties"}
-    properties = {"status": {"const": "measured"}, **measured["properties"]}
-    reason = {
-        "type": "object",
-        "properties": {"status": {"enum": ["not applicable", "failed"]}, "reason": {"type": "string"}},
-        "required": ["status", "reason"],
-        "additionalProperties": False,
-    }
-    whole = {**value, "type": "object", "properties": properties, "required": list(properties)}
-    return {"oneOf": [{**whole, "additionalProperties": False}, reason]}
+def _outcome_schema(finding: Any) -> dict[str, Any]:
+    """Return the schema of an outcome: the finding's own fields where it is a record, else its value."""
+    fields = {"value": _type_schema(finding)}
+    if dataclasses.is_dataclass(finding):
+        fields = _class_schema(cast("type[Any]", finding))["properties"]
+    measured = _object({"status": {"const": "measured"}, **fields})
+    reason = _object({"status": {"enum": ["not applicable", "failed"]}, "reason": {"type": "string"}})
+    return {"oneOf": [measured, reason]}
 
 
 def _class_schema(cls: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(cls)
-    properties = {field.name: _type_schema(hints[field.name]) for field in dataclasses.fields(cls)}
+    return _object({field.name: _type_schema(hints[field.name]) for field in dataclasses.fields(cls)})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -74,9 +102,9 @@ def _class_schema(cls: type[Any]) -> dict[str, Any]:
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:
-    names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
     if hint is Hidden:
         return {"type": "null"}
+    names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
     if hint in names:
         return {"type": names[hint]}
     if dataclasses.is_dataclass(hint):

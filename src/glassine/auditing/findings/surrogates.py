@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-from glassine.attacks.outcome import Outcome, ShownCount
-from glassine.auditing.criterion import Check, Remedy
-from glassine.auditing.findings.guarantee import GuaranteeFinding
-from glassine.auditing.findings.membership import MembershipFinding
-from glassine.auditing.findings.values import EXIT_STATUS, InputFile, Verdict, plain_value
-from glassine.auditing.policy import Policy
-from glassine.files import write_json
+from glassine.attacks.outcome import ShownCount
 
 __all__ = [
-    "SURROGATES_SCHEMA",
     "DiversityFinding",
     "FormFinding",
+    "FormsFinding",
     "GapFinding",
     "GroupsFinding",
     "GuessFinding",
     "LeavesFinding",
     "ReleaseSummary",
     "RepresentativesFinding",
-    "SurrogateFindings",
     "ThresholdsFinding",
     "TogetherFinding",
 ]
-
-SURROGATES_SCHEMA = "glassine.surrogate-findings/2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +28,8 @@ class ReleaseSummary:
 
     Attributes
     ----------
+    kind : str
+        ``release``.
     form, labels, records, partition, method, scaling : str
         How it was made, as the release says.
     n_groups, n_attributes, n_nodes, n_leaves, deepest : int
@@ -74,6 +65,10 @@ class ReleaseSummary:
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     claim: str
+    kind: Literal["release"] = "release"
+
+    def __str__(self) -> str:
+        return f"a release of {self.n_groups} groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,93 +346,17 @@ class FormFinding:
     share_accused: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SurrogateFindings:
-    """The audit of a release of surrogate trees as a whole: everyone can ask for every group.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormsFinding:
+    """The two forms of a release side by side, on the same groups.
 
     Attributes
     ----------
-    verdict : str
-        ``within policy``, ``outside policy`` or ``inconclusive``.
-    checks : tuple of Check
-        The rules, judged.
-    policy : Policy
-        The limits.
-    release : ReleaseSummary
-        What was audited.
-    representatives : RepresentativesFinding
-        What representatives tell.
-    thresholds : ThresholdsFinding
-        What thresholds tell.
-    groups, diversity, leaves, together, guesses, membership : Outcome
-        Each measured, not applicable or failed, with the reason.
-    gaps : tuple of GapFinding
-        The gap attack by each kind of label.
-    guarantee : GuaranteeFinding or None
-        The differential privacy that is claimed for the whole release.
-    comparison : tuple of FormFinding
-        The forms side by side; empty unless they were compared.
-    compared_on : str
-        On which records they were; empty unless they were.
-    sensitive : str or None
-        The attribute that was looked at more closely.
-    notes : tuple of str
-        What the figures do not cover.
-    advice : tuple of Remedy
-        What to do next.
-    version : str
-        Version of this package.
-    inputs : tuple of InputFile
-        The files that were read; none when the audit was called from Python.
-    holder_only : bool
-        Whether these are for the holder of the data only: they were measured on the records behind a private release.
-    holder : SurrogateFindings or None
-        What the records add, for their holder only, where the guarantee is accepted. These findings are then the same
-        whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
+    forms : tuple of FormFinding
+        The forms.
+    measured_on : str
+        On which records they were measured.
     """
 
-    verdict: Verdict
-    checks: tuple[Check, ...]
-    policy: Policy
-    release: ReleaseSummary
-    representatives: RepresentativesFinding
-    thresholds: ThresholdsFinding
-    groups: Outcome[GroupsFinding]
-    diversity: Outcome[tuple[DiversityFinding, ...]]
-    leaves: Outcome[LeavesFinding]
-    together: Outcome[TogetherFinding]
-    guesses: Outcome[tuple[GuessFinding, ...]]
-    membership: Outcome[MembershipFinding]
-    gaps: tuple[GapFinding, ...]
-    guarantee: GuaranteeFinding | None
-    comparison: tuple[FormFinding, ...]
-    compared_on: str
-    sensitive: str | None
-    notes: tuple[str, ...]
-    advice: tuple[Remedy, ...]
-    version: str
-    inputs: tuple[InputFile, ...] = ()
-    holder_only: bool = False
-    holder: SurrogateFindings | None = None
-
-    @property
-    def exit_status(self) -> int:
-        """0 within policy, 1 outside policy, 3 inconclusive."""
-        return EXIT_STATUS[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values of the schema ``glassine.surrogate-findings/2``."""
-        plain: dict[str, Any] = {"schema": SURROGATES_SCHEMA}
-        for field in dataclasses.fields(self):
-            if field.name != "holder":
-                plain[field.name] = plain_value(getattr(self, field.name))
-        return plain
-
-    def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the findings to a JSON file, whole or not at all."""
-        write_json(self.to_dict(), path)
-
-    def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "fail"]
-        detail = f"; broken: {', '.join(broken)}" if broken else ""
-        return f"<SurrogateFindings on {self.release.n_groups} groups: {self.verdict}{detail}>"
+    forms: tuple[FormFinding, ...]
+    measured_on: str

@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LabelDisclosure
-from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome, ShownCount
-from glassine.attacks.values import ValueLeakage
-from glassine.auditing.criterion import Check, Remedy
-from glassine.auditing.findings.additive import AdditiveFinding
-from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
+from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.sensitive import SensitiveFinding
-from glassine.auditing.policy import Policy
-from glassine.files import write_json
 
 __all__ = [
-    "EXIT_STATUS",
     "NO_HOLDOUT",
     "NO_SENSITIVE",
     "OF_THE_MODEL",
-    "SCHEMA",
     "AttributeFinding",
-    "Bound",
-    "Check",
     "DomainSummary",
-    "Findings",
-    "GuaranteeFinding",
-    "InputFile",
     "ModelSummary",
     "Part",
+    "PartsFinding",
     "ReconstructionFinding",
-    "Standing",
     "SubgroupFinding",
     "TreeNode",
     "Verdict",
-    "plain_value",
 ]
-
-SCHEMA = "glassine.findings/6"
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
@@ -58,9 +36,6 @@ NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
 
 OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
 """Why the public findings on a private model say nothing of what would be measured on its records."""
-
-EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
-"""Exit statuses of the command line; 2 is bad input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +73,9 @@ class ModelSummary:
     attributes: tuple[str, ...]
     approximate: bool
     count_scale: float | None = None
+
+    def __str__(self) -> str:
+        return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} parts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,23 +153,19 @@ class TreeNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputFile:
-    """A file that was audited or judged with, so that a verdict can be tied to it.
+class PartsFinding:
+    """The leaves or rules of a model.
 
     Attributes
     ----------
-    role : str
-        ``model``, ``domain``, ``data`` or ``policy``.
-    name : str
-        Its name, without the folder.
-    sha256 : str or None
-        SHA-256 of the bytes that were parsed, hexadecimal; None for records. Who knows all records but one finds the
-        last one by their digest.
+    parts : tuple of Part
+        The leaves or rules, in the model's order.
+    nodes : tuple of TreeNode
+        The shape of a tree, each node after its parent; empty for a rule list.
     """
 
-    role: str
-    name: str
-    sha256: str | None = None
+    parts: tuple[Part, ...]
+    nodes: tuple[TreeNode, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,121 +223,3 @@ class ReconstructionFinding:
     exposure_curve: tuple[tuple[float, float], ...]
     attributes: tuple[AttributeFinding, ...]
     undefined: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Findings:
-    """The result of an audit.
-
-    Attributes
-    ----------
-    verdict : str
-        ``within policy``, ``outside policy`` or ``inconclusive``.
-    checks : tuple of Check
-        The policy's rules, judged.
-    model, domain, policy
-        What was audited, in what domain (if given), against what.
-    reconstruction, labels, values, subgroups, exposed_rows, alignment, membership, disclosure : Outcome
-        Each measured, not applicable or failed, with the reason.
-    parts : tuple of Part
-        The leaves or rules.
-    tree : tuple of TreeNode
-        The shape of a tree; empty for a rule list.
-    notes : tuple of str
-        What is odd.
-    advice : tuple of Remedy
-        What to do next.
-    version : str
-        Version of Glassine.
-    inputs : tuple of InputFile
-        The files that were read; none when the audit was called from Python.
-    guarantee : GuaranteeFinding or None
-        The differential privacy that is claimed for the model.
-    additive : AdditiveFinding or None
-        Terms and bins of an additive model; None for trees and rule lists.
-    holder_only : bool
-        Whether these are for the holder of the data only: they were measured on the records of a private model.
-    holder : Findings or None
-        What records that were given beside a model with an accepted guarantee add, for their holder only. These
-        findings are then the same whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
-    """
-
-    verdict: Verdict
-    checks: tuple[Check, ...]
-    model: ModelSummary
-    domain: DomainSummary | None
-    policy: Policy
-    reconstruction: Outcome[ReconstructionFinding]
-    labels: Outcome[LabelDisclosure]
-    values: Outcome[ValueLeakage]
-    subgroups: Outcome[tuple[SubgroupFinding, ...]]
-    exposed_rows: Outcome[tuple[int, ...]]
-    alignment: Outcome[ErrorEstimate]
-    sensitive: str | None
-    parts: tuple[Part, ...]
-    tree: tuple[TreeNode, ...]
-    notes: tuple[str, ...]
-    advice: tuple[Remedy, ...]
-    version: str
-    inputs: tuple[InputFile, ...] = ()
-    guarantee: GuaranteeFinding | None = None
-    membership: Outcome[MembershipFinding] = NO_HOLDOUT
-    additive: AdditiveFinding | None = None
-    disclosure: Outcome[SensitiveFinding] = NO_SENSITIVE
-    holder_only: bool = False
-    holder: Findings | None = None
-
-    @property
-    def exit_status(self) -> int:
-        """0 within policy, 1 outside policy, 3 inconclusive."""
-        return EXIT_STATUS[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/6``, without those for the holder."""
-        plain: dict[str, Any] = {"schema": SCHEMA}
-        for field in dataclasses.fields(self):
-            if field.name != "holder":
-                plain[field.name] = plain_value(getattr(self, field.name))
-        return plain
-
-    def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the findings to a JSON file, whole or not at all."""
-        write_json(self.to_dict(), path)
-
-    def __repr__(self) -> str:
-        broken = [check.rule for check in self.checks if check.status == "fail"]
-        detail = f"; broken: {', '.join(broken)}" if broken else ""
-        article = "an" if self.model.kind[:1] in "aeiou" else "a"
-        return f"<Findings on {article} {self.model.kind} of {self.model.n_parts} parts: {self.verdict}{detail}>"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(c.rule)}</td><td>{escape(str(c.measured))}</td><td>{c.limit:g}</td><td>{c.status}</td></tr>"
-            for c in self.checks
-        )
-        head = "<tr><th>rule</th><th>measured</th><th>limit</th><th>status</th></tr>"
-        return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.model.kind)}</p><table>{head}{rows}</table>"
-
-
-def plain_value(value: Any) -> Any:
-    """Return findings as plain JSON values; an outcome has a status, what is infinite or NaN is None."""
-    if isinstance(value, Measured):
-        inner = plain_value(value.value)
-        return {"status": "measured", **inner} if isinstance(inner, dict) else {"status": "measured", "value": inner}
-    if isinstance(value, NotApplicable):
-        return {"status": "not applicable", "reason": value.reason}
-    if isinstance(value, Failed):
-        return {"status": "failed", "reason": value.reason}
-    if isinstance(value, Hidden):
-        return None
-    if dataclasses.is_dataclass(value):
-        return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain_value(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain_value(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

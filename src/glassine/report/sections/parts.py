@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glassine.attacks.outcome import Below, Hidden, ShownCount
-from glassine.auditing.findings import Findings, Part, TreeNode
+from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
+from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
@@ -25,7 +25,7 @@ from glassine.report.section import (
 )
 from glassine.report.tree_chart import children_of, draw_tree, leaves_below
 
-__all__ = ["Scale", "model_section", "outline", "part_rows", "ranked", "sizes_are_counted"]
+__all__ = ["Scale", "model_section", "outline", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
 
 LEVELS = 5
 MOST_CLASSES = 3
@@ -56,7 +56,7 @@ class Scale:
     def of(cls, findings: Findings) -> Scale:
         """Return the scale for the findings' parts."""
         limit = findings.policy.largest_bits_per_record
-        largest = max((p.bits_learned for p in findings.parts if p.bits_learned is not None), default=0.0)
+        largest = max((p.bits_learned for p in parts_of(findings).parts if p.bits_learned is not None), default=0.0)
         return cls(limit=limit, top=max(math.ceil(largest), math.ceil(limit or 0.0), 1))
 
     def level(self, bits: float | None) -> int | None:
@@ -82,21 +82,27 @@ class Scale:
         return (*steps, (LEVELS - 1, f"more than {self.limit:g} bits, the limit"))
 
 
+def parts_of(findings: Findings) -> PartsFinding:
+    """Return the leaves or rules, and the shape of a tree; nothing where they were not looked at."""
+    outcome = findings.measured["parts"]
+    return outcome.value if isinstance(outcome, Measured) else PartsFinding(parts=(), nodes=())
+
+
 def sizes_are_counted(findings: Findings) -> bool:
     """Return whether sizes were counted in the data because the model does not publish them exactly."""
     if any("counted in the data" in note for note in findings.notes):
         return True
-    sizes = [part.size for part in findings.parts]
+    sizes = [part.size for part in parts_of(findings).parts]
     return findings.model.n_records is None and bool(sizes) and None not in sizes
 
 
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     """Return the leaves or rules in words, in the model's order."""
     listed = findings.model.kind == "rule list"
-    last, labels = len(findings.parts), flag_labels(findings.policy)
+    last, labels = len(parts_of(findings).parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
-    for part in findings.parts:
+    for part in parts_of(findings).parts:
         lead = "" if not listed else "else" if part.number == last else "if" if part.number == 1 else "else if"
         out.append(
             PartRow(
@@ -220,12 +226,12 @@ def outline(tree: Sequence[TreeNode], rows: Sequence[PartRow], order: Sequence[i
 def model_section(findings: Findings) -> Section:
     """Return the tree or the rules, leaf by leaf or rule by rule."""
     scale = Scale.of(findings)
-    rows, listed = part_rows(findings, scale), not findings.tree
+    rows, listed = part_rows(findings, scale), not parts_of(findings).nodes
     blocks: list[Block] = []
     if rows:
         levels = tuple((f"level-{level}", words) for level, words in scale.legend)
         blocks.append(Legend((*levels, ("unknown", "not known")), "Colours: bits learned about each record"))
-    drawing, reading = draw_tree(findings.tree, rows)
+    drawing, reading = draw_tree(parts_of(findings).nodes, rows)
     if drawing:
         blocks.append(
             Figure(
@@ -255,8 +261,8 @@ def _listed(rows: Sequence[PartRow]) -> list[Block]:
 
 
 def _nested(findings: Findings, rows: Sequence[PartRow]) -> list[Block]:
-    order = ranked(findings.parts)
-    steps, n_omitted = outline(findings.tree, rows, order)
+    order = ranked(parts_of(findings).parts)
+    steps, n_omitted = outline(parts_of(findings).nodes, rows, order)
     if not n_omitted:
         return [Outline(steps)]
     omitted = (

@@ -19,7 +19,6 @@ __all__ = [
     "measure_rows",
     "measured_section",
     "next_section",
-    "outcomes_of",
     "passed_sentence",
     "policy_section",
     "sections_of",
@@ -164,11 +163,6 @@ def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
 
 
 F = TypeVar("F")
-
-
-def outcomes_of(found: object, questions: Mapping[str, object]) -> dict[str, Outcome[object]]:
-    """Return the outcomes of the measurements that there are questions for, by their names."""
-    return {name: getattr(found, name) for name in questions}
 
 
 def sections_of(

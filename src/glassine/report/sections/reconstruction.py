@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.outcome import Measured
 from glassine.auditing.findings import (
     AttributeFinding,
     DomainSummary,
@@ -31,7 +30,7 @@ from glassine.report.section import (
     Table,
     sentence,
 )
-from glassine.report.sections.parts import Scale
+from glassine.report.sections.parts import Scale, parts_of
 
 __all__ = [
     "alignment_section",
@@ -115,7 +114,7 @@ def readings(found: ReconstructionFinding, findings: Findings) -> tuple[Reading,
 
 def headline_figures(findings: Findings) -> tuple[Fact, ...]:
     """Return the figures that matter most for a tree or a rule list without a guarantee."""
-    measured = findings.reconstruction.value if isinstance(findings.reconstruction, Measured) else None
+    measured: ReconstructionFinding | None = findings.value("reconstruction")
     limit = findings.policy.largest_bits_per_record
     facts = []
     for name, bits, beyond in (
@@ -126,9 +125,9 @@ def headline_figures(findings: Findings) -> tuple[Fact, ...]:
         if measured is not None and bits is not None:
             value, meaning = f"{wording.bits(bits, beyond=beyond)} bits", _fits(measured, findings.domain, bits)
         facts.append(Fact(name, value, meaning))
-    flagged = sum(bool(part.flags) for part in findings.parts)
+    flagged = sum(bool(part.flags) for part in parts_of(findings).parts)
     noun = "rule" if findings.model.kind == "rule list" else "leaf"
-    of = f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(findings.parts), noun)}"
+    of = f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(parts_of(findings).parts), noun)}"
     return (*facts, Fact("Flagged", of, "few records, one outcome, or too many bits"))
 
 

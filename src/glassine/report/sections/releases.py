@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from glassine.attacks.outcome import Measured, ShownCount
+from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
-    SURROGATES_SCHEMA,
+    SCHEMA,
     DiversityFinding,
+    Findings,
     FormFinding,
+    FormsFinding,
+    GapFinding,
     GroupsFinding,
     GuessFinding,
     LeavesFinding,
     RepresentativesFinding,
-    SurrogateFindings,
     ThresholdsFinding,
     TogetherFinding,
 )
@@ -41,7 +44,6 @@ from glassine.report.sections.policy import (
     measure_rows,
     measured_section,
     next_section,
-    outcomes_of,
     policy_section,
     sections_of,
     unmeasured_sentence,
@@ -70,12 +72,12 @@ QUESTIONS = {
 SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
 
 
-def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
+def release_page(found: Findings, *, title: str | None = None) -> Page:
     """Return the report on a release of surrogate trees.
 
     Parameters
     ----------
-    found : SurrogateFindings
+    found : Findings
         The result of an audit.
     title : str, optional
         Title of the page; ``Privacy of published explanations`` otherwise.
@@ -88,8 +90,7 @@ def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
             return f"there is no Dist_G: {value.undefined}"
         return ""
 
-    outcomes = outcomes_of(found, QUESTIONS)
-    measures = measure_rows(outcomes, QUESTIONS, lacking, {})
+    measures = measure_rows(found.measured, QUESTIONS, lacking, {})
     unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
     figures = _figures(found)
     return Page(
@@ -110,11 +111,9 @@ def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
             policy_section(found.checks, found.policy, "release", claim=wording.clean(found.release.claim)),
             next_section(found.advice, found.verdict),
             measured_section(measures),
-            *((_forms_section(found),) if found.comparison else ()),
-            _representatives_section(found, figures),
-            *sections_of(outcomes, SECTIONS, found),
-            _thresholds_section(found.thresholds),
-            *((_gaps_section(found),) if found.gaps else ()),
+            *sections_of(found.measured, FIRST, found),
+            *sections_of(found.measured, {"representatives": partial(_representatives_section, figures)}, found),
+            *sections_of(found.measured, SECTIONS, found),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),
@@ -123,7 +122,7 @@ def release_page(found: SurrogateFindings, *, title: str | None = None) -> Page:
         inputs=clean_inputs(found.inputs),
         holder_only=found.holder_only,
         version=wording.clean(found.version),
-        schema=SURROGATES_SCHEMA,
+        schema=SCHEMA,
     )
 
 
@@ -134,9 +133,9 @@ def _groups_section(found: GroupsFinding) -> Section:
     )
 
 
-def _representatives_section(found: SurrogateFindings, figures: tuple[Fact, ...]) -> Section:
+def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFinding, findings: Findings) -> Section:
     """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
-    facts = Facts(_representative_facts(found.representatives, found))
+    facts = Facts(_representative_facts(found, findings))
     return Section(
         id="representatives",
         title="What representatives tell",
@@ -147,7 +146,7 @@ def _representatives_section(found: SurrogateFindings, figures: tuple[Fact, ...]
     )
 
 
-def _leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section:
+def _leaves_section(found: LeavesFinding, release: Findings) -> Section:
     """Return how many people stand behind leaves, and who is alone in one."""
     blocks: list[Block] = [Facts(_leaf_facts(found, release))]
     if found.rows_alone:
@@ -157,7 +156,7 @@ def _leaves_section(found: LeavesFinding, release: SurrogateFindings) -> Section
     return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
 
 
-def _diversity_section(found: tuple[DiversityFinding, ...], release: SurrogateFindings) -> Section:
+def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -> Section:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
     names = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value", "People in them")
     table = Table(
@@ -254,10 +253,10 @@ def _thresholds_section(found: ThresholdsFinding) -> Section:
     return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
 
 
-def _gaps_section(found: SurrogateFindings) -> Section:
+def _gaps_section(found: tuple[GapFinding, ...]) -> Section:
     """Return the gap attack by each kind of label."""
     facts = []
-    for gap in found.gaps:
+    for gap in found:
         value, meaning = "not measured", sentence(gap.reason or "")
         if gap.advantage is not None and gap.low is not None and gap.high is not None:
             value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
@@ -273,29 +272,29 @@ def _gaps_section(found: SurrogateFindings) -> Section:
     )
 
 
-def _forms_section(found: SurrogateFindings) -> Section:
+def _forms_section(found: FormsFinding, findings: Findings) -> Section:
     """Return the paper's form and the restricted form side by side."""
-    own = [row.form == found.release.form for row in found.comparison]
-    names = tuple(_form_name(row, found) for row in found.comparison)
-    rows = tuple(_comparison(found.comparison))
+    own = [row.form == findings.release.form for row in found.forms]
+    names = tuple(_form_name(row, findings) for row in found.forms)
+    rows = tuple(_comparison(found.forms))
     table = Table(
         caption="What each form explains, and what it gives away",
         columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
         rows=rows,
         style="stack forms",
     )
-    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.compared_on}."
+    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.measured_on}."
     return Section(
         id="forms",
         title="The forms side by side",
         link="Side by side",
         blocks=(Paragraph(text=lead, tone="lead"), table),
         text=tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows),
-        text_title=f"Side by side, measured on {found.compared_on}: {' | '.join(names)}",
+        text_title=f"Side by side, measured on {found.measured_on}: {' | '.join(names)}",
     )
 
 
-def _described(found: SurrogateFindings) -> str:
+def _described(found: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = found.release
     form = "The restricted form" if made.form == "restricted" else "The paper's form"
@@ -309,12 +308,12 @@ def _described(found: SurrogateFindings) -> str:
     )
 
 
-def _figures(found: SurrogateFindings) -> tuple[Fact, ...]:
+def _figures(found: Findings) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    groups = found.groups.value if isinstance(found.groups, Measured) else None
-    leaves = found.leaves.value if isinstance(found.leaves, Measured) else None
-    told = found.membership.value if isinstance(found.membership, Measured) else None
-    gaps = [gap.advantage for gap in found.gaps if gap.advantage is not None]
+    groups = found.value("groups")
+    leaves = found.value("leaves")
+    told = found.value("membership")
+    gaps = [gap.advantage for gap in found.value("gaps") or () if gap.advantage is not None]
     return (
         Fact(
             "Fewest people behind a representative",
@@ -339,7 +338,7 @@ def _figures(found: SurrogateFindings) -> tuple[Fact, ...]:
     )
 
 
-def _declared(found: SurrogateFindings) -> str:
+def _declared(found: Findings) -> str:
     return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
 
 
@@ -370,7 +369,7 @@ def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
     )
 
 
-def _representative_facts(told: RepresentativesFinding, found: SurrogateFindings) -> tuple[Fact, ...]:
+def _representative_facts(told: RepresentativesFinding, found: Findings) -> tuple[Fact, ...]:
     missing = "It needs the training records."
     known = told.found is not None
     if found.release.partition == "public":
@@ -406,7 +405,7 @@ def _representative_facts(told: RepresentativesFinding, found: SurrogateFindings
     )
 
 
-def _leaf_facts(leaves: LeavesFinding, found: SurrogateFindings) -> tuple[Fact, ...]:
+def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
     limit = found.policy.smallest_leaf
     out = [
         Fact(
@@ -436,7 +435,7 @@ def _leaf_facts(leaves: LeavesFinding, found: SurrogateFindings) -> tuple[Fact, 
     return tuple(out)
 
 
-def _form_name(row: FormFinding, found: SurrogateFindings) -> str:
+def _form_name(row: FormFinding, found: Findings) -> str:
     name = "Paper's form" if row.form == "paper" else "Restricted form"
     return f"{name} (this release)" if row.form == found.release.form else name
 
@@ -499,11 +498,14 @@ def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-SECTIONS: dict[str, Callable[[Any, SurrogateFindings], Section]] = {
+SECTIONS: dict[str, Callable[[Any, Findings], Section]] = {
     "groups": lambda found, _: _groups_section(found),
     "leaves": _leaves_section,
     "diversity": _diversity_section,
     "guesses": lambda found, _: _guesses_section(found),
     "together": lambda found, _: _together_section(found),
     "membership": lambda found, _: membership_section(found),
+    "thresholds": lambda found, _: _thresholds_section(found),
+    "gaps": lambda found, _: _gaps_section(found),
 }
+FIRST: dict[str, Callable[[Any, Findings], Section]] = {"forms": _forms_section}

@@ -12,11 +12,10 @@ from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Bits, Certain, Evidence, Fact, Inapplicable, Parts, Shares, Sizes
 from glassine.auditing.findings import GuaranteeFinding, MembershipFinding, TogetherFinding
+from glassine.auditing.group_privacy import sizes_of
 from glassine.auditing.model_facts import thresholds_of_values
 from glassine.auditing.policy import Policy
-from glassine.surrogates.evidence import DECISIONS, Leaves
-from glassine.surrogates.evidence import Evidence as Known
-from glassine.surrogates.group_privacy import sizes_of
+from glassine.auditing.release_inputs import DECISIONS, Leaves, ReleaseInputs
 
 __all__ = ["claimed", "evidence_of_release", "guarantee_of"]
 
@@ -29,7 +28,7 @@ OF_BLACK_BOX = NotApplicable(
 )
 
 
-def guarantee_of(known: Known, policy: Policy) -> GuaranteeFinding | None:
+def guarantee_of(known: ReleaseInputs, policy: Policy) -> GuaranteeFinding | None:
     """Return the differential privacy that is claimed for the release as a whole; None where none is."""
     release = known.release
     certificate = release.certificate
@@ -38,7 +37,7 @@ def guarantee_of(known: Known, policy: Policy) -> GuaranteeFinding | None:
     return describe_guarantee(release.trees[0], policy)
 
 
-def claimed(known: Known) -> str:
+def claimed(known: ReleaseInputs) -> str:
     """Return what is claimed of the privacy of a release, in words."""
     certificate = known.release.certificate
     if certificate is None:
@@ -54,7 +53,7 @@ def claimed(known: Known) -> str:
 
 
 def evidence_of_release(
-    known: Known,
+    known: ReleaseInputs,
     leaves: Leaves | None,
     policy: Policy,
     *,
@@ -114,13 +113,13 @@ def _held(sizes: npt.NDArray[np.int64]) -> tuple[int, ...]:
     return tuple(sizes[sizes > 0].tolist())
 
 
-def _sizes(known: Known, parts: Parts) -> Fact[Sizes]:
+def _sizes(known: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
     if not parts.sizes:
         return NotApplicable(known.lacking or "no record is behind the release.")
     return Measured(Sizes(parts=(parts,)))
 
 
-def _shares(known: Known, leaves: Leaves | None) -> Fact[Shares]:
+def _shares(known: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
     """Return the largest share of one true label in each leaf; trees on decisions publish no label."""
     if known.kind == DECISIONS:
         return DECIDED
@@ -139,7 +138,7 @@ def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
     return Measured(Bits(lower=largest, upper=largest))
 
 
-def _certain(known: Known, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
+def _certain(known: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
     """Return the people whose group has one sensitive value."""
     if known.groups is None or codes is None:
         return NotApplicable(known.lacking or "no sensitive attribute was named.")

@@ -16,8 +16,9 @@ from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import reconstruct
-from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.findings import GapFinding, GuessFinding, MembershipFinding, TogetherFinding
+from glassine.auditing.findings import GapFinding, GuessFinding, TogetherFinding
+from glassine.auditing.group_privacy import coded, edges_of, native_of
+from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
@@ -26,8 +27,6 @@ from glassine.learners.base import class_array
 from glassine.learners.publishing import route
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
-from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, Leaves
-from glassine.surrogates.group_privacy import coded, edges_of, native_of
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
@@ -92,7 +91,7 @@ def _classifier(release: SurrogateRelease) -> PublishedAnswers:
     return PublishedShares(release) if shares else PublishedAnswers(release)
 
 
-def midpoints_of(known: Evidence, *, random_state: Any = None) -> Outcome[MidpointResult]:
+def midpoints_of(known: ReleaseInputs, *, random_state: Any = None) -> Outcome[MidpointResult]:
     """Run the midpoint attack against all trees at once.
 
     The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
@@ -120,12 +119,12 @@ def _stacked(parts: Sequence[Any]) -> Any:
     return pl.concat(parts, how="vertical_relaxed")
 
 
-def gaps_of(known: Evidence) -> tuple[GapFinding, ...]:
+def gaps_of(known: ReleaseInputs) -> tuple[GapFinding, ...]:
     """Return the gap attack on the whole release, by true labels and by the black box's decisions."""
     return tuple(_gap(known, kind) for kind in (TRUE, DECISIONS))
 
 
-def _gap(known: Evidence, kind: str) -> GapFinding:
+def _gap(known: ReleaseInputs, kind: str) -> GapFinding:
     outcome: Outcome[Any]
     if known.people is None or known.others is None:
         outcome = NotApplicable(known.lacking or NO_HOLDOUT)
@@ -151,8 +150,8 @@ def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
 
 
 def membership_of(
-    known: Evidence, midpoints: Outcome[MidpointResult], shown: Suppression, *, random_state: Any = None
-) -> Outcome[MembershipFinding]:
+    known: ReleaseInputs, midpoints: Outcome[MidpointResult], *, random_state: Any = None
+) -> Outcome[MembershipAttacks]:
     """Run every membership attack that applies to a release as one classifier, and add the midpoint attack.
 
     Labels are those on which the trees were trained, where they are known on both sides; else the others.
@@ -166,10 +165,10 @@ def membership_of(
         if inside is None or outside is None:
             continue
         data = (native_of(people.columns), inside, native_of(others.columns), outside)
-        found = _tried(partial(_suite, known.release, data, random_state))
-        if not isinstance(found, Measured):
-            return found
-        return Measured(describe_membership(dataclasses.replace(found.value, midpoint=midpoints), shown))
+        attacks = _tried(partial(_suite, known.release, data, random_state))
+        if not isinstance(attacks, Measured):
+            return attacks
+        return Measured(dataclasses.replace(attacks.value, midpoint=midpoints))
     return NotApplicable(NO_LABELS)
 
 
@@ -179,7 +178,7 @@ def _suite(release: SurrogateRelease, data: tuple[Any, ...], random_state: Any) 
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))
 
 
-def together_of(known: Evidence, leaves: Leaves | None) -> Outcome[TogetherFinding]:
+def together_of(known: ReleaseInputs, leaves: Leaves | None) -> Outcome[TogetherFinding]:
     """Return how far all trees together let a reader rebuild the records, each person's group being known."""
     if leaves is None or not leaves.sizes.any():
         return NotApplicable(known.lacking or "nobody is behind the release.")
@@ -217,7 +216,7 @@ def _total(domain: Domain) -> tuple[float | None, str]:
     return (math.log2(worlds), "") if worlds > 1 else (None, "the domain allows one record only.")
 
 
-def guesses_of(known: Evidence, sensitive: str | None, shown: Suppression) -> Outcome[tuple[GuessFinding, ...]]:
+def guesses_of(known: ReleaseInputs, sensitive: str | None, shown: Suppression) -> Outcome[tuple[GuessFinding, ...]]:
     """Return how often a reader guesses labels, and a sensitive attribute, with all groups at hand."""
     if known.people is None or known.groups is None:
         return NotApplicable(known.lacking)
@@ -231,7 +230,7 @@ def guesses_of(known: Evidence, sensitive: str | None, shown: Suppression) -> Ou
     return Measured(tuple(out)) if out else NotApplicable(NO_LABELS)
 
 
-def _guessed_labels(known: Evidence, kind: str, shown: Suppression) -> GuessFinding | None:
+def _guessed_labels(known: ReleaseInputs, kind: str, shown: Suppression) -> GuessFinding | None:
     people, groups, release = known.people, known.groups, known.release
     labels = None if people is None else people.labels(kind)
     if people is None or groups is None or labels is None:
@@ -256,7 +255,7 @@ def _guessed_labels(known: Evidence, kind: str, shown: Suppression) -> GuessFind
     )
 
 
-def _guessed_attribute(known: Evidence, name: str, shown: Suppression) -> GuessFinding:
+def _guessed_attribute(known: ReleaseInputs, name: str, shown: Suppression) -> GuessFinding:
     """Return how often the representative tells a person's value, sought by the other attributes alone."""
     people, groups, release = known.people, known.groups, known.release
     if people is None or groups is None:

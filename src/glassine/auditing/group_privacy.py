@@ -13,11 +13,11 @@ from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
+from glassine.auditing.release_inputs import Leaves, ReleaseInputs
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
-from glassine.surrogates.evidence import Evidence, Leaves
 from glassine.surrogates.release import SurrogateRelease
 
 __all__ = [
@@ -54,14 +54,14 @@ def _float(columns: Columns, name: str) -> npt.NDArray[np.float64]:
     return array if name in columns.numbers else np.where(array < 0, np.nan, array)
 
 
-def sizes_of(known: Evidence, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
+def sizes_of(known: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
     """Return the people of each group, if they are known or published."""
     if leaves is None:
         return None
     return np.bincount(leaves.group, weights=leaves.sizes, minlength=known.release.n_groups).astype(np.int64)
 
 
-def groups_of(known: Evidence, leaves: Leaves | None, shown: Suppression) -> Outcome[GroupsFinding]:
+def groups_of(known: ReleaseInputs, leaves: Leaves | None, shown: Suppression) -> Outcome[GroupsFinding]:
     """Return how many people stand behind each representative."""
     sizes = sizes_of(known, leaves)
     if leaves is None or sizes is None or not sizes.any():
@@ -133,7 +133,9 @@ def diversity_of(
     )
 
 
-def leaves_of(known: Evidence, leaves: Leaves | None, limit: int | None, shown: Suppression) -> Outcome[LeavesFinding]:
+def leaves_of(
+    known: ReleaseInputs, leaves: Leaves | None, limit: int | None, shown: Suppression
+) -> Outcome[LeavesFinding]:
     """Return how many people stand behind each leaf."""
     if leaves is None or not leaves.sizes.any():
         return NotApplicable(known.lacking or "nobody is behind the release.")
@@ -163,7 +165,7 @@ def leaves_of(known: Evidence, leaves: Leaves | None, limit: int | None, shown: 
     )
 
 
-def representatives_told(known: Evidence, shown: Suppression) -> RepresentativesFinding:
+def representatives_told(known: ReleaseInputs, shown: Suppression) -> RepresentativesFinding:
     """Return what representatives tell: digits, copies, values that all share, and whose is the closest."""
     release = known.release
     numbers = [v for p in release.representatives for v in p if isinstance(v, int | float) and not isinstance(v, bool)]
@@ -234,7 +236,7 @@ def _closeness(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[
     return round(own / any_other, 3) if any_other > 0 else None
 
 
-def leak_all(known: Evidence) -> ValueLeakage:
+def leak_all(known: ReleaseInputs) -> ValueLeakage:
     """Return what the thresholds of all trees give away, added up."""
     release = known.release
     out = []

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.base import clone
 
 from glassine.attacks.outcome import Measured, ShownCount
-from glassine.auditing.findings import FormFinding, SurrogateFindings
+from glassine.auditing.api import audit
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding, Outcomes
+from glassine.auditing.group_privacy import leak_all
 from glassine.auditing.policy import Policy
+from glassine.auditing.release_attacks import gaps_of, midpoints_of, together_of
+from glassine.auditing.release_inputs import DECISIONS, TRUE, ReleaseInputs, inputs_of_fit
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.surrogates.audit import audit_explainer
-from glassine.surrogates.evidence import DECISIONS, TRUE, Evidence, evidence_of_fit
 from glassine.surrogates.explainer import SurrogateExplainer
-from glassine.surrogates.group_privacy import leak_all
-from glassine.surrogates.reader import gaps_of, midpoints_of, together_of
 from glassine.surrogates.settings import generator
 from glassine.surrogates.values import Measures
 
@@ -38,7 +38,7 @@ def compare_forms(
     policy: Policy | None = None,
     show_small_counts: bool = False,
     random_state: Any = None,
-) -> SurrogateFindings:
+) -> Findings:
     """Audit an explainer, and put the paper's form and the restricted form beside each other.
 
     Both forms are fitted on the same groups. The findings are those of the explainer itself.
@@ -55,7 +55,7 @@ def compare_forms(
         Other records, and their true labels: fidelity and accuracy are measured on them, and on the training records
         without them.
     sensitive, policy, show_small_counts, random_state
-        As for :meth:`SurrogateExplainer.audit`.
+        As for :func:`glassine.audit`.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def compare_forms(
         raise InvalidParameterError("forms are compared on training records, and a third party has none.")
     labels: dict[str, Any] = {"y": y, "holdout": holdout, "holdout_y": holdout_y}
     rng = generator(random_state)
-    found = audit_explainer(
+    findings = audit(
         explainer,
         sensitive=sensitive,
         policy=policy,
@@ -78,17 +78,18 @@ def compare_forms(
         **labels,
     )
     # All of it is measured on records, so that of a private release it is the holder's part.
-    found = found.holder or found
+    findings = findings.holder or findings
     measured_on = (X, y) if holdout is None else (holdout, holdout_y)
     rows = []
     for form in ("paper", "restricted"):
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
             raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")
-        known = evidence_of_fit(own, **labels)
-        rows.append(_row(known, own.measures(*measured_on, n_draws=3), found.policy, rng))
+        known = inputs_of_fit(own, **labels)
+        rows.append(_row(known, own.measures(*measured_on, n_draws=3), findings.policy, rng))
     where = "the training records" if holdout is None else "the holdout"
-    return replace(found, comparison=tuple(rows), compared_on=where)
+    forms = Measured(FormsFinding(forms=tuple(rows), measured_on=where))
+    return replace(findings, measured=Outcomes({**findings.measured, "forms": forms}))
 
 
 def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> SurrogateExplainer:
@@ -103,7 +104,7 @@ def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> Surroga
     return other.fit(X, y)
 
 
-def _row(known: Evidence, measured: Measures, policy: Policy, rng: np.random.Generator) -> FormFinding:
+def _row(known: ReleaseInputs, measured: Measures, policy: Policy, rng: np.random.Generator) -> FormFinding:
     shown, leaves, values = Suppression(policy.suppress_below), known.leaves(), leak_all(known)
     sizes = np.ones(1, dtype=np.int64) if leaves is None else leaves.sizes[leaves.sizes > 0]
     n = int(sizes.sum())
@@ -138,7 +139,7 @@ def _row(known: Evidence, measured: Measures, policy: Policy, rng: np.random.Gen
 
 
 def _accused(
-    known: Evidence, shown: Suppression, rng: np.random.Generator
+    known: ReleaseInputs, shown: Suppression, rng: np.random.Generator
 ) -> tuple[ShownCount | None, ShownCount | None, float | None]:
     """Return the members and the others whom the midpoint attack names, and the share of the members."""
     if known.people is None:

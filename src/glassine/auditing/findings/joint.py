@@ -1,0 +1,88 @@
+"""What several models of the same records reveal together, as findings show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from glassine.attacks.outcome import ShownCount
+
+__all__ = ["JointFinding", "LeftOutModel", "SeveralSummary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutModel:
+    """A model that was left out, with the reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeveralSummary:
+    """Several models of the same records in brief.
+
+    Attributes
+    ----------
+    kind : str
+        ``several models``.
+    models : tuple of str
+        Their names.
+    """
+
+    models: tuple[str, ...]
+    kind: Literal["several models"] = "several models"
+
+    def __str__(self) -> str:
+        return f"{len(self.models)} models of the same records"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointFinding:
+    """What the counts of several models reveal together; small counts are suppressed.
+
+    Attributes
+    ----------
+    status : str
+        ``consistent``, ``inconsistent``, ``open`` where the search for a dataset ended without an answer, or
+        ``unmeasured`` where no model publishes exact counts.
+    contradiction : str or None
+        Why no dataset in the domain meets all counts.
+    models : tuple of str
+        The models whose counts were used.
+    left_out : tuple of LeftOutModel
+        The others.
+    counted : tuple of str
+        The models whose numbers of records were counted in the data.
+    n_records : ShownCount
+        Training records.
+    domain_bits : float
+        log2 of the number of possible records, or of the volume of the domain.
+    bits_alone : tuple of float
+        Bits that each model alone reveals about a record, on average.
+    bits : tuple of (float, float) or None
+        Bits that all of them reveal about a record, on average, between proved bounds.
+    bits_most_exposed : tuple of (float, float or None) or None
+        Bits about the most exposed record, between proved bounds; the upper one is None where there is none.
+    bits_aligned : float or None
+        Bits about a record for an attacker who can match the rows of the models; needs the data.
+    fewest_in_common : ShownCount or None
+        Records of the smallest intersection of all models that holds one.
+    n_small_groups, n_certain_groups : int
+        Groups of few records that only the models together set apart, and those whose class only they reveal.
+    """
+
+    status: str
+    contradiction: str | None
+    models: tuple[str, ...]
+    left_out: tuple[LeftOutModel, ...]
+    counted: tuple[str, ...]
+    n_records: ShownCount
+    domain_bits: float
+    bits_alone: tuple[float, ...]
+    bits: tuple[float, float] | None
+    bits_most_exposed: tuple[float, float | None] | None
+    bits_aligned: float | None
+    fewest_in_common: ShownCount | None
+    n_small_groups: int
+    n_certain_groups: int

@@ -1,0 +1,212 @@
+"""The root of what an audit returns, of whatever subject: one class, one JSON schema, one set of exit statuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome
+from glassine.auditing.criterion import Check, Remedy
+from glassine.auditing.findings.guarantee import GuaranteeFinding
+from glassine.auditing.findings.joint import SeveralSummary
+from glassine.auditing.findings.surrogates import ReleaseSummary
+from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
+from glassine.auditing.policy import Policy
+from glassine.files import write_json
+
+__all__ = [
+    "EXIT_STATUS",
+    "NOT_ASKED",
+    "SCHEMA",
+    "Findings",
+    "InputFile",
+    "Outcomes",
+    "SubjectSummary",
+    "plain_value",
+]
+
+SCHEMA = "glassine.findings/6"
+
+EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
+"""Exit statuses of the command line; 2 is bad input."""
+
+SubjectSummary: TypeAlias = ModelSummary | ReleaseSummary | SeveralSummary
+
+NOT_ASKED = NotApplicable("this audit was not asked for it.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file that was audited or judged with, so that a verdict can be tied to it.
+
+    Attributes
+    ----------
+    role : str
+        ``model``, ``domain``, ``data`` or ``policy``.
+    name : str
+        Its name, without the folder.
+    sha256 : str or None
+        SHA-256 of the bytes that were parsed, hexadecimal; None for records. An attacker who has all records but one
+        could find the last one by their digest.
+    """
+
+    role: str
+    name: str
+    sha256: str | None = None
+
+
+class Outcomes(Mapping[str, Outcome[Any]]):
+    """What was measured, by name; what the audit was not asked for is not applicable.
+
+    Parameters
+    ----------
+    outcomes : mapping of str to Outcome
+        The outcomes.
+    """
+
+    __slots__ = ("_outcomes",)
+
+    def __init__(self, outcomes: Mapping[str, Outcome[Any]]) -> None:
+        self._outcomes = dict(outcomes)
+
+    def __getitem__(self, name: str) -> Outcome[Any]:
+        return self._outcomes.get(name, NOT_ASKED)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outcomes)
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._outcomes
+
+    def __repr__(self) -> str:
+        return repr(self._outcomes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Findings:
+    """The result of an audit: of a model, of a release of explanations, or of several models of the same records.
+
+    Attributes
+    ----------
+    subject : ModelSummary, ReleaseSummary or SeveralSummary
+        What was audited.
+    verdict : str
+        ``within policy``, ``outside policy`` or ``inconclusive``.
+    checks : tuple of Check
+        The checks of the policy.
+    measured : Outcomes
+        Each measurement by its name: measured, not applicable or failed, with the reason. Small counts are suppressed.
+    policy : Policy
+        The limits.
+    notes : tuple of str
+        What is odd.
+    advice : tuple of Remedy
+        What to do next.
+    version : str
+        Version of Glassine.
+    domain : DomainSummary or None
+        In what domain, where one was given or inferred.
+    guarantee : GuaranteeFinding or None
+        The differential privacy that is claimed for the subject.
+    sensitive : str or None
+        The attribute that was looked at more closely.
+    inputs : tuple of InputFile
+        The files that were read; none when the audit was called from Python.
+    holder_only : bool
+        Whether these are for the holder of the data only: they were measured on the records of a private subject.
+    holder : Findings or None
+        What records that were given beside a subject with an accepted guarantee add, for their holder only. These
+        findings are then the same whatever the records are, and neither :meth:`to_dict` nor a report shows the others.
+    """
+
+    subject: SubjectSummary
+    verdict: Verdict
+    checks: tuple[Check, ...]
+    measured: Outcomes
+    policy: Policy
+    notes: tuple[str, ...]
+    advice: tuple[Remedy, ...]
+    version: str
+    domain: DomainSummary | None = None
+    guarantee: GuaranteeFinding | None = None
+    sensitive: str | None = None
+    inputs: tuple[InputFile, ...] = ()
+    holder_only: bool = False
+    holder: Findings | None = None
+
+    @property
+    def model(self) -> ModelSummary:
+        """The subject, where it is one model; raises TypeError otherwise."""
+        if not isinstance(self.subject, ModelSummary):
+            raise TypeError(f"these are findings on a {self.subject.kind}, not on one model. Use subject.")
+        return self.subject
+
+    @property
+    def release(self) -> ReleaseSummary:
+        """The subject, where it is a release of explanations; raises TypeError otherwise."""
+        if not isinstance(self.subject, ReleaseSummary):
+            raise TypeError(f"these are findings on a {self.subject.kind}, not on a release. Use subject.")
+        return self.subject
+
+    @property
+    def exit_status(self) -> int:
+        """0 within policy, 1 outside policy, 3 inconclusive."""
+        return EXIT_STATUS[self.verdict]
+
+    def value(self, name: str) -> Any:
+        """Return what a measurement found; None where it was not made, for a reason in ``measured[name]``."""
+        outcome = self.measured[name]
+        return outcome.value if isinstance(outcome, Measured) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain JSON values, schema ``glassine.findings/6``, without those for the holder."""
+        fields = (field.name for field in dataclasses.fields(self) if field.name != "holder")
+        return {"schema": SCHEMA, **{name: plain_value(getattr(self, name)) for name in fields}}
+
+    def to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write the findings to a JSON file, whole or not at all."""
+        write_json(self.to_dict(), path)
+
+    def __repr__(self) -> str:
+        failed = [check.rule for check in self.checks if check.status == "fail"]
+        detail = f"; failed: {', '.join(failed)}" if failed else ""
+        return f"<Findings on {self.subject}: {self.verdict}{detail}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(c.rule)}</td><td>{escape(str(c.measured))}</td><td>{c.limit:g}</td><td>{c.status}</td></tr>"
+            for c in self.checks
+        )
+        head = "<tr><th>check</th><th>measured</th><th>limit</th><th>status</th></tr>"
+        return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.subject.kind)}</p><table>{head}{rows}</table>"
+
+
+def plain_value(value: Any) -> Any:
+    """Return findings as plain JSON values; an outcome has a status, what is infinite or NaN is None."""
+    if isinstance(value, Measured):
+        inner = plain_value(value.value)
+        return {"status": "measured", **inner} if isinstance(inner, dict) else {"status": "measured", "value": inner}
+    if isinstance(value, NotApplicable):
+        return {"status": "not applicable", "reason": value.reason}
+    if isinstance(value, Failed):
+        return {"status": "failed", "reason": value.reason}
+    if isinstance(value, Hidden):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_value(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

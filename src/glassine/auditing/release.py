@@ -1,0 +1,281 @@
+"""A release of explanations as the subject of an audit, and what is measured of it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.membership.suite import MembershipAttacks
+from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.values import ValueLeakage
+from glassine.auditing.describe import relied_on
+from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.evidence import Evidence
+from glassine.auditing.findings import (
+    OF_THE_MODEL,
+    DiversityFinding,
+    GapFinding,
+    GroupsFinding,
+    GuaranteeFinding,
+    GuessFinding,
+    LeavesFinding,
+    ReleaseSummary,
+    RepresentativesFinding,
+    ThresholdsFinding,
+    TogetherFinding,
+)
+from glassine.auditing.group_privacy import coded, diversity_of, groups_of, leak_all, leaves_of, representatives_told
+from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.policy import Policy
+from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of, midpoints_of, together_of
+from glassine.auditing.release_facts import claimed, evidence_of_release, guarantee_of
+from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
+from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.suppression import Suppression
+from glassine.errors import InvalidParameterError
+from glassine.surrogates.measuring import MeasuredExplainer
+from glassine.surrogates.release import SurrogateRelease
+from glassine.surrogates.settings import generator
+
+__all__ = ["ReleaseSubject", "release_subject", "thresholds_finding"]
+
+KNOWN_GROUP = (
+    "Bits, and guesses with the group known, take each person's group as known; the share of the people whose group "
+    "the closest representative gives is measured beside them."
+)
+NOT_COUNTED = (
+    "Not measured: what the choice of splits at inner nodes tells, what the places of the representatives tell beyond "
+    "distance, and what the black box's own decisions tell of those it learnt from."
+)
+BESIDE = "The guarantee covers the release, not these findings: they were measured on the records behind it."
+BLACK_BOX = "What the black box's decisions tell of the records that it learnt from was not measured."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSubject(Subject):
+    """A release of explanations: everyone can ask for every group, so that it is measured as a whole.
+
+    Attributes
+    ----------
+    published : SurrogateRelease or MeasuredExplainer
+        The release, or the fitted explainer that made it and that knows the records behind it.
+    records : ReleaseInputs
+        The release, and the records behind it as far as they are given.
+    """
+
+    published: SurrogateRelease | MeasuredExplainer
+    records: ReleaseInputs
+
+    @cached_property
+    def guarantee(self) -> GuaranteeFinding | None:
+        """The differential privacy that is claimed for the release as a whole."""
+        return guarantee_of(self.records, self.policy)
+
+    @cached_property
+    def leaves(self) -> Leaves | None:
+        """The leaves of all trees with the people behind them."""
+        return self.records.leaves()
+
+    @cached_property
+    def values(self) -> ValueLeakage:
+        """What the thresholds of all trees reveal."""
+        return leak_all(self.records)
+
+    @property
+    def codes(self) -> npt.NDArray[np.int64] | None:
+        """The sensitive attribute of each person, as classes; None where none is named, or the people are unknown."""
+        name, people = self.inputs.sensitive, self.records.people
+        return None if name is None or people is None else coded(people.columns, name)
+
+    def check(self, inputs: AuditInputs) -> None:
+        """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
+        names = self.records.release.domain.names
+        if inputs.domain is not None:
+            raise InvalidParameterError("a release holds its own domain. Leave domain= out.")
+        if inputs.sensitive is not None and inputs.sensitive not in names:
+            raise InvalidParameterError(
+                f"sensitive must name an attribute of the release, got {inputs.sensitive!r}. They are: "
+                f"{', '.join(names[:20])}."
+            )
+
+    def beside(self, inputs: AuditInputs) -> ReleaseSubject:
+        """Return the release with the records behind it, those of the explainer among them."""
+        if isinstance(self.published, SurrogateRelease):
+            records = inputs_of_data(
+                self.published, inputs.data, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y
+            )
+        else:
+            records = inputs_of_fit(self.published, y=inputs.y, holdout=inputs.holdout, holdout_y=inputs.holdout_y)
+        return replace(self, inputs=inputs, records=records)
+
+    def has_records(self, inputs: AuditInputs) -> bool:
+        """Whether there are records: given ones, or those that an explainer was fitted on."""
+        return inputs.has_records or (not isinstance(self.published, SurrogateRelease) and not self.records.nobody)
+
+    def summary(self) -> ReleaseSummary:
+        """Return the release in brief; all of it is public."""
+        release, made = self.records.release, self.records.release.provenance
+        return ReleaseSummary(
+            form=made.form,
+            labels=made.labels,
+            records=made.records,
+            partition=made.partition,
+            method=made.method,
+            scaling=made.scaling,
+            n_groups=release.n_groups,
+            n_attributes=len(release.domain),
+            n_nodes=sum(len(tree.nodes) for tree in release.trees),
+            n_leaves=sum(len(tree.cells) for tree in release.trees),
+            deepest=max(tree.depth for tree in release.trees),
+            k=release.k,
+            classes=tuple(str(value) for value in release.classes),
+            counts=any(node.evidence.size is not None for tree in release.trees for node in tree.nodes),
+            inferred=tuple(name for name in release.domain if release.domain[name].inferred),
+            notes=made.notes,
+            claim=claimed(self.records),
+        )
+
+    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
+        """Return what was measured as criteria read it."""
+        membership = raw.get("membership")
+        if isinstance(membership, Measured):
+            membership = Measured(describe_membership(membership.value, suppression))
+        whole = evidence_of_release(
+            self.records,
+            self.leaves,
+            self.policy,
+            values=self.values,
+            together=raw.get("together", NotApplicable("")),
+            membership=membership or NotApplicable(""),
+            guarantee=self.guarantee,
+            codes=self.codes,
+        )
+        return replace(
+            whole,
+            groups=whole.groups if "groups" in raw else None,
+            declared_k=whole.declared_k if "groups" in raw else None,
+            sizes=whole.sizes if "leaves" in raw else None,
+            shares=whole.shares if "leaves" in raw else None,
+            bits=whole.bits if "together" in raw else None,
+            thresholds=whole.thresholds if "thresholds" in raw else None,
+            membership=whole.membership if "membership" in raw else None,
+            certain=whole.certain if "guesses" in raw else None,
+        )
+
+    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
+        """Return what the figures do not cover."""
+        if self.records.nobody:
+            return [BLACK_BOX]
+        beside = relied_on(self.guarantee) and self.records.beside
+        return [KNOWN_GROUP, NOT_COUNTED, *([BESIDE] if beside else [])]
+
+
+def release_subject(
+    published: SurrogateRelease | MeasuredExplainer, inputs: AuditInputs, policy: Policy
+) -> ReleaseSubject:
+    """Return a release, or that of a fitted explainer, by itself."""
+    release = published if isinstance(published, SurrogateRelease) else published.release()
+    records = ReleaseInputs(release=release, lacking=OF_THE_MODEL)
+    return ReleaseSubject(inputs=inputs, policy=policy, published=published, records=records)
+
+
+def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
+    """Return what thresholds tell as a finding."""
+    return ThresholdsFinding(
+        n_thresholds=values.n_thresholds, n_off_grid=values.n_off_grid or 0, n_midpoints=values.n_midpoints
+    )
+
+
+# What is measured. Shares of people are rounded by their number, so that each measurement suppresses by itself.
+
+
+def _membership(subject: ReleaseSubject) -> Outcome[MembershipAttacks]:
+    """Run the attacks; the midpoint attack on all trees draws first."""
+    rng = generator(subject.inputs.random_state)
+    midpoints = midpoints_of(subject.records, random_state=rng)
+    return membership_of(subject.records, midpoints, random_state=rng)
+
+
+def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]:
+    records, sensitive, codes = subject.records, subject.inputs.sensitive, subject.codes
+    if records.people is None or records.groups is None:
+        return NotApplicable(records.lacking)
+    out = []
+    for kind in (TRUE, DECISIONS):
+        labels = records.people.labels(kind)
+        if labels is not None:
+            labelled = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
+            out.append(diversity_of(kind, records.groups, labelled, subject.suppression))
+    if sensitive is not None and codes is not None:
+        out.append(diversity_of(sensitive, records.groups, codes, subject.suppression))
+    if not out:
+        return NotApplicable("neither labels nor a sensitive attribute are given (`--target`, `--sensitive`).")
+    return Measured(tuple(out))
+
+
+def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
+    limit = subject.policy.smallest_leaf
+    return leaves_of(subject.records, subject.leaves, limit, subject.suppression)
+
+
+ReleaseSubject.measurements = (
+    Measurement[ReleaseSubject, MembershipAttacks](
+        name="membership",
+        title="Membership",
+        question="Can an attacker tell who is behind the release?",
+        run=_membership,
+        hide=describe_membership,
+    ),
+    Measurement[ReleaseSubject, tuple[GapFinding, ...]](
+        name="gaps",
+        title="Gap attack",
+        question="Are trees right more often about members?",
+        run=lambda subject: Measured(gaps_of(subject.records)),
+    ),
+    Measurement[ReleaseSubject, RepresentativesFinding](
+        name="representatives",
+        title="Representatives",
+        question="What do representative records reveal?",
+        run=lambda subject: Measured(representatives_told(subject.records, subject.suppression)),
+    ),
+    Measurement[ReleaseSubject, ThresholdsFinding](
+        name="thresholds",
+        title="Thresholds",
+        question="Are thresholds values of single records?",
+        run=lambda subject: Measured(thresholds_finding(subject.values)),
+    ),
+    Measurement[ReleaseSubject, GroupsFinding](
+        name="groups",
+        title="Groups",
+        question="How many people are behind each representative?",
+        run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
+    ),
+    Measurement[ReleaseSubject, tuple[DiversityFinding, ...]](
+        name="diversity",
+        title="Diversity",
+        question="Do the people of a group share a label or a sensitive value?",
+        run=_diversity,
+    ),
+    Measurement[ReleaseSubject, LeavesFinding](
+        name="leaves",
+        title="Leaves",
+        question="How many people are behind each leaf?",
+        run=_leaves,
+    ),
+    Measurement[ReleaseSubject, TogetherFinding](
+        name="together",
+        title="Reconstruction",
+        question="How far do all trees together let an attacker rebuild the records?",
+        run=lambda subject: together_of(subject.records, subject.leaves),
+    ),
+    Measurement[ReleaseSubject, tuple[GuessFinding, ...]](
+        name="guesses",
+        title="Guesses",
+        question="How often does an attacker guess labels and sensitive values correctly?",
+        run=lambda subject: guesses_of(subject.records, subject.inputs.sensitive, subject.suppression),
+    ),
+)

@@ -1,0 +1,207 @@
+"""Several models of the same records as the subject of an audit: what they reveal together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.reconstruction.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.auditing.describe import describe_domain
+from glassine.auditing.evidence import Evidence
+from glassine.auditing.findings import DomainSummary, GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary
+from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.model_facts import evidence_of_models
+from glassine.auditing.policy import Policy
+from glassine.auditing.rows import Rows, compared, hide_rows
+from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.suppression import Suppression
+from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError
+
+__all__ = ["SeveralModels", "SeveralSubject", "several_subject"]
+
+LISTED = 5
+"""Largest number of records of a group that is sought, where the policy sets no limit."""
+ALONE = "Judged is what the models reveal together. Audit each of them by itself, too."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeveralModels:
+    """Several models of the same records, and how to put them together.
+
+    Attributes
+    ----------
+    models : tuple
+        Trees, rule lists, forests or fitted estimators.
+    names : tuple of str or None
+        Their names; "model 1" and so on by default.
+    counts, same_labels, smallest_group, time_limit
+        As for :func:`glassine.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf`` are
+        sought by default.
+    """
+
+    models: tuple[Any, ...]
+    names: tuple[str, ...] | None = None
+    counts: str = "published"
+    same_labels: bool = True
+    smallest_group: int | None = None
+    time_limit: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralSubject(Subject):
+    """Several models of the same records.
+
+    Attributes
+    ----------
+    published : SeveralModels
+        The models.
+    """
+
+    published: SeveralModels
+
+    @property
+    def guarantee(self) -> GuaranteeFinding | None:
+        """No guarantee covers them together: their claims are added up, and judged as a sum."""
+        return None
+
+    @cached_property
+    def joint(self) -> JointReconstruction:
+        """What was reconstructed; raises what :func:`glassine.reconstruct_jointly` raises."""
+        published, inputs, domain = self.published, self.inputs, self.inputs.domain
+        if domain is None:
+            raise InvalidDomainError("several models are judged in a domain, and none was given. Pass domain=.")
+        size = published.smallest_group
+        if size is None:
+            size = max(1, LISTED if self.policy.smallest_leaf is None else self.policy.smallest_leaf - 1)
+        return reconstruct_jointly(
+            published.models,
+            domain,
+            data=inputs.data,
+            counts=published.counts,
+            names=published.names,
+            same_labels=published.same_labels,
+            smallest_group=size,
+            max_steps=inputs.max_steps,
+            time_limit=published.time_limit,
+            progress=inputs.progress,
+        )
+
+    def check(self, inputs: AuditInputs) -> None:
+        """Nothing is named but models: what they lack is found when they are read."""
+
+    def beside(self, inputs: AuditInputs) -> SeveralSubject:
+        """Return the models with what else is given."""
+        return replace(self, inputs=inputs)
+
+    def summary(self) -> SeveralSummary:
+        """Return the models in brief."""
+        names = self.published.names or tuple(f"model {i + 1}" for i in range(len(self.published.models)))
+        return SeveralSummary(models=names)
+
+    def domain_summary(self) -> DomainSummary | None:
+        """Return the domain in brief."""
+        return describe_domain(self.inputs.domain)
+
+    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
+        """Return what was measured as criteria read it, and the claims of the models added up."""
+        outcome = raw.get("joint")
+        if isinstance(outcome, Measured):
+            return evidence_of_models(outcome.value, self.policy)
+        return Evidence(kind="several models", sizes=outcome, bits=outcome)
+
+    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
+        """Return which models were left out or counted, and what contradicts what."""
+        outcome = raw.get("joint")
+        if not isinstance(outcome, Measured):
+            return [ALONE]
+        joint = outcome.value
+        notes = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
+        if joint.filled:
+            notes.append(f"Counted in the data, without classes: {', '.join(joint.filled)}.")
+        if joint.contradiction is not None:
+            notes.append(f"No dataset meets the counts of all models: {joint.contradiction}")
+        elif joint.silence is None and not joint.proved_consistent:
+            notes.append("No dataset that meets all counts was found in time; the bounds hold if there is one.")
+        return [*notes, ALONE]
+
+
+def several_subject(models: SeveralModels | Sequence[Any], inputs: AuditInputs, policy: Policy) -> SeveralSubject:
+    """Return several models of the same records with what is given beside them."""
+    published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
+    return SeveralSubject(inputs=inputs, policy=policy, published=published)
+
+
+def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
+    try:
+        return Measured(subject.joint)
+    except UndefinedMeasureError as error:
+        return NotApplicable(str(error))
+    except CountingLimitError as error:
+        return Failed(str(error))
+
+
+def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFinding:
+    exposed, bits = joint.bits_most_exposed, None
+    if joint.status in ("consistent", "open"):
+        bits = (joint.bits_per_record.lower, joint.bits_per_record.upper)
+    return JointFinding(
+        status=joint.status,
+        contradiction=joint.contradiction,
+        models=joint.models,
+        left_out=tuple(LeftOutModel(name=entry.name, reason=entry.reason) for entry in joint.left_out),
+        counted=joint.filled,
+        n_records=suppression.count(joint.n_records),
+        domain_bits=joint.domain_bits,
+        bits_alone=joint.bits_alone,
+        bits=bits,
+        bits_most_exposed=None
+        if exposed is None
+        else (exposed.lower, exposed.upper if math.isfinite(exposed.upper) else None),
+        bits_aligned=joint.bits_aligned,
+        fewest_in_common=None if joint.fewest_in_common is None else suppression.count(joint.fewest_in_common),
+        n_small_groups=len(joint.small_groups),
+        n_certain_groups=len(joint.certain_labels),
+    )
+
+
+def _rows(subject: SeveralSubject) -> Outcome[Rows]:
+    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+
+    published, inputs = subject.published, subject.inputs
+    if inputs.domain is None:
+        return NotApplicable("rows are rebuilt in a domain, and none was given.")
+    rebuild = partial(
+        reconstruct_rows_jointly,
+        published.models,
+        inputs.domain,
+        data=inputs.data,
+        counts=published.counts,
+        same_labels=published.same_labels,
+        random_state=inputs.random_state,
+        progress=inputs.progress,
+    )
+    return compared(rebuild(), inputs.data, inputs.random_state)
+
+
+SeveralSubject.measurements = (
+    Measurement[SeveralSubject, JointReconstruction](
+        name="joint",
+        title="Joint reconstruction",
+        question="What do the models reveal together?",
+        run=_joint,
+        hide=_hide_joint,
+    ),
+    Measurement[SeveralSubject, Rows](
+        name="rows",
+        title="Rows",
+        question="Which rows meet every count?",
+        run=_rows,
+        hide=hide_rows,
+        asked=False,
+    ),
+)

@@ -1,0 +1,197 @@
+"""What is audited, what can be measured of it, and the few steps of an audit: measure, judge, suppress."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+from glassine import __version__
+from glassine.attacks.outcome import Measured, Outcome
+from glassine.auditing.describe import LONGEST
+from glassine.auditing.evidence import Evidence
+from glassine.auditing.findings import (
+    DomainSummary,
+    Findings,
+    GuaranteeFinding,
+    Outcomes,
+    SubjectSummary,
+)
+from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.judging import advise, decide, judge
+from glassine.auditing.policy import Policy
+from glassine.auditing.suppression import Suppression
+from glassine.errors import InvalidParameterError
+
+__all__ = ["Measurement", "Raw", "Subject", "absent", "examine", "made_by"]
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+MOST_NOTES = 20
+
+Raw: TypeAlias = Mapping[str, Outcome[Any]]
+"""What was measured, by the name of the measurement, before suppression."""
+
+
+def _as_is(value: Any, suppression: Suppression) -> Any:
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Generic[S, R]):
+    """Something that can be measured of a kind of subject.
+
+    Attributes
+    ----------
+    name : str
+        Its name in findings and in ``only``.
+    title, question : str
+        What it is called, and what it answers.
+    run : callable
+        Measures it. What a measurement needs that others need too, such as leaf sizes, the subject computes once.
+    hide : callable
+        Returns what was measured as findings may hold it, small counts suppressed.
+    asked : bool
+        Whether an audit makes it without being asked: not if it takes minutes.
+    """
+
+    name: str
+    title: str
+    question: str
+    run: Callable[[S], Outcome[R]]
+    hide: Callable[[R, Suppression], Any] = field(default=_as_is)
+    asked: bool = True
+
+
+def made_by(measurement: Measurement[Any, R], run: Callable[[Any], Outcome[R]]) -> Measurement[Any, R]:
+    """Return a measurement as it is made of another kind of subject."""
+    return replace(measurement, run=run)
+
+
+def absent(measurement: Measurement[Any, Any], reason: Outcome[Any]) -> Measurement[Any, Any]:
+    """Return a measurement that does not apply to a kind of subject, for a reason."""
+    return made_by(measurement, lambda subject: reason)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject(ABC):
+    """A published thing, with what was given beside it and the policy.
+
+    Attributes
+    ----------
+    inputs : AuditInputs
+        What was given beside it.
+    policy : Policy
+        The limits; whether a claimed guarantee is accepted depends on them.
+    public : bool
+        Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
+    """
+
+    inputs: AuditInputs
+    policy: Policy
+    public: bool = False
+
+    measurements: ClassVar[tuple[Measurement[Any, Any], ...]]
+
+    @property
+    def suppression(self) -> Suppression:
+        """What may be shown of counts."""
+        return Suppression(0 if self.inputs.show_small_counts else self.policy.suppress_below)
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> GuaranteeFinding | None:
+        """The differential privacy that is claimed."""
+
+    @abstractmethod
+    def check(self, inputs: AuditInputs) -> None:
+        """Raise InvalidDataError or InvalidParameterError where an argument names what does not exist."""
+
+    def has_records(self, inputs: AuditInputs) -> bool:
+        """Return whether there are records to measure on."""
+        return inputs.has_records
+
+    @abstractmethod
+    def beside(self, inputs: AuditInputs) -> Subject:
+        """Return the same subject with what else is given."""
+
+    @abstractmethod
+    def summary(self) -> SubjectSummary:
+        """Return the subject in brief."""
+
+    def domain_summary(self) -> DomainSummary | None:
+        """Return the domain in brief, where one was given or inferred."""
+        return None
+
+    @abstractmethod
+    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
+        """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
+
+    @abstractmethod
+    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
+        """Return what is odd."""
+
+
+def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
+    """Measure a subject, judge it, and suppress what may not be shown.
+
+    Parameters
+    ----------
+    subject : Subject
+        What is audited.
+    only : collection of str, optional
+        The measurements to make; all that are made without being asked for by default.
+
+    Raises
+    ------
+    InvalidParameterError
+        If ``only`` names what is not measured of such a subject.
+    """
+    asked, suppression = _asked(subject, only), subject.suppression
+    raw: dict[str, Outcome[Any]] = {}
+    for measurement in asked:
+        subject.inputs.progress(measurement.title.lower())
+        raw[measurement.name] = measurement.run(subject)
+    evidence = subject.evidence(raw, suppression)
+    checks = judge(subject.policy, evidence, suppression)
+    measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
+    return Findings(
+        subject=subject.summary(),
+        verdict=decide(checks),
+        checks=checks,
+        measured=Outcomes(measured),
+        policy=replace(subject.policy, suppress_below=suppression.below),
+        notes=_shortened(subject.notes(raw, evidence.guarantee, suppression)),
+        advice=advise(subject.policy, evidence, checks),
+        version=__version__,
+        domain=subject.domain_summary(),
+        guarantee=evidence.guarantee,
+        sensitive=subject.inputs.sensitive,
+    )
+
+
+def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:
+    if only is None:
+        return [m for m in subject.measurements if m.asked]
+    names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
+    for name in sorted(wanted.difference(names)):
+        raise InvalidParameterError(
+            f"only names {name!r}, which is not measured of {subject.summary()}. Choose from {', '.join(names)}."
+        )
+    return [m for m in subject.measurements if m.name in wanted]
+
+
+def _hidden(measurement: Measurement[Any, Any], outcome: Outcome[Any], suppression: Suppression) -> Outcome[Any]:
+    if isinstance(outcome, Measured):
+        return Measured(measurement.hide(outcome.value, suppression))
+    return outcome
+
+
+def _shortened(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return the notes, of many the first, shortened."""
+    short = [note if len(note) <= LONGEST else f"{note[:LONGEST]}..." for note in notes]
+    if len(short) > MOST_NOTES:
+        short = [*short[:MOST_NOTES], f"{len(short) - MOST_NOTES} more notes of this kind are left out."]
+    return tuple(short)

@@ -1,0 +1,608 @@
+"""A decision tree or a rule list as the subject of an audit, and what is measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.labels import LabelDisclosure, disclose_labels
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
+from glassine.attacks.reconstruction.leakage import SubgroupLeakage
+from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
+from glassine.auditing.counted import COUNTED, CountedData, count_data
+from glassine.auditing.describe import (
+    describe_domain,
+    describe_guarantee,
+    describe_model,
+    describe_noisy_parts,
+    describe_parts,
+    tree_shape,
+)
+from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.disclosure import Inferred, Question, expose, hide_inferred
+from glassine.auditing.evidence import Certain, Evidence
+from glassine.auditing.findings import (
+    NO_HOLDOUT,
+    OF_THE_MODEL,
+    DomainSummary,
+    GuaranteeFinding,
+    ModelSummary,
+    PartsFinding,
+    ReconstructionFinding,
+)
+from glassine.auditing.inputs import (
+    AuditInputs,
+    Comparison,
+    check_sensitive,
+    compare,
+    inferred_domain,
+    on_shared,
+    outside_domain,
+)
+from glassine.auditing.judging import contradiction
+from glassine.auditing.model_facts import (
+    MISMATCH,
+    bits_of_cells,
+    shares_of_cells,
+    sizes_of_cells,
+    thresholds_of_values,
+)
+from glassine.auditing.policy import Policy
+from glassine.auditing.reconstruction import (
+    align,
+    counted_model,
+    exposed_rows,
+    grouping,
+    hide_subgroups,
+    rebuilt,
+    subgroups,
+)
+from glassine.auditing.rows import Rows, compared, hide_rows
+from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.suppression import Suppression
+from glassine.data.lazy import is_lazy
+from glassine.domain import Domain
+from glassine.domain.literals import attributes_of
+from glassine.errors import CountingLimitError, InvalidDataError
+from glassine.formats import as_model
+from glassine.formats.several import not_judged
+from glassine.models import DecisionTree, RuleList
+
+if TYPE_CHECKING:
+    from glassine.attacks.membership.suite import MembershipAttacks
+
+__all__ = ["TREE_MEASUREMENTS", "TreeSubject", "doubted", "tree_subject"]
+
+CONFIDENCE = 0.99
+"""Of each attack's interval: all six hold together with at least 94 %."""
+
+NO_DOMAIN = (
+    "no domain was given, so possible records cannot be counted. Write one, or start from `glassine domain infer DATA`."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSubject(Subject):
+    """A tree or a rule list, and the figures that several measurements need; each is computed once.
+
+    Attributes
+    ----------
+    model : DecisionTree or RuleList
+        The model as a value.
+    artefact : object
+        The model as it was given: a fitted estimator states its criterion.
+    declared : Domain or None
+        The domain, inferred from the data where none was given.
+    remarks : tuple of str
+        What was noted while it was read.
+    """
+
+    model: DecisionTree | RuleList
+    artefact: Any
+    declared: Domain | None
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def guarantee(self) -> GuaranteeFinding | None:
+        """The differential privacy that is claimed for the model."""
+        return describe_guarantee(self.model, self.policy)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the policy accepts the claim, so that it answers for the model."""
+        return self.guarantee is not None and self.guarantee.standing == "accepted"
+
+    @cached_property
+    def noise(self) -> str | None:
+        """Why the counts measure nothing, if they are noisy."""
+        return self.noise_of(self.guarantee)
+
+    def noise_of(self, guarantee: GuaranteeFinding | None) -> str | None:
+        """Return why the counts measure nothing, given how far the guarantee holds."""
+        counted = any(cell.evidence.size is not None for cell in self.model.cells)
+        noisy = guarantee is not None and guarantee.count_scale is not None
+        if guarantee is None or not noisy or not counted:
+            return None
+        limits = "if the guarantee holds, it limits what they reveal"
+        if guarantee.caveats:
+            limits = "nothing limits what they reveal"
+        return f"the published counts are noisy (scale {guarantee.count_scale:g} records); {limits}."
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The attributes that records have beside the target, which the model publishes as an outcome."""
+        target = self.inputs.target
+        if self.declared is None or target is None or target not in self.declared:
+            return self.declared
+        return self.declared.restrict([name for name in self.declared if name != target])
+
+    # Records: read one by one, or only counted where a lazy frame lies.
+
+    @cached_property
+    def counted(self) -> CountedData | None:
+        """What an engine counts in a lazy frame; None where records are read, or there are none."""
+        if self.declared is None or not is_lazy(self.inputs.data):
+            return None
+        return count_data(self.model, self.inputs.data, self.declared)
+
+    @property
+    def frame(self) -> Any:
+        """The training records; None where there are none, or they are only counted."""
+        return None if self.counted is not None else self.inputs.data
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]] | None:
+        """The same as columns, shape (n,) each."""
+        return None if self.counted is not None else self.inputs.columns
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.intp] | None:
+        """The leaf or rule of each record, shape (n,)."""
+        return None if self.columns is None else self.model.apply(self.columns)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there are training records, read or counted."""
+        return self.rows is not None or self.counted is not None
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the training records that were given differ from what the model and the domain say."""
+        if self.counted is not None:
+            return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
+        if self.columns is None:
+            return Comparison()
+        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.frame, self.columns))
+
+    # Sizes of leaves, and what they say about records.
+
+    @cached_property
+    def published_sizes(self) -> list[int | None]:
+        """Records of each part as published exactly: noisy or rounded counts say nothing certain, a 0 may be 4."""
+        return [cell.evidence.size if self.model.counts_are_exact else None for cell in self.model.cells]
+
+    @cached_property
+    def data_sizes(self) -> list[int]:
+        """Records of the data in each part."""
+        if self.counted is not None:
+            return list(self.counted.sizes)
+        rows: Any = [] if self.rows is None else self.rows
+        return [int(size) for size in np.bincount(rows, minlength=len(self.model.cells))]
+
+    def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
+        """Return the records of each part: as published, else counted in the data, where no guarantee answers."""
+        covered = guarantee is not None and guarantee.standing == "accepted"
+        if covered or not self.has_data or None not in self.published_sizes:
+            return self.published_sizes
+        pairs = zip(self.published_sizes, self.data_sizes, strict=True)
+        return [counted if size is None else size for size, counted in pairs]
+
+    @cached_property
+    def sizes(self) -> list[int | None]:
+        """Records of each part, as far as they may be looked at."""
+        return self.sizes_of(self.guarantee)
+
+    @cached_property
+    def possible(self) -> ProbabilisticDataset | None:
+        """The possible records; None without a domain."""
+        if self.domain is None:
+            return None
+        model = counted_model(self.model, self.has_data, self.sizes)
+        return reconstruct(model, self.domain, max_steps=self.inputs.max_steps)
+
+    @cached_property
+    def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
+        """Bits learned about each record of each part, and what is noted about counting them."""
+        if self.possible is None:
+            return NotApplicable(NO_DOMAIN)
+        try:
+            published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
+            learned = self.possible.bits_learned(domain_aware=True)
+        except CountingLimitError as error:
+            return Failed(str(error))
+        groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
+        return Measured((learned, (*published, *groups)))
+
+    @property
+    def learned(self) -> tuple[float, ...] | None:
+        """Bits learned about each record of each part; None where they were not counted."""
+        return self.bits.value[0] if isinstance(self.bits, Measured) else None
+
+    def inferred(self, *, numbers: bool = False) -> list[str]:
+        """Return the tested attributes, or those with thresholds, whose domain was taken from data."""
+        if self.domain is None:
+            return []
+        cut = [name for name, _ in thresholds_of(self.model, self.domain)]
+        tested = cut if numbers else attributes_of(self.model.literals)
+        return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
+
+    def unread(self) -> NotApplicable | None:
+        """Return why no single record is looked at; None if records are."""
+        if self.public:
+            return NotApplicable(OF_THE_MODEL)
+        return None if self.counted is None else NotApplicable(COUNTED)
+
+    def check(self, inputs: AuditInputs) -> None:
+        """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
+        if inputs.sensitive is not None:
+            check_sensitive(inputs.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
+
+    def beside(self, inputs: AuditInputs) -> TreeSubject:
+        """Return the model with what else is given; it is read again where a domain is yet to be inferred."""
+        return tree_subject(self.artefact, inputs, self.policy, None if inputs.domain is None else self.model)
+
+    # What findings say.
+
+    def summary(self) -> ModelSummary:
+        """Return the model in brief."""
+        return describe_model(self.model)
+
+    def domain_summary(self) -> DomainSummary | None:
+        """Return the domain in brief."""
+        return describe_domain(self.domain)
+
+    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
+        """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
+        membership = raw.get("membership")
+        if isinstance(membership, Measured):
+            membership = Measured(describe_membership(membership.value, suppression))
+        guarantee = doubted(self.guarantee, membership)
+        sizes, summary = self.sizes_of(guarantee), self.domain_summary()
+        mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
+        possible = None if summary is None else summary.bits_domain_aware
+        unmeasured = getattr(raw.get("reconstruction"), "reason", "")
+        certain = raw.get("disclosure")
+        if isinstance(certain, Measured):
+            certain = Measured(Certain(n_people=certain.value.n_certain, unsettled=certain.value.doubt))
+        values = raw.get("values")
+        return Evidence(
+            kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
+            guarantee=guarantee,
+            sizes=sizes_of_cells(self.model, sizes, mismatch) if "parts" in raw else None,
+            shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee)) if "labels" in raw else None,
+            bits=bits_of_cells(self.learned, sizes, unmeasured, self.inferred(), possible)
+            if "reconstruction" in raw
+            else None,
+            thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
+            if isinstance(values, Measured)
+            else None,
+            membership=membership,
+            certain=certain,
+            mismatch=mismatch,
+            has_domain=self.domain is not None,
+            domain_inferred=self.domain is not None and self.domain.inferred,
+        )
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What a part of the model and several are called."""
+        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
+
+    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
+        """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
+        notes = list(self.remarks)
+        covered = guarantee is not None and guarantee.standing == "accepted"
+        if not covered and self.has_data and None in self.published_sizes:
+            notes.append(
+                "The model does not publish exact counts: they were counted in the data."
+                if self.noise is None
+                else "The smallest leaf was judged by the data, not by the model's noisy counts."
+            )
+        if "reconstruction" in raw and isinstance(self.bits, Measured):
+            notes += self.bits.value[1]
+        notes += self.comparison.notes(suppression)
+        notes += self._beside_guarantee(guarantee, suppression)
+        outcome = raw.get("reconstruction")
+        for entry in outcome.value[0].attributes if isinstance(outcome, Measured) else ():
+            if entry.attribute == self.inputs.sensitive:
+                notes.append(
+                    f"{entry.attribute}: a reader learns {entry.bits_learned:.1f} bits about it on average, "
+                    f"{entry.bits_largest:.1f} bits about the most exposed person."
+                )
+        groups = raw.get("subgroups")
+        listed = groups.value if isinstance(groups, Measured) else ()
+        if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
+            are = "subgroup" if hidden == 1 else "subgroups"
+            is_not = "is" if hidden == 1 else "are"
+            notes.append(f"{hidden} {are} of fewer than {suppression.below} records {is_not} not shown.")
+        return notes
+
+    def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[str]:
+        """Return that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
+        if guarantee is None or guarantee.caveats or not (self.has_data or self.inputs.holdout is not None):
+            return []
+        notes = ["The guarantee covers the model, not these findings: they were measured on the data."]
+        if guarantee.standing == "accepted" and self.has_data:
+            smallest = suppression.count(min((size for size in self.data_sizes if size), default=0))
+            notes.append(f"The smallest {self.nouns[0]} that captures any record of the data captures {smallest}.")
+        return notes
+
+
+def doubted(guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None) -> GuaranteeFinding | None:
+    """Return a guarantee as it is, or void and answering for nothing where a membership attack beats it."""
+    caveat = None if membership is None else contradiction(guarantee, membership)
+    if guarantee is None or caveat is None:
+        return guarantee
+    return replace(
+        guarantee,
+        caveats=(*guarantee.caveats, caveat),
+        standing="does not hold",
+        bits_per_record=None,
+        bounds=(),
+    )
+
+
+def tree_subject(
+    artefact: Any, inputs: AuditInputs, policy: Policy, model: DecisionTree | RuleList | None = None
+) -> TreeSubject:
+    """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none.
+
+    ``model`` is the artefact as a value, where it was read in this domain before.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model cannot be read.
+    InvalidModelError
+        If the model tests an attribute or a value that the domain lacks.
+    InvalidDataError
+        If the target is no column.
+    """
+    domain, remarks = inputs.domain, list[str]()
+    model = as_model(artefact, domain) if model is None else model
+    if domain is not None and domain.inferred:
+        remarks.append("The domain was inferred from data, which understates what a reader learns.")
+    elif domain is None and inputs.columns is not None:
+        domain = inferred_domain(model, inputs.columns, remarks)
+        model = as_model(artefact, domain)
+    if alone := not_judged(model.source or ""):
+        remarks.append(alone)
+    subject = TreeSubject(
+        inputs=inputs,
+        policy=policy,
+        model=model,
+        artefact=artefact,
+        declared=domain,
+        remarks=tuple(remarks),
+    )
+    target = inputs.target
+    if target is not None and target in attributes_of(model.literals):
+        raise InvalidDataError(f"the target {target!r} is an attribute that the model tests. Name what it predicts.")
+    if target is not None and subject.columns is not None and target not in subject.columns:
+        raise InvalidDataError(f"the target {target!r} must be a column of the data. Check its name.")
+    return subject
+
+
+# What is measured, in the order in which it is.
+
+
+def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
+    """Attack membership, with the attributes that the model knows and a fixed seed: an audit can be repeated."""
+    inputs = subject.inputs
+    if subject.public:
+        return NotApplicable(OF_THE_MODEL)
+    if inputs.holdout is None:
+        return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
+    if subject.counted is not None:
+        return NotApplicable(f"membership attacks read records, but {COUNTED}")
+    if subject.frame is None or inputs.target is None:
+        return NotApplicable("membership attacks need the data, the holdout and the name of the target (`--target`).")
+    if subject.model.classes is None:
+        return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
+    # Its classifiers take a second to import.
+    from glassine.attacks.membership.suite import attack_membership
+
+    members, others = on_shared(subject.frame, inputs.holdout, (*subject.model.attributes, inputs.target))
+    return Measured(
+        attack_membership(
+            subject.model,
+            members,
+            inputs.target,
+            others,
+            inputs.target,
+            confidence=CONFIDENCE,
+            random_state=inputs.random_state,
+        )
+    )
+
+
+Rebuilt = tuple[ReconstructionFinding, int]
+"""How far records can be rebuilt, and their number."""
+
+
+def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
+    if not isinstance(subject.bits, Measured) or subject.possible is None:
+        return subject.bits if not isinstance(subject.bits, Measured) else NotApplicable(NO_DOMAIN)
+    if subject.noise is not None:
+        return NotApplicable(subject.noise)
+    try:
+        finding = rebuilt(subject.possible, subject.bits.value[0], subject.sizes)
+    except CountingLimitError as error:
+        return Failed(str(error))
+    return Measured((finding, subject.possible.n_records if finding.exposure_curve else 0))
+
+
+def _hide_reconstruction(value: Rebuilt, suppression: Suppression) -> ReconstructionFinding:
+    finding, n_records = value
+    return replace(finding, exposure_curve=suppression.curve(finding.exposure_curve, n_records))
+
+
+def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
+    return disclose_labels(subject.model) if subject.noise is None else NotApplicable(subject.noise)
+
+
+def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
+    return Measured(leak_values(subject.model, subject.domain, subject.columns))
+
+
+def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
+    """Infer the sensitive attribute that a tree predicts, from the leaves and from how it was built."""
+    if subject.public:
+        return NotApplicable(OF_THE_MODEL)
+    inputs = subject.inputs
+    question = Question(
+        artefact=subject.artefact,
+        model=subject.model,
+        sensitive=inputs.sensitive,
+        target=inputs.target,
+        quasi=inputs.quasi,
+        criterion=inputs.criterion,
+        splits=inputs.splits,
+        domain=subject.declared,
+    )
+    hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
+    return expose(question, subject.frame, subject.columns, hindrance=hindrance)
+
+
+def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
+    if subject.possible is None:
+        return NotApplicable("no domain was given.")
+    if subject.noise is not None:
+        return NotApplicable(subject.noise)
+    names = grouping(subject.inputs.sensitive, subject.domain, subject.columns or {})
+    return subgroups(subject.possible, subject.frame, names)
+
+
+def _exposed_rows(subject: TreeSubject) -> Outcome[tuple[int, ...]]:
+    return subject.unread() or exposed_rows(subject.rows, subject.learned, subject.noise)
+
+
+def _alignment(subject: TreeSubject) -> Outcome[ErrorEstimate]:
+    return subject.unread() or align(subject.possible, subject.frame, subject.noise)
+
+
+def _parts(subject: TreeSubject) -> Outcome[TreeSubject]:
+    return Measured(subject)
+
+
+def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
+    model, learned = subject.model, subject.learned
+    if subject.noise is None:
+        parts = describe_parts(model, subject.policy, suppression, learned, subject.sizes)
+    else:
+        # What an accepted guarantee covers may be shown as it was published.
+        parts = describe_noisy_parts(model, Suppression(0) if subject.accepted else suppression, learned)
+    return PartsFinding(parts=parts, nodes=tree_shape(model))
+
+
+def _rows(subject: TreeSubject) -> Outcome[Rows]:
+    from glassine.attacks.reconstruction.rows import reconstruct_rows
+
+    if subject.domain is None:
+        return NotApplicable(NO_DOMAIN)
+    inputs = subject.inputs
+    rows = reconstruct_rows(subject.model, subject.domain, random_state=inputs.random_state, progress=inputs.progress)
+    return compared(rows, subject.frame, inputs.random_state)
+
+
+MEMBERSHIP = Measurement[TreeSubject, Any](
+    name="membership",
+    title="Membership",
+    question="Can a reader tell who was in the data?",
+    run=_membership,
+    hide=describe_membership,
+)
+RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
+    name="reconstruction",
+    title="Reconstruction",
+    question="How far can a reader rebuild the training records?",
+    run=_reconstruction,
+    hide=_hide_reconstruction,
+)
+LABELS = Measurement[TreeSubject, LabelDisclosure](
+    name="labels",
+    title="Label disclosure",
+    question="Does the model tell the outcome of the people it was made from?",
+    run=_labels,
+    hide=lambda labels, suppression: suppression.labels(labels),
+)
+VALUES = Measurement[TreeSubject, ValueLeakage](
+    name="values",
+    title="Value leakage",
+    question="Do exact values of single records stand in the model?",
+    run=_values,
+    hide=lambda values, suppression: suppression.values(values),
+)
+DISCLOSURE = Measurement[TreeSubject, Inferred](
+    name="disclosure",
+    title="Sensitive attribute",
+    question="What does a reader who knows everybody's quasi-identifiers learn of it?",
+    run=_disclosure,
+    hide=hide_inferred,
+)
+SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
+    name="subgroups",
+    title="Subgroups",
+    question="Is more learned about some groups of people than about others?",
+    run=_subgroups,
+    hide=hide_subgroups,
+)
+EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
+    name="exposed_rows",
+    title="Most exposed records",
+    question="About which rows of the data is most learned?",
+    run=_exposed_rows,
+)
+ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
+    name="alignment",
+    title="Comparison with the data",
+    question="How close do rebuilt records come to the real ones?",
+    run=_alignment,
+)
+PARTS = Measurement[TreeSubject, TreeSubject](
+    name="parts",
+    title="Leaves and rules",
+    question="What does each leaf or rule publish?",
+    run=_parts,
+    hide=_hide_parts,
+)
+
+ROWS = Measurement[TreeSubject, Rows](
+    name="rows",
+    title="Rows",
+    question="Which rows meet every count?",
+    run=_rows,
+    hide=hide_rows,
+    asked=False,
+)
+
+TREE_MEASUREMENTS = (
+    MEMBERSHIP,
+    RECONSTRUCTION,
+    LABELS,
+    VALUES,
+    DISCLOSURE,
+    SUBGROUPS,
+    EXPOSED_ROWS,
+    ALIGNMENT,
+    PARTS,
+    ROWS,
+)
+TreeSubject.measurements = TREE_MEASUREMENTS

@@ -1,0 +1,164 @@
+"""One audit for every kind of subject: its measurements, what is asked for, and its one result."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import Domain, Policy, audit, reconstruct_jointly
+from glassine.attacks.outcome import Below, Measured, NotApplicable
+from glassine.auditing.additive import AdditiveSubject
+from glassine.auditing.findings import Findings, SeveralSummary, schema
+from glassine.auditing.findings.schema import MEASURED
+from glassine.auditing.release import ReleaseSubject
+from glassine.auditing.several import SeveralModels, SeveralSubject
+from glassine.auditing.subject import Subject
+from glassine.auditing.trees import TreeSubject
+from glassine.domain import Between, Integer
+from glassine.errors import InvalidDomainError, InvalidParameterError
+from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Guarantee, Node, NumericBins, Term
+from glassine.surrogates import SurrogateExplainer
+from tests.surrogates.scenes import numbers, ring
+
+DOMAIN = Domain({"age": Integer(0, 99), "height": Integer(100, 199)})
+SUBJECTS: tuple[type[Subject], ...] = (TreeSubject, AdditiveSubject, ReleaseSubject, SeveralSubject)
+
+
+def stump(name: str, cut: float, left: tuple[int, int], right: tuple[int, int]) -> DecisionTree:
+    branches = Branch(Between(name, hi=cut), 1), Branch(Between(name, lo=cut), 2)
+    leaves = Node(evidence=Evidence(counts=left)), Node(evidence=Evidence(counts=right))
+    return DecisionTree((Node(branches=branches), *leaves), (name,), ("no", "yes"))
+
+
+FIRST, FAR = stump("age", 40.5, (40, 10), (30, 20)), stump("age", 60.5, (60, 10), (10, 20))
+NEAR = stump("age", 41.5, (40, 11), (30, 19))
+
+
+def additive() -> AdditiveModel:
+    age = Term(
+        bins=(NumericBins("age", (30.5, 40.5)),),
+        scores=np.array([0.1, 0.2, 0.3, 0]),
+        weights=np.array([1.0, 20, 20, 0]),
+    )
+    return AdditiveModel(attributes=("age",), terms=(age,), intercept=(0,), link="identity")
+
+
+def of_each_kind() -> list[Findings]:
+    explainer = SurrogateExplainer(ring, 40, random_state=0).fit(numbers(200))
+    return [audit(FIRST, DOMAIN), audit(additive(), DOMAIN), audit(explainer), audit([FIRST, FAR], DOMAIN)]
+
+
+def test_every_kind_of_subject_has_the_one_result_of_one_schema() -> None:
+    for findings in of_each_kind():
+        plain = findings.to_dict()
+        jsonschema.validate(json.loads(json.dumps(plain, allow_nan=False)), schema())
+        assert plain["subject"]["kind"] in repr(findings) or findings.subject.kind == "several models"
+        assert list(plain["measured"]) == list(findings.measured)
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_each_measurement_has_a_schema_and_a_name_of_its_own(subject: type[Subject]) -> None:
+    names = [measurement.name for measurement in subject.measurements]
+    assert len(set(names)) == len(names)
+    assert set(names) <= set(MEASURED)
+    assert all(measurement.title and measurement.question.endswith("?") for measurement in subject.measurements)
+
+
+def test_only_what_is_asked_for_is_measured_and_judged() -> None:
+    findings = audit(FIRST, DOMAIN, only={"values"})
+    assert list(findings.measured) == ["values"]
+    assert {check.rule for check in findings.checks} <= {"thresholds_off_grid", "midpoints"}
+    assert isinstance(findings.measured["labels"], NotApplicable)
+    assert "not asked" in findings.measured["labels"].reason
+    whole = audit(FIRST, DOMAIN)
+    assert findings.measured["values"] == whole.measured["values"]
+    assert findings.checks == tuple(check for check in whole.checks if check in findings.checks) != ()
+    with pytest.raises(InvalidParameterError, match="only names 'leaks'"):
+        audit(FIRST, DOMAIN, only={"leaks"})
+
+
+def test_an_audit_of_nothing_that_is_judged_is_inconclusive() -> None:
+    findings = audit(FIRST, DOMAIN, only="subgroups")
+    assert (findings.verdict, findings.checks, findings.exit_status) == ("inconclusive", (), 3)
+
+
+def test_rows_are_rebuilt_on_request_and_never_shown() -> None:
+    assert "rows" not in audit(FIRST, DOMAIN).measured
+    findings = audit(FIRST, DOMAIN, only={"rows"})
+    rows = findings.value("rows")
+    assert (rows.status, rows.n_records, rows.error) == ("drawn", 100, None)
+    ages = [10] * 50 + [70] * 50
+    data = pl.DataFrame({"age": ages, "height": [150] * 100})
+    assert audit(FIRST, DOMAIN, data=data, only={"rows"}).value("rows").error.baseline > 0
+
+
+@pytest.mark.parametrize(
+    ("models", "data", "verdict"),
+    [
+        ((FIRST, FAR), False, "within policy"),
+        ((FIRST, NEAR), False, "outside policy"),
+        ((FIRST, stump("height", 150.5, (40, 10), (30, 20))), False, "inconclusive"),
+    ],
+)
+def test_several_models_have_a_verdict_in_python(models: tuple[Any, ...], data: bool, verdict: str) -> None:
+    findings = audit(models, DOMAIN)
+    assert findings.verdict == verdict
+    assert isinstance(findings.subject, SeveralSummary)
+    assert findings.subject.models == ("model 1", "model 2")
+    joint = reconstruct_jointly(models, DOMAIN)
+    assert findings.value("joint").bits_alone == joint.bits_alone
+    assert findings.value("joint").bits == (joint.bits_per_record.lower, joint.bits_per_record.upper)
+
+
+def test_what_several_models_pin_down_is_suppressed() -> None:
+    hidden, shown = audit([FIRST, NEAR], DOMAIN), audit([FIRST, NEAR], DOMAIN, show_small_counts=True)
+    measured = {check.rule: check.measured for check in hidden.checks}["smallest_leaf"]
+    assert measured == Below(10)
+    assert {check.rule: check.measured for check in shown.checks}["smallest_leaf"] == 1
+    assert hidden.value("joint").n_small_groups == shown.value("joint").n_small_groups > 0
+
+
+def test_models_that_contradict_each_other_are_inconclusive() -> None:
+    other = stump("age", 40.5, (10, 10), (30, 50))
+    findings = audit(SeveralModels(models=(FIRST, other), names=("a", "b")), DOMAIN)
+    assert findings.verdict == "inconclusive"
+    assert findings.value("joint").status == "inconsistent"
+    assert any("No dataset meets the counts" in note for note in findings.notes)
+
+
+def test_several_models_need_a_domain() -> None:
+    with pytest.raises(InvalidDomainError, match="Pass domain="):
+        audit([FIRST, FAR])
+
+
+def test_an_explainer_and_its_release_with_the_records_have_the_same_findings() -> None:
+    X = numbers(200)
+    explainer = SurrogateExplainer(ring, 40, random_state=0).fit(X)
+    from_file = audit(explainer.release_, data=X)
+    assert from_file.value("groups") == audit(explainer).value("groups")
+    assert isinstance(from_file.measured["groups"], Measured)
+    with pytest.raises(InvalidParameterError, match="holds its own domain"):
+        audit(explainer, DOMAIN)
+
+
+def test_a_policy_of_no_bits_leaves_their_measurement_in_the_findings() -> None:
+    findings = audit(FIRST, DOMAIN, policy=Policy(largest_bits_per_record=None))
+    assert findings.value("reconstruction") is not None
+
+
+@pytest.mark.parametrize("data", [pl.DataFrame({"height": [150]}), pl.DataFrame({"age": []}, schema={"age": pl.Int64})])
+def test_records_that_cannot_be_measured_change_nothing_public_about_a_private_additive_model(
+    data: pl.DataFrame,
+) -> None:
+    model = replace(additive(), guarantee=Guarantee(epsilon=0.5, count_scale=2.0))
+    accepting = Policy(accept_guarantee=True)
+    alone, beside = (audit(model, DOMAIN, data=records, policy=accepting) for records in (None, data))
+    assert beside.to_dict() == alone.to_dict()
+    assert beside.holder is not None
+    assert any("could not be measured" in note for note in beside.holder.notes)
