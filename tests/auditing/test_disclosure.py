@@ -112,12 +112,12 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     assert found.readers[-1].d_overall == round(found.readers[-1].d_overall or 0.0, 2)
     assert "ill" not in json.dumps(findings.to_dict()["measured"]["disclosure"]).replace("will", "")
     page = render_html(findings)
-    section = page[page.index('<section id="sensitive"') : page.index('<section id="members"')]
+    section = page[page.index('<section id="sensitive"') : page.index('<section id="groups"')]
     assert "about 70 people" in section
     assert "healthy" not in section
     assert "The leaves and the internal nodes" in section
     assert all(f"row {row}" in section for row in found.exposed)
-    assert "as good as certain" in render_text(findings)
+    assert "practically certain" in render_text(findings)
 
 
 def test_findings_fit_their_schema() -> None:

@@ -18,8 +18,7 @@ from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.findings import schema
 from glassine.auditing.model_facts import MISMATCH
 from glassine.errors import InvalidDataError, InvalidPolicyError
-from glassine.report import render_attack_html, render_attack_text
-from glassine.report.membership import membership_view
+from glassine.report import attack_page, render_html, render_text
 from tests.report.builders import GAP, MEMBERSHIP, membership_checks
 
 DOMAIN = Domain({"a": Real(-10, 10), "b": Real(-10, 10)})
@@ -134,10 +133,10 @@ def test_text_json_and_verdict_give_the_same_strongest_attack(depth: int, seed: 
     assert isinstance(found.measured["membership"], Measured)
     finding = found.measured["membership"].value
     figure = f"{max(rows.values()):.3f}"
-    assert membership_view(finding).figures[0].value == figure
-    page = render_attack_html(finding, title="Attacks")
+    assert attack_page(finding).figures[0].value == figure
+    page = render_html(attack_page(finding, title="Attacks"))
     assert re.findall(r"Advantage of the strongest attack</dt><dd><b><bdi>([-0-9.]+)<", page) == [figure]
-    said = re.findall(r"accuses ([-0-9.]+) percentage points", render_attack_text(finding))
+    said = re.findall(r"accuses ([-0-9.]+) percentage points", render_text(finding))
     assert [float(points) for points in said] == [round(100 * float(figure), 1)] * len(said)
 
 

@@ -15,7 +15,8 @@ from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.additive import explain_global, model_html
 from glassine.models.editing import set_score
 from glassine.models.scoring import explain, local_html
-from glassine.models.shapes import bands, draw_shape, term_importance, ticks
+from glassine.models.shapes import bands, draw_shape, term_importance
+from glassine.models.svg import ticks
 from tests.models.additive_models import additive_models, income_model, simple_model
 from tests.models.writing import HOSTILE
 
@@ -150,13 +151,13 @@ def test_notebooks_show_models_and_explanations() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1e-9), (-1e9, 3.0), (5.0, 5.0), (-1e300, 1e300)])
 def test_ticks_are_round_and_few(low: float, high: float) -> None:
-    found = ticks(low, high)
+    found = ticks(low, high, 5)
     assert 1 <= len(found) <= 5
     assert all(low - 1e-9 * abs(low) <= tick <= high + 1e-9 * abs(high) for tick in found)
 
 
 @pytest.mark.parametrize("span", [5e-324, 1e-310, 1e-290, 1e-3, 1e300])
 def test_any_span_of_scores_has_ticks(span: float) -> None:
-    found = ticks(0.0, span)
+    found = ticks(0.0, span, 5)
     assert 1 <= len(found) <= 5
     assert all(0 <= tick <= span for tick in found)

@@ -92,7 +92,7 @@ def test_the_wheel_holds_the_package_as_git_tracks_it(built: Built) -> None:
     packed = wheel_files(built.wheel)
     assert {n: text for n, text in packed.items() if ".dist-info/" not in n} == package
     # The proofs, the templates and the mark of types are read where the package is installed.
-    for needed in ("py.typed", "learners/exhaustive/private.md", "report/templates/report.html"):
+    for needed in ("py.typed", "learners/exhaustive/private.md", "report/templates/page.html"):
         assert f"glassine/{needed}" in packed
 
 

@@ -14,7 +14,8 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer
 from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
-from glassine.report import render_html, render_text, summarize
+from glassine.report import audit_page, render_html, render_text
+from tests.report.blocks import rows_of
 
 
 def term_of(**parts: Any) -> Term:
@@ -107,9 +108,8 @@ def test_names_are_escaped_and_exact_cuts_are_rounded() -> None:
 
 def test_small_counts_stay_out_of_the_page() -> None:
     findings = audit(model_of(weights=[7, 20, 30, 34, 0]))
-    summary = summarize(findings)
-    assert summary.additive is not None
-    assert any("smallest <10, 1 too small" in row.sizes for row in summary.additive.terms)
+    terms = rows_of(audit_page(findings).section("model"))
+    assert any("smallest <10, 1 too small" in str(row.cells[-1]) for row in terms.values())
     assert "smallest 7" not in render_html(findings)
 
 

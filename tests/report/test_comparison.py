@@ -14,9 +14,12 @@ import pytest
 from glassine.auditing.findings import InputFile
 from glassine.comparison import Comparison, Figures, Result, Row
 from glassine.comparison.measuring import NO_PARTS
-from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
-from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
+from glassine.report import Page, comparison_page, render_html, render_text
+from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
+from glassine.report.section import Command, Definitions
+from glassine.report.sections.comparison import advice_of
 from tests.comparison.builders import comparison, refused, row
+from tests.report.blocks import all_of, rows_of
 
 CONSTANT = row("constant", None, (0.6, 0.6, 0.6), bits=0.0, vulnerability=0.5, auroc=0.5)
 BEST = row("additive", 1.0, (0.79, 0.80, 0.81), bits=None)
@@ -25,30 +28,37 @@ CART = row("cart", None, (0.85, 0.85, 0.85), bits=6.0, vulnerability=0.6)
 
 
 def page(*rows: Row, command: str = "glassine fit x.csv") -> str:
-    return render_comparison_html(
-        comparison(*rows),
-        title="Learners <compared>",
-        command=command,
-        inputs=[InputFile(role="data", name="x\u202e.csv", sha256="ab")],
-    )
+    files = [InputFile(role="data", name="x\u202e.csv", sha256="ab")]
+    return render_html(comparison_page(comparison(*rows), title="Learners <compared>", command=command, inputs=files))
+
+
+def commands(shown: Page) -> list[str]:
+    return [block.text for block in shown.details if isinstance(block, Command)]
+
+
+def missing(shown: Page) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return all_of(shown.section("table"), Definitions)[0].items
 
 
 def test_the_recommendation_and_the_figures_that_it_follows_from() -> None:
-    view = comparison_view(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv")
+    found = comparison(CHEAP, BEST, CART, CONSTANT)
+    view, shown = advice_of(found), comparison_page(found, command="glassine fit x.csv")
+    assert shown.headline == view.headline
     assert view.headline == "Fit the private tree at epsilon 0.1"
     for figure in ("0.7960 ± 0.0000", "0.8000 ± 0.0058", "2 private models have 0.7942 or more", "prediction, 0.6000"):
         assert figure in view.why
     assert "the private additive model at epsilon 1" in view.why
     assert "smallest epsilon" in view.why
-    assert view.command == "glassine fit x.csv"
-    assert [row.number for row in view.rows if row.chosen] == [1]
-    assert [fact.value for fact in view.facts] == ["0.7960 ± 0.0000", "0.8500 ± 0.0000", "0.6000 ± 0.0000"]
+    assert commands(shown) == ["glassine fit x.csv"]
+    assert [name for name, row in rows_of(shown.section("table")).items() if row.picked] == ["1. private tree"]
+    assert [fact.value for fact in shown.figures] == ["0.7960 ± 0.0000", "0.8500 ± 0.0000", "0.6000 ± 0.0000"]
 
 
 def test_a_cheaper_model_is_named_beside_the_recommended_one() -> None:
-    view = comparison_view(comparison(row("tree", 0.1, (0.7, 0.7, 0.7)), BEST, CONSTANT))
+    found = comparison(row("tree", 0.1, (0.7, 0.7, 0.7)), BEST, CONSTANT)
+    view = advice_of(found)
     assert view.headline == "Fit the private additive model at epsilon 1"
-    assert ("Best at epsilon 0.1", "0.7000 ± 0.0000", "private tree") in map(astuple, view.facts)
+    assert ("Best at epsilon 0.1", "0.7000 ± 0.0000", "private tree") in map(astuple, comparison_page(found).figures)
     assert "the highest of the private models" in view.why
     assert "One private model has 0.7942 or more" in view.why
 
@@ -71,7 +81,7 @@ def test_what_decides_a_tie_is_said() -> None:
         ((better, seen), "smallest epsilon, and of those with that epsilon the lowest vulnerability."),
         ((few, row("tree", 0.1, same, bits=1.0)), "smallest epsilon, and stands first in the table."),
     ):
-        assert comparison_view(comparison(*rows, CONSTANT)).why.endswith(end)
+        assert advice_of(comparison(*rows, CONSTANT)).why.endswith(end)
 
 
 def test_what_ranks_the_models_is_said_on_every_face() -> None:
@@ -82,15 +92,15 @@ def test_what_ranks_the_models_is_said_on_every_face() -> None:
         (0.93, "Ranked by AUROC: the largest class has 93% of the records, so that to predict it for all is as"),
     ):
         found = comparison(*rows, largest_class=share)
-        assert comparison_view(found).ranked_by.startswith(told)
-        for text in (render_comparison_text(found), render_comparison_html(found, title="x")):
+        assert advice_of(found).ranked_by.startswith(told)
+        for text in (render_text(found), render_html(found, title="x")):
             assert told[:40] in " ".join(text.split())
-    asked = comparison_view(comparison(*rows, largest_class=0.93), measure="accuracy")
+    asked = advice_of(comparison(*rows, largest_class=0.93), "accuracy")
     assert asked.ranked_by == (
         "Ranked by accuracy, as asked. But the largest class has 93% of the records: AUROC says more."
     )
     assert asked.headline == "No private model is worth fitting"
-    assert comparison_view(comparison(*rows, largest_class=0.93)).headline == "Fit the private tree at epsilon 0.1"
+    assert advice_of(comparison(*rows, largest_class=0.93)).headline == "Fit the private tree at epsilon 0.1"
 
 
 def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
@@ -99,12 +109,13 @@ def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
         row("additive", 0.1, (0.9, 0.9, 0.9), auroc=None, log_loss=0.2, bits=None),
         row("constant", None, (0.9, 0.9, 0.9), auroc=None, log_loss=0.4),
     )
-    view = comparison_view(comparison(*rows, largest_class=0.9))
+    found = comparison(*rows, largest_class=0.9)
+    view = advice_of(found)
     assert view.headline == "Fit the private additive model at epsilon 0.1"
     assert view.ranked_by.endswith("AUROC is not defined on every split.")
     assert "Its mean log-loss on held-out records is 0.2000 ± 0.0000, the lowest of the private models." in view.why
     assert "One private model has 0.2000 or less, the best plus its standard error" in view.why
-    assert [fact.value for fact in view.facts] == ["0.2000 ± 0.0000", "0.4000 ± 0.0000"]
+    assert [fact.value for fact in comparison_page(found).figures] == ["0.2000 ± 0.0000", "0.4000 ± 0.0000"]
 
 
 @pytest.mark.parametrize(
@@ -118,21 +129,21 @@ def test_a_ranking_by_log_loss_puts_the_lowest_first() -> None:
     ],
 )
 def test_what_is_missing_is_said(rows: tuple[Row, ...], headline: str, why: str) -> None:
-    view = comparison_view(comparison(*rows), command="glassine fit x.csv")
+    found = comparison(*rows)
+    view, shown = advice_of(found), comparison_page(found, command="glassine fit x.csv")
     assert view.headline == headline
     assert why in view.why
-    assert bool(view.command) == headline.startswith("Fit")
-    for text in (page(*rows), render_comparison_text(comparison(*rows))):
+    assert bool(commands(shown)) == headline.startswith("Fit")
+    for text in (page(*rows), render_text(comparison(*rows))):
         assert headline in text
         assert "not private" in text
 
 
 def test_refused_learners_stand_with_their_reason() -> None:
     rows = (refused("tree", 0.1), refused("tree", 1.0), CHEAP, refused("rule-list", 1.0, "it is <too> large."))
-    view = comparison_view(comparison(*rows))
-    assert view.missing == (
-        ("private tree at epsilon 0.1, 1", "not applicable: it needs two classes."),
-        ("private rule list at epsilon 1", "not applicable: it is <too> large."),
+    assert missing(comparison_page(comparison(*rows))) == (
+        ("private tree at epsilon 0.1, 1", ("not applicable: it needs two classes.",)),
+        ("private rule list at epsilon 1", ("not applicable: it is <too> large.",)),
     )
     html = page(*rows)
     assert "it is &lt;too&gt; large." in html
@@ -145,9 +156,9 @@ def test_bits_that_a_tree_lacks_are_explained() -> None:
     other = Figures(accuracy=0.7, bits=None, bits_unknown=NO_PARTS)
     none = Row.of([Result(model="boosting", epsilon=None, split=0, status="measured", figures=other)])
     found = comparison(lacking, none, row("tree", 1.0, (math.nan,)))
-    assert comparison_view(found).missing == (
-        ("scikit-learn tree", "no bits: part 1 is empty."),
-        ("private tree at epsilon 1", "failed: its accuracy is not a finite number."),
+    assert missing(comparison_page(found)) == (
+        ("scikit-learn tree", ("no bits: part 1 is empty.",)),
+        ("private tree at epsilon 1", ("failed: its accuracy is not a finite number.",)),
     )
 
 
@@ -172,12 +183,12 @@ def test_a_page_without_any_figure() -> None:
 def test_the_caveats_of_the_comparison_are_notes() -> None:
     bare = comparison(CHEAP)
     owned = Comparison(**{**{name: getattr(bare, name) for name in bare.__dataclass_fields__}, "caveats": ("Told.",)})
-    assert "Told." in comparison_view(owned).notes
-    assert "Told." in render_comparison_text(owned)
+    assert "Told." in comparison_page(owned).notes
+    assert "Told." in render_text(owned)
 
 
 def test_text_is_at_most_88_wide_but_for_table_and_command() -> None:
-    text = render_comparison_text(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv")
+    text = render_text(comparison_page(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv"))
     assert "* private tree" in text
     assert "  glassine fit x.csv" in text.splitlines()
     prose = [line for line in text.splitlines() if "±" not in line and "glassine fit" not in line]
@@ -186,12 +197,12 @@ def test_text_is_at_most_88_wide_but_for_table_and_command() -> None:
 
 def test_the_frontier_passes_through_what_nothing_exceeds() -> None:
     marks = [
-        Mark(number=1, leak=0.0, value=0.6, private=False),
-        Mark(number=2, leak=2.0, value=0.8, private=True, chosen=True),
-        Mark(number=3, leak=3.0, value=0.7, private=True),
-        Mark(number=4, leak=2.0, value=0.75, private=True),
-        Mark(number=5, leak=9.0, value=0.9, private=False),
-        Mark(number=6, leak=10.0, value=0.9, private=False),
+        Mark(number=1, x=0.0, y=0.6, filled=False),
+        Mark(number=2, x=2.0, y=0.8, filled=True, chosen=True),
+        Mark(number=3, x=3.0, y=0.7, filled=True),
+        Mark(number=4, x=2.0, y=0.75, filled=True),
+        Mark(number=5, x=9.0, y=0.9, filled=False),
+        Mark(number=6, x=10.0, y=0.9, filled=False),
     ]
     svg = draw_frontier(marks, title="Accuracy", leak="bits", nothing=0.0, ident="x")
     assert "On the line, from the left: 1, 2, 5." in svg
@@ -203,7 +214,7 @@ def test_the_frontier_passes_through_what_nothing_exceeds() -> None:
 
 
 def test_numbers_of_crowded_points_do_not_cover_one_another() -> None:
-    marks = [Mark(number=i, leak=0.5 + i * 1e-4, value=0.8 + i * 1e-3, private=True) for i in range(1, 13)]
+    marks = [Mark(number=i, x=0.5 + i * 1e-4, y=0.8 + i * 1e-3, filled=True) for i in range(1, 13)]
     svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=0.5, ident="x")
     places = [(float(x), float(y)) for x, y in re.findall(r'class="name mid" x="([\d.]+)" y="([\d.]+)"', svg)]
     assert len(places) == 12
@@ -223,7 +234,7 @@ def test_numbers_stand_apart_and_off_the_frontier(nothing: float) -> None:
     rng = np.random.default_rng(3)
     leaks, values = nothing + 0.3 * rng.random(18) ** 3, 0.7 + 0.05 * rng.random(18)
     marks = [
-        Mark(number=i + 1, leak=float(leak), value=float(value), private=i % 2 == 0)
+        Mark(number=i + 1, x=float(leak), y=float(value), filled=i % 2 == 0)
         for i, (leak, value) in enumerate(zip(leaks, values, strict=True))
     ]
     svg = draw_frontier(marks, title="Accuracy", leak="vulnerability", nothing=nothing, ident="x")
@@ -245,7 +256,7 @@ def test_numbers_stand_apart_and_off_the_frontier(nothing: float) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 def test_charts_of_one_point(value: float) -> None:
-    mark = Mark(number=1, leak=0.5, value=value, private=True)
+    mark = Mark(number=1, x=0.5, y=value, filled=True)
     line = Line(name="tree", style=1, points=(Point(epsilon=0.1, value=value, error=None),))
     svg = draw_frontier([mark], title="A", leak="v", nothing=0.5, ident="x")
     svg += draw_budget([line], [Reference(name="constant", value=value)], title="A", ident="y")

@@ -14,12 +14,14 @@ from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
 from glassine.attacks.outcome import About, Below
+from glassine.auditing.describe_disclosure import describe_disclosure
 from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.suppression import Suppression
-from glassine.report.disclosing import describe_disclosure
-from glassine.report.disclosure import disclosure_view, render_disclosure_html, render_disclosure_text
-from glassine.report.trade_off import Mark, draw_trade_off
+from glassine.report import disclosure_page, render_html, render_text
+from glassine.report.charts import Mark, draw_trade_off
+from glassine.report.section import Figure
+from tests.report.blocks import facts, one_of
 
 ALL, HIDDEN = Suppression(0), Suppression(10)
 
@@ -71,14 +73,14 @@ def test_hidden_counts_are_in_no_rendering(estimate: Disclosure) -> None:
     few = infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame)
     found = finding(few, shown=HIDDEN, truth=y)
     assert (found.n_people, found.k) == (Below(10), Below(10))
-    for rendered in (render_disclosure_text(found), render_disclosure_html(found, title="t")):
+    for rendered in (render_text(found), render_html(found, title="t")):
         assert " 8 people" not in rendered
         assert "<10" in rendered or "&lt;10" in rendered
     assert finding(estimate, shown=HIDDEN).active == ()
 
 
 def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies: RemedyTable) -> None:
-    text = render_disclosure_text(finding(estimate, remedies=remedies))
+    text = render_text(finding(estimate, remedies=remedies))
     assert max(map(len, text.splitlines())) <= 88
     assert "D_individual" not in text
     assert "Remedies" in text
@@ -89,9 +91,9 @@ def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies:
 
 def test_a_local_optimum_is_called_one(estimate: Disclosure) -> None:
     local = replace(finding(estimate), status="local", gap=0.25)
-    assert "local optimum" in render_disclosure_text(local)
-    assert "0.25 nats" in render_disclosure_text(local)
-    assert "global optimum" in render_disclosure_text(finding(estimate))
+    assert "local optimum" in render_text(local)
+    assert "0.25 nats" in render_text(local)
+    assert "global optimum" in render_text(finding(estimate))
 
 
 def test_the_reader_of_the_leaves_has_no_internal_nodes() -> None:
@@ -99,7 +101,7 @@ def test_the_reader_of_the_leaves_has_no_internal_nodes() -> None:
     tree = MultiwayTreeClassifier().fit(frame, y)
     found = finding(infer_sensitive(tree, frame, adversary=Adversary(internal_nodes=False)))
     assert len(found.readers) == 2
-    assert any(fact.value == "not used" for fact in disclosure_view(found).facts)
+    assert any(fact.value == "not used" for fact in facts(disclosure_page(found).section("estimate")).values())
 
 
 class _Tags(HTMLParser):
@@ -122,8 +124,8 @@ class _Tags(HTMLParser):
 
 def test_the_page_loads_nothing_and_escapes_names(estimate: Disclosure, remedies: RemedyTable) -> None:
     found = replace(finding(estimate, truth=people()[1], remedies=remedies), sensitive="<script>x</script>\u202e")
-    page = render_disclosure_html(
-        found, title="a <b> & c", inputs=[InputFile(role="model", name="<i>.json", sha256="0" * 64)]
+    page = render_html(
+        disclosure_page(found, title="a <b> & c", inputs=[InputFile(role="model", name="<i>.json", sha256="0" * 64)])
     )
     tags = _Tags()
     tags.feed(page)
@@ -136,7 +138,7 @@ def test_the_page_loads_nothing_and_escapes_names(estimate: Disclosure, remedies
 
 
 def test_without_remedies_there_is_no_plot(estimate: Disclosure) -> None:
-    page = render_disclosure_html(finding(estimate), title="t")
+    page = render_html(finding(estimate), title="t")
     assert 'class="chart' not in page
     assert "Guesses right" not in page
 
@@ -145,9 +147,9 @@ def test_points_at_one_place_share_their_numbers() -> None:
     drawn = str(
         draw_trade_off(
             [
-                Mark(number=1, accuracy=0.9, d_overall=0.1),
-                Mark(number=2, accuracy=0.9, d_overall=0.1),
-                Mark(number=3, accuracy=0.5, d_overall=0.6),
+                Mark(number=1, x=0.9, y=0.1),
+                Mark(number=2, x=0.9, y=0.1),
+                Mark(number=3, x=0.5, y=0.6),
             ]
         )
     )
@@ -159,7 +161,7 @@ def test_points_at_one_place_share_their_numbers() -> None:
 
 @pytest.mark.parametrize(("accuracy", "distance"), [(1.0, 0.0), (0.0, 0.0), (0.7, 3.0)])
 def test_one_point_is_drawn_within_the_axes(accuracy: float, distance: float) -> None:
-    drawn = str(draw_trade_off([Mark(number=1, accuracy=accuracy, d_overall=distance)]))
+    drawn = str(draw_trade_off([Mark(number=1, x=accuracy, y=distance)]))
     assert "nan" not in drawn
     assert "inf" not in drawn
     x, y = (float(drawn.split(f'{name}="')[1].split('"')[0]) for name in ("cx", "cy"))
@@ -174,12 +176,12 @@ def test_subgroups_are_shown_with_their_distance(estimate: Disclosure) -> None:
     by_name = {(group.attribute, group.value): group for group in found.subgroups}
     rows = frame["a"].to_numpy() == "x"
     assert by_name["a", "x"].d_overall == pytest.approx(estimate.d_individual(y)[rows].mean())
-    page = render_disclosure_html(found, title="t")
+    page = render_html(found, title="t")
     assert 'id="subgroups"' in page
-    assert "a = x" in render_disclosure_text(found)
+    assert "a = x" in render_text(found)
     without = finding(estimate, frame=frame)
     assert all(group.d_overall is None for group in without.subgroups)
-    assert "D_overall</th>" not in render_disclosure_html(without, title="t")
+    assert "D_overall</th>" not in render_html(without, title="t")
 
 
 def test_small_subgroups_are_left_out(estimate: Disclosure) -> None:
@@ -199,12 +201,17 @@ def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> 
     )
     assert table.n_holdout == 100
     found = finding(estimate, remedies=table)
-    page = render_disclosure_html(found, title="t")
+    page = render_html(found, title="t")
     assert "Held out" in page
     assert "accuracy on held-out records" in page
-    view = disclosure_view(found)
-    assert view.held_out
-    assert [mark.accuracy for mark in view.marks] == [row.holdout_accuracy for row in table.rows]
-    text = render_disclosure_text(found)
+    drawn = one_of(disclosure_page(found).section("remedies"), Figure).drawings
+    alike = [
+        Mark(number=i, x=row.holdout_accuracy, y=row.d_overall)
+        for i, row in enumerate(found.remedies, start=1)
+        if row.holdout_accuracy is not None and row.d_overall is not None
+    ]
+    assert drawn == (draw_trade_off(alike, held_out=True),)
+    assert len(alike) == len(table.rows)
+    text = render_text(found)
     assert "of those held out" in text
     assert max(map(len, text.splitlines())) <= 88

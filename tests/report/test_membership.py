@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.policy import Policy
-from glassine.report import render_attack_html, render_attack_text, render_html, render_text, summarize
-from glassine.report.membership import membership_view
-from glassine.report.roc import draw_roc
+from glassine.report import attack_page, audit_page, render_html, render_text
+from glassine.report.charts import draw_roc
+from glassine.report.section import Figure
+from glassine.report.sections.membership import membership_sentence
+from tests.report.blocks import all_of, facts, one_of, rows_of, states
 from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership_checks
 
 
 def test_the_sentence_names_the_strongest_attack() -> None:
-    view = membership_view(MEMBERSHIP)
-    assert view.sentence == (
+    page = attack_page(MEMBERSHIP)
+    assert page.sentence == (
         "A reader can tell members from others: the gap attack accuses 8.8 percentage points more of the members than "
         "of other people. Thresholds name 60 records of the training data, none wrongly."
     )
-    assert [row.state for row in view.rows] == ["found members", "not measured"]
-    assert view.rows[0].advantage == "0.088 (0.031 to 0.152)"
+    section = page.section("members")
+    assert list(states(section).values()) == ["found members", "not measured"]
+    assert rows_of(section)["Gap attack"].cells[0] == "0.088 (0.031 to 0.152)"
 
 
 def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> None:
@@ -32,7 +36,7 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
     )
     finding = replace(MEMBERSHIP, attacks=(sure, wide), strongest="midpoint attack", accused=None)
     (check,) = membership_checks(Policy(largest_advantage=0.5), finding)
-    view = membership_view(finding)
+    view = attack_page(finding)
     assert check.measured == 0.01
     assert view.figures[0].value == "0.010"
     assert view.figures[0].meaning == "midpoint attack; 0 is guessing"
@@ -40,39 +44,41 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
         "A reader can tell members from others: the midpoint attack accuses 1.0 percentage points more of the members "
         "than of other people. That may be chance; what the gap attack finds is not."
     )
-    for text in (render_attack_text(finding), render_attack_html(finding, title="Attacks")):
+    for text in (render_text(finding), render_html(attack_page(finding, title="Attacks"))):
         assert "0.004 (" in text
         assert not re.search(r"strongest attack\W+0\.004", text)
     # The curve is that of an attack that has one, under its own name.
-    assert view.curve_of == "gap attack"
-    assert "The gap attack, where false alarms" in render_attack_html(finding, title="Attacks")
+    assert one_of(view.section("members"), Figure).title.startswith("The gap attack,")
+    assert "The gap attack, where false alarms" in render_html(attack_page(finding, title="Attacks"))
 
 
 def test_a_shifted_holdout_takes_the_finding_back() -> None:
-    assert "the difference may be theirs" in membership_view(replace(MEMBERSHIP, shifted=True)).sentence
+    assert "the difference may be theirs" in membership_sentence(replace(MEMBERSHIP, shifted=True))
 
 
 def test_an_attack_that_finds_nothing_is_not_called_safe() -> None:
     quiet = replace(GAP, detected=False, advantage=0.01, advantage_low=-0.02, advantage_high=0.04)
-    view = membership_view(replace(MEMBERSHIP, attacks=(quiet,)))
+    view = attack_page(replace(MEMBERSHIP, attacks=(quiet,)))
     assert "may still be up to 0.040" in view.sentence
-    assert view.rows[0].state == "found none beyond chance"
+    assert list(states(view.section("members")).values()) == ["found none beyond chance"]
     assert "safe" not in view.sentence
 
 
 def test_without_any_attack_nothing_is_claimed() -> None:
-    view = membership_view(replace(MEMBERSHIP, attacks=(), strongest=None, roc=()))
+    view = attack_page(replace(MEMBERSHIP, attacks=(), strongest=None, roc=()))
     assert view.sentence == "No attack that calls each record a member or not could be made."
-    assert draw_roc(view.curve, view.curve_of) == ""
+    assert draw_roc((), "") == ""
+    assert all_of(view.section("members"), Figure) == []
 
 
 def test_wrongly_accused_are_told_beside_the_accused() -> None:
-    facts = {fact.name: fact.value for fact in membership_view(MEMBERSHIP).facts}
-    assert facts["Named by a threshold's midpoint"] == "60 records accused, none wrongly"
-    few = membership_view(replace(MEMBERSHIP, accused_wrongly=Below(10))).facts[1].value
-    assert few == "60 records accused, <10 wrongly"
-    unknown = membership_view(replace(MEMBERSHIP, accused=None, vulnerability=None, shifted=None))
-    assert [fact.value for fact in unknown.facts] == ["not tested", "not known", "not known"]
+    def values(**given: Any) -> list[str]:
+        section = attack_page(replace(MEMBERSHIP, **given)).section("holdout")
+        return [fact.value for fact in facts(section).values()]
+
+    assert values()[1] == "60 records accused, none wrongly"
+    assert values(accused_wrongly=Below(10))[1] == "60 records accused, <10 wrongly"
+    assert values(accused=None, vulnerability=None, shifted=None) == ["not tested", "not known", "not known"]
 
 
 def test_the_chart_puts_guessing_on_the_diagonal() -> None:
@@ -96,17 +102,18 @@ def test_the_report_shows_the_attacks() -> None:
 def test_hostile_names_are_escaped_on_the_page_of_attacks() -> None:
     for text in (text for text in HOSTILE if "<" in text):
         hostile = replace(MEMBERSHIP, shift=text, midpoints=text, attacks=(replace(GAP, statement=text, attack=text),))
-        page = render_attack_html(hostile, title=text, described=text)
+        page = render_html(attack_page(hostile, title=text, described=text))
         assert text not in page
         assert "<script" not in page
         assert text not in render_html(findings(membership=Measured(hostile)))
 
 
 def test_the_text_fits_the_terminal() -> None:
-    text = render_attack_text(MEMBERSHIP)
+    text = render_text(MEMBERSHIP)
     assert max(map(len, text.splitlines())) <= 88
     assert "[found members] Gap attack: 0.088 (0.031 to 0.152)" in text
 
 
 def test_membership_counts_as_a_question_of_the_audit() -> None:
-    assert summarize(findings()).all_measured
+    assert audit_page(findings()).section("measured").folded == "all 8 questions of the audit were answered"
+    assert states(audit_page(findings()).section("measured"))["Membership"] == "measured"

@@ -15,17 +15,25 @@ from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import measure_remedies
 from glassine.auditing.api import audit
-from glassine.auditing.findings import InputFile
+from glassine.auditing.findings import Check, InputFile
 from glassine.auditing.policy import Policy
-from glassine.report import render_attack_html, render_html, render_surrogates
-from glassine.report.axes import ticks
-from glassine.report.comparison import render_comparison_html
-from glassine.report.disclosure import render_disclosure_html
-from glassine.report.html import environment
-from glassine.report.rules import kept_sentence, limit_and_measured, status_of
+from glassine.models.svg import ticks
+from glassine.report import (
+    attack_page,
+    audit_page,
+    comparison_page,
+    disclosure_page,
+    release_page,
+    render_html,
+    render_text,
+)
+from glassine.report.page import environment
+from glassine.report.section import Page as Report
+from glassine.report.sections.policy import passed_sentence, worded
 from glassine.surrogates import SurrogateExplainer
 from tests.comparison.builders import comparison
 from tests.report.builders import CHECKS, GAP, MEMBERSHIP, findings, private_findings, rule_findings, unknown_findings
+from tests.report.test_additive_report import model_of
 from tests.report.test_browser import CONTRAST
 from tests.report.test_comparison import BEST, CART, CHEAP, CONSTANT
 from tests.report.test_disclosure import finding, people
@@ -35,40 +43,56 @@ from tests.surrogates.scenes import numbers, ring
 FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
 
 
-def disclosure() -> str:
+def disclosure() -> Report:
     frame, y = people()
     tree = MultiwayTreeClassifier().fit(frame, y)
     table = measure_remedies(tree, frame, y, merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
     found = finding(infer_sensitive(tree, frame), truth=y, remedies=table, frame=frame)
-    return render_disclosure_html(found, title="What a tree discloses", inputs=FILES)
+    return disclosure_page(found, title="What a tree discloses", inputs=FILES)
 
 
-def surrogates() -> str:
+def surrogates() -> Report:
     explainer = SurrogateExplainer(ring, 40, form="paper", random_state=0).fit(numbers(300), ring(numbers(300)))
-    return render_surrogates(replace(audit(explainer, sensitive="x0"), inputs=FILES))
+    return release_page(replace(audit(explainer, sensitive="x0"), inputs=FILES))
 
 
 @pytest.fixture(scope="module")
-def pages() -> dict[str, str]:
+def reports() -> dict[str, Report]:
     quiet = replace(GAP, detected=False)
     return {
-        "audit": render_html(findings(inputs=FILES)),
-        "rules": render_html(rule_findings(inputs=FILES)),
-        "unknown": render_html(replace(unknown_findings(), inputs=FILES)),
-        "private": render_html(replace(private_findings(), inputs=FILES)),
-        "attack": render_attack_html(MEMBERSHIP, title="Attacks", inputs=FILES),
-        "quiet attack": render_attack_html(
-            replace(MEMBERSHIP, attacks=(quiet,), accused=0), title="Attacks", inputs=FILES
-        ),
-        "no attack": render_attack_html(
+        "audit": audit_page(findings(inputs=FILES)),
+        "rules": audit_page(rule_findings(inputs=FILES)),
+        "unknown": audit_page(replace(unknown_findings(), inputs=FILES)),
+        "private": audit_page(replace(private_findings(), inputs=FILES)),
+        "additive": audit_page(replace(audit(model_of()), inputs=FILES)),
+        "attack": attack_page(MEMBERSHIP, title="Attacks", inputs=FILES),
+        "quiet attack": attack_page(replace(MEMBERSHIP, attacks=(quiet,), accused=0), title="Attacks", inputs=FILES),
+        "no attack": attack_page(
             replace(MEMBERSHIP, attacks=(), strongest=None, roc=(), accused=None), title="Attacks", inputs=FILES
         ),
         "disclosure": disclosure(),
-        "comparison": render_comparison_html(
+        "comparison": comparison_page(
             comparison(CHEAP, BEST, CART, CONSTANT), title="Learners", command="glassine fit x.csv", inputs=FILES
         ),
         "surrogates": surrogates(),
     }
+
+
+@pytest.fixture(scope="module")
+def pages(reports: dict[str, Report]) -> dict[str, str]:
+    return {name: render_html(report) for name, report in reports.items()}
+
+
+def test_text_and_page_hold_the_same_sections_in_one_order(reports: dict[str, Report]) -> None:
+    for name, report in reports.items():
+        lines = render_text(report).splitlines()
+        heads = [section.text_title or section.title for section in report.sections if section.text]
+        # A heading that is too long for a line is broken.
+        places = [next(i for i, line in enumerate(lines) if line and head.startswith(line)) for head in heads]
+        assert places == sorted(places), name
+        assert len(set(places)) == len(set(heads)) > 0, name
+        assert lines[0].startswith("For the holder" if report.holder_only else "Glassine "), name
+        assert f"Glassine {report.version}: " in "\n".join(lines[:2]), name
 
 
 def test_the_parts_stand_in_one_order(pages: dict[str, str]) -> None:
@@ -106,7 +130,9 @@ def test_all_load_nothing_and_are_small(pages: dict[str, str]) -> None:
     for name, text in pages.items():
         assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in text, name
         assert ("script-src" in text) == ("<script" in text), name
-        assert not re.search(r"https?:|url\((?!#)|@import|//[a-z]", text), name
+        # The namespace of a drawing that can be saved by itself is a name, and nothing loads it.
+        plain = text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+        assert not re.search(r"https?:|url\((?!#)|@import|//[a-z]", plain), name
         assert len(text.encode()) < 1_000_000, name
 
 
@@ -119,30 +145,40 @@ def test_an_attack_that_finds_nothing_is_told_apart_from_none_and_from_one_that_
         assert 'class="verdict within-policy' not in pages[name]
 
 
-def test_every_definition_is_used_and_stands_once() -> None:
+def test_every_definition_is_used_and_stands_once(reports: dict[str, Report]) -> None:
     loader = environment().loader
     assert loader is not None
-    source = {name: loader.get_source(environment(), name)[0] for name in environment().list_templates()}
-    defined = re.findall(r'^"([^"]+)": \("', source["terms.html"], re.MULTILINE)
+    source = loader.get_source(environment(), "terms.html")[0]
+    defined = re.findall(r'^"([^"]+)": \("', source, re.MULTILINE)
     assert len(set(defined)) == len(defined)
-    used: set[str] = set()
-    for name, text in source.items():
-        asked = re.search(r"{% set terms = (.+?) %}", text, re.DOTALL) if name.endswith(".html") else None
-        used |= set(re.findall(r'"([^"]+)"', asked[1])) if asked else set()
-    assert used == set(defined)
+    assert {term for report in reports.values() for term in report.terms} == set(defined)
+
+
+def test_every_page_of_a_finding_can_be_made_from_the_finding_alone() -> None:
+    compared = comparison(CHEAP, BEST, CART, CONSTANT)
+    for found, page in (
+        (findings(), audit_page(findings(), title="A")),
+        (MEMBERSHIP, attack_page(MEMBERSHIP, title="A")),
+        (compared, comparison_page(compared, title="A")),
+    ):
+        assert render_html(found, title="A") == render_html(page)
+        assert render_text(found) == render_text(page)
 
 
 def test_units_stand_beside_limits_and_figures() -> None:
     small, pure = CHECKS[0], CHECKS[1]
-    assert limit_and_measured(small, Policy()) == ("at least 10 records", "<10 records")
-    assert limit_and_measured(replace(small, rule="declared_k", measured=1234.0), Policy())[1] == "1,234 records"
-    assert limit_and_measured(pure, Policy()) == ("at most 90%", "85%")
-    assert limit_and_measured(CHECKS[2], Policy())[0] == "at most 10 bits"
-    assert status_of(replace(pure, measured=None)) == "not applicable"
-    assert status_of(CHECKS[3]) == "unknown"
-    assert kept_sentence((pure, replace(pure, measured=None))) == (
-        "1 limit is kept; for 1 the model publishes nothing to judge."
-    )
+
+    def shown(check: Check) -> tuple[str, str]:
+        row = worded(check, Policy(), "decision tree")
+        return row.limit, row.measured
+
+    assert shown(small) == ("at least 10 records", "<10 records")
+    assert shown(replace(small, rule="declared_k", measured=1234.0))[1] == "1,234 records"
+    assert shown(pure) == ("at most 90%", "85%")
+    assert shown(CHECKS[2])[0] == "at most 10 bits"
+    assert worded(replace(pure, measured=None), Policy(), "release").status == "not applicable"
+    assert worded(CHECKS[3], Policy(), "release").status == "unknown"
+    assert passed_sentence((pure, replace(pure, measured=None))) == ("1 check passed; 1 does not apply to this model.")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.49), (0.755, 0.775), (0.0, 12.0), (0.0, 5000.0)])

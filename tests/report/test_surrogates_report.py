@@ -15,9 +15,10 @@ from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, FormFinding, FormsFinding, Outcomes
 from glassine.domain import Category, Domain, Real
-from glassine.report import render_surrogates, render_surrogates_text
-from glassine.report.surrogates import surrogates_view
+from glassine.report import release_page, render_html, render_text
+from glassine.report.section import RowNumbers
 from glassine.surrogates import SurrogateExplainer
+from tests.report.blocks import one_of, rows_of
 from tests.surrogates.scenes import numbers, ring
 
 HOSTILE = "</title><script>alert(1)</script>\u202e"
@@ -49,7 +50,7 @@ def words(page: str) -> str:
 
 
 def test_the_page_says_what_was_found(found: Findings) -> None:
-    page = render_surrogates(found, title="Our explanations")
+    page = render_html(found, title="Our explanations")
     text = words(page)
     assert page.startswith("<!DOCTYPE html>")
     assert "Our explanations" in text
@@ -63,7 +64,7 @@ def test_the_page_says_what_was_found(found: Findings) -> None:
 
 
 def test_the_page_loads_nothing_and_runs_nothing(found: Findings) -> None:
-    page = render_surrogates(found)
+    page = render_html(found)
     assert "<script" not in page
     links = re.findall(r"""(?:src|href)\s*=\s*["']?([^"'\s>]*)""", page)
     assert links
@@ -73,11 +74,11 @@ def test_the_page_loads_nothing_and_runs_nothing(found: Findings) -> None:
 
 def test_what_was_not_measured_is_said(explainer: SurrogateExplainer) -> None:
     seen = audit(replace(explainer.release_, trees=_bare(explainer)))
-    text = words(render_surrogates(seen))
+    text = words(render_html(seen))
     assert "Inconclusive" in text
     assert text.count("It needs the training records") >= 6
-    assert "It is not to be read as safe" in text
-    plain = render_surrogates_text(seen)
+    assert "“Not measured” does not mean safe." in text
+    plain = render_text(seen)
     assert "INCONCLUSIVE" in plain
     assert "Membership (not measured)" in plain
 
@@ -97,25 +98,25 @@ def test_both_forms_stand_side_by_side(found: Findings) -> None:
         share_alone=0.0, labels="black box's decisions",
     )  # fmt: skip
     both = with_forms(found, form("paper"), other)
-    rows = {row.name: row.values for row in surrogates_view(both).comparison}
+    rows = {name: row.cells for name, row in rows_of(release_page(both).section("forms")).items()}
     assert rows["Members named by thresholds"] == ("2,007 (9%), nobody else", "nobody")
     assert rows["Advantage of the gap attack"] == ("0.065", "0.015")
     assert rows["Fidelity"] == ("0.906", "0.923")
     assert rows["Accuracy"] == ("not known, not known",) * 2
     assert rows["Thresholds that are no public cut points"] == ("1,379 of 1,379", "0 of 308")
-    text = words(render_surrogates(both))
+    text = words(render_html(both))
     assert "Paper's form (this release)" in text
     assert "2,007 (9%), nobody else" in text
     assert "were measured on the holdout" in text
-    assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_surrogates_text(both))
+    assert "2,007 (9%), nobody else | nobody" in re.sub(r"\s+", " ", render_text(both))
     wrong = with_forms(found, form("paper", accused_wrongly=Below(10)), form("restricted", accused=None))
-    rows = {row.name: row.values for row in surrogates_view(wrong).comparison}
+    rows = {name: row.cells for name, row in rows_of(release_page(wrong).section("forms")).items()}
     assert rows["Members named by thresholds"] == ("2,007 (9%), <10 others", "not known")
 
 
 def test_the_text_is_narrow(found: Findings) -> None:
     both = with_forms(found, form("paper"), form("restricted"))
-    assert max(map(len, render_surrogates_text(both).splitlines())) <= 88
+    assert max(map(len, render_text(both).splitlines())) <= 88
 
 
 def test_names_cannot_break_the_page() -> None:
@@ -125,8 +126,8 @@ def test_names_cannot_break_the_page() -> None:
         lambda x: np.where(np.asarray(x["a"]) > 0.4, HOSTILE, "no"), 20, domain=domain, distance="gower"
     ).fit(frame)
     for page in (
-        render_surrogates(audit(explainer, sensitive=HOSTILE), title=HOSTILE),
-        render_surrogates_text(audit(explainer, sensitive=HOSTILE)),
+        render_html(audit(explainer, sensitive=HOSTILE), title=HOSTILE),
+        render_text(audit(explainer, sensitive=HOSTILE)),
     ):
         assert "<script" not in page
         assert "\u202e" not in page
@@ -134,6 +135,6 @@ def test_names_cannot_break_the_page() -> None:
 
 def test_row_numbers_are_listed_where_their_number_is_shown(explainer: SurrogateExplainer) -> None:
     shown = audit(explainer, show_small_counts=True)
-    rows = surrogates_view(shown).rows
+    rows = one_of(release_page(shown).section("leaves"), RowNumbers).rows
     assert rows
-    assert f"row {rows[0]}" in words(render_surrogates(shown))
+    assert rows[0] in words(render_html(shown))

@@ -53,7 +53,7 @@ def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
     kept = tuple(replace(check, status="pass") for check in findings().checks)
     made = findings(verdict="within policy", checks=kept, labels=NotApplicable("no counts."), notes=())
     text = render_text(made)
-    assert "3 limits are kept; for 1 the model publishes nothing to judge. Not measured: outcomes." in text
+    assert "3 checks passed; 1 does not apply to this model. Not measured: outcomes." in text
     row = "[not applicable] Thresholds that are not public cut points: not published (limit: none allowed)"
     assert row in " ".join(text.split())
 

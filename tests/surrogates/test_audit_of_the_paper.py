@@ -15,7 +15,7 @@ from glassine.attacks import Measured
 from glassine.auditing.forms import compare_forms
 from glassine.auditing.release_attacks import midpoints_of
 from glassine.auditing.release_inputs import inputs_of_fit
-from glassine.report import render_surrogates
+from glassine.report import render_html
 from glassine.surrogates import SurrogateExplainer
 
 pytestmark = pytest.mark.slow
@@ -69,6 +69,6 @@ def test_the_page_shows_both_forms(paper: Split) -> None:
     assert left.share_alone >= 0.02
     assert right.share_alone == 0
     assert right.accused == 0
-    page = render_surrogates(found)
+    page = render_html(found)
     assert "The forms side by side" in page
     assert "nobody else" in page

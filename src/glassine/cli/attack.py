@@ -171,17 +171,18 @@ def _write(
     from glassine import __version__
     from glassine.attacks.membership.result import plain as plain_values
     from glassine.files import write_json, write_text
-    from glassine.report import render_attack_html, render_attack_text
+    from glassine.report import attack_page, render_html, render_text
 
     files = [asdict(file) for file in inputs]
     plain = {"schema": SCHEMA, "version": __version__, "inputs": files, "holder_only": True, **plain_values(finding)}
     if details is not None:
         plain["details"] = details.to_dict()
-    text = render_attack_text(finding)
+    page = attack_page(finding, title=f"Membership attacks on {name}", inputs=inputs)
+    text = render_text(page)
     if output is not None and output.suffix == ".json":
         write_json(plain, output)
     elif output is not None and output.suffix == ".txt":
         write_text(text, output)
     elif output is not None:
-        write_text(render_attack_html(finding, title=f"Membership attacks on {name}", inputs=inputs), output)
+        write_text(render_html(page), output)
     print_value(plain if as_json else text + (f"\nReport: {output}\n" if output else ""), as_json)

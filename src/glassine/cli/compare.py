@@ -251,38 +251,37 @@ def _write(
     as_json: bool,
     name: str,
 ) -> None:
-    from glassine.comparison import recommend
     from glassine.files import write_json, write_text
-    from glassine.report.comparison import comparison_view, render_comparison_html, render_comparison_text
+    from glassine.report import comparison_page, render_html, render_text
+    from glassine.report.sections.comparison import advice_of
 
-    view = comparison_view(found, measure=measure, command=command)
+    advice = advice_of(found, measure)
     chosen: dict[str, Any] | None = None
-    if view.chosen is not None:
-        chosen = {"model": view.chosen.model, "epsilon": view.chosen.epsilon, "command": command}
+    if (row := advice.recommendation.chosen) is not None:
+        chosen = {"model": row.model, "epsilon": row.epsilon, "command": command}
     plain = {
         "schema": SCHEMA,
         "inputs": [asdict(file) for file in inputs],
         "private": False,
         "holder_only": True,
-        "measure": recommend(found, measure).measure,
+        "measure": advice.recommendation.measure,
         "recommendation": {
-            "headline": view.headline,
-            "ranked_by": view.ranked_by,
-            "why": view.why,
-            "rule": view.rule,
+            "headline": advice.headline,
+            "ranked_by": advice.ranked_by,
+            "why": advice.why,
+            "rule": advice.rule,
             "chosen": chosen,
         },
-        "notes": list(view.notes),
+        "notes": list(advice.notes),
         **found.to_dict(),
     }
-    text = render_comparison_text(found, measure=measure, command=command)
+    title = f"Learners compared on {name}"
+    page = comparison_page(found, title=title, measure=measure, command=command, inputs=inputs)
+    text = render_text(page)
     if output is not None and output.suffix == ".json":
         write_json(plain, output)
     elif output is not None and output.suffix == ".txt":
         write_text(text, output)
     elif output is not None:
-        page = render_comparison_html(
-            found, title=f"Learners compared on {name}", measure=measure, command=command, inputs=inputs
-        )
-        write_text(page, output)
+        write_text(render_html(page), output)
     print_value(plain if as_json else text + (f"\nPage: {output}\n" if output else ""), as_json)

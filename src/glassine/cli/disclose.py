@@ -118,9 +118,9 @@ def disclose_command(
     """
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
+    from glassine.auditing.describe_disclosure import describe_disclosure
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
-    from glassine.report.disclosing import describe_disclosure
 
     check_outputs([output], [model, domain, people, holdout])
     check_report(output)
@@ -336,16 +336,16 @@ def _write(
 ) -> None:
     from glassine import __version__
     from glassine.files import write_json, write_text
-    from glassine.report.disclosure import render_disclosure_html, render_disclosure_text
+    from glassine.report import disclosure_page, render_html, render_text
 
     files = [asdict(file) for file in inputs]
     plain = {"schema": SCHEMA, "version": __version__, "inputs": files, "holder_only": True, **asdict(finding)}
-    text = render_disclosure_text(finding)
+    page = disclosure_page(finding, title=f"What {name} discloses of {finding.sensitive}", inputs=inputs)
+    text = render_text(page)
     if output is not None and output.suffix == ".json":
         write_json(plain, output)
     elif output is not None and output.suffix == ".txt":
         write_text(text, output)
     elif output is not None:
-        title = f"What {name} discloses of {finding.sensitive}"
-        write_text(render_disclosure_html(finding, title=title, inputs=inputs), output)
+        write_text(render_html(page), output)
     print_value(plain if as_json else text + (f"\nReport: {output}\n" if output else ""), as_json)

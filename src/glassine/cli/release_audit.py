@@ -107,18 +107,18 @@ def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> 
 
 def write_surrogates(found: Findings, output: Path, *, title: str) -> None:
     """Write the report as HTML, or as JSON or text by its ending."""
-    from glassine.report import render_surrogates, render_surrogates_text
+    from glassine.report import render_html, render_text
 
     if output.suffix == ".json":
         found.to_json(output)
     elif output.suffix == ".txt":
-        write_text(render_surrogates_text(found), output)
+        write_text(render_text(found), output)
     else:
-        write_text(render_surrogates(found, title=title), output)
+        write_text(render_html(found, title=title), output)
 
 
 def _text(found: Findings, output: Path | None) -> str:
-    from glassine.report import render_surrogates_text
+    from glassine.report import render_text
 
-    text = render_surrogates_text(found)
+    text = render_text(found)
     return text if output is None else f"{text.rstrip()}\n\nReport: {output}\n"

@@ -14,7 +14,8 @@ from glassine.models.bins import checked_range
 from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
-from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, plain, short, term_importance
+from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, term_importance
+from glassine.models.svg import plain, short
 from glassine.models.terms import Term, finite_array
 
 __all__ = ["LINKS", "AdditiveModel", "explain_global", "model_html", "released_terms", "score_meaning"]

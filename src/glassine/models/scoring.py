@@ -17,7 +17,8 @@ from glassine.domain.attributes import LARGEST, Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.shapes import COLD, LINE, plain, short
+from glassine.models.shapes import COLD, LINE
+from glassine.models.svg import element, plain, short
 
 __all__ = [
     "LocalExplanation",
@@ -324,9 +325,15 @@ def local_html(local: LocalExplanation, rows: int = 3, output: int = 0) -> str:
 
 
 def _bar(share: float) -> str:
-    start = 50 if share > 0 else 50 + 50 * share
-    return (
-        f'<svg width="120" height="12" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect x="{start:.1f}" width="{abs(share) * 50:.1f}" height="10" fill="{LINE if share > 0 else COLD}"/>'
-        f'<line x1="50" x2="50" y1="0" y2="10" stroke="currentColor" stroke-opacity=".5"/></svg>'
+    length = abs(share) * 50
+    bar = {"x": 50.0 if share > 0 else 50.0 - length, "width": length, "fill": LINE if share > 0 else COLD}
+    return element(
+        "svg",
+        element("rect", **bar, height=10),
+        element("line", x1=50, x2=50, y1=0, y2=10, stroke="currentColor", stroke_opacity=0.5),
+        width=120,
+        height=12,
+        viewBox="0 0 100 10",
+        preserveAspectRatio="none",
+        aria_hidden="true",
     )

@@ -7,26 +7,25 @@ style sheet can colour them anew, and attributes for where there is none. Every 
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from glassine.domain.literals import number
 from glassine.errors import InvalidParameterError
-from glassine.models.bins import MISSING, OTHER, CategoryBins, NumericBins
+from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
+from glassine.models.svg import element, short, ticks
 from glassine.models.terms import Term
 
-__all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "draw_shape", "plain", "short", "term_importance"]
+__all__ = ["COLD", "COVERAGE", "LINE", "ShapeFunction", "bands", "draw_shape", "term_importance"]
 
 COVERAGE = 0.9
 """Share of the bands that cover the score without noise, unless told."""
 
-TINIEST = 1e-300
-"""Scores closer together are drawn as equal."""
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 34.0
 GAP = 10.0
 """Room before the bin for missing values."""
@@ -34,7 +33,8 @@ HISTOGRAM = 0.16
 """Share of the height for the bars of the weights."""
 LETTER = 5.9
 LINE, COLD = "#a8552e", "#17566e"
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029]")
+MOST_TITLES, MOST_CELL_TITLES = 200, 1000
+"""Bins and cells that show their label and score under the pointer: a title each makes large drawings huge."""
 
 Array = npt.NDArray[np.float64]
 
@@ -159,17 +159,7 @@ def term_importance(term: Term) -> float:
     return float((shares * np.abs(scores - centre)).sum(axis=0).mean())
 
 
-def plain(text: object) -> str:
-    """Return a text escaped for HTML and SVG; characters that neither may hold become a replacement mark."""
-    return escape(CONTROL.sub("\ufffd", str(text)))
-
-
-def short(text: str, room: int) -> str:
-    """Return a text of at most ``room`` characters."""
-    return text if len(text) <= room else text[: max(room - 1, 1)] + "\u2026"
-
-
-def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, height: int = 190) -> str:
+def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, height: int = 190) -> Markup:
     """Return a shape function as SVG: scores, noise band, bin weights and, where edited, the released scores.
 
     Bins are drawn equally wide, whatever their range; that for missing values stands apart at the right. A pair of
@@ -191,32 +181,34 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
     """
     if not 0 <= output < shape.term.n_outputs:
         raise InvalidParameterError(f"output must lie in [0, {shape.term.n_outputs - 1}], got {output!r}.")
-    body = (
-        _heat_map(shape, output, width, height) if len(shape.term.bins) == 2 else _steps(shape, output, width, height)
+    draw = _heat_map if len(shape.term.bins) == 2 else _steps
+    label = f"{shape.name}, importance {shape.importance:.3g}"
+    return element(
+        "svg",
+        element("title", label),
+        *draw(shape, output, width, height),
+        class_="shape",
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        role="img",
+        aria_label=label,
+        font_family="system-ui, sans-serif",
+        font_size=11,
+        fill="currentColor",
     )
-    told = f"{shape.name}, importance {shape.importance:.3g}"
-    return (
-        f'<svg class="shape" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{plain(told)}" font-family="system-ui, sans-serif" font-size="11" '
-        f'fill="currentColor"><title>{plain(told)}</title>{body}</svg>'
-    )
 
 
-def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return at most ``most`` round numbers from ``low`` to ``high``, zero among them if it lies between."""
-    span = high - low
-    # A span next to the smallest float has no fifth.
-    if not TINIEST < span < math.inf:
-        return [low] if math.isfinite(low) else []
-    step = 10.0 ** math.floor(math.log10(span / most))
-    for factor in (1, 2, 5, 10, 20, 50):
-        first, last = math.ceil(low / (step * factor)), math.floor(high / (step * factor))
-        if last - first < most:
-            return [k * step * factor for k in range(first, last + 1)]
-    return [low, high]
+def _tick(text: str, x: float, y: float, anchor: str, **more: float) -> Markup:
+    return element("text", text, class_="tick", x=x, y=y, **more, text_anchor=anchor, opacity=".75")
 
 
-def _steps(shape: ShapeFunction, output: int, width: int, height: int) -> str:
+def _name(text: str, x: float, y: float) -> Markup:
+    return element("text", text, class_="name", x=x, y=y, text_anchor="middle")
+
+
+def _steps(shape: ShapeFunction, output: int, width: int, height: int) -> Iterator[Markup]:
     term = shape.term
     scores, released = term.scores[:, output], shape.released[:, output]
     low = None if shape.low is None else shape.low[:, output]
@@ -230,34 +222,40 @@ def _steps(shape: ShapeFunction, output: int, width: int, height: int) -> str:
         return bottom - (value - bottom_value) / span * (bottom - TOP)
 
     edges = _edges(term.shape[0], width)
-    pieces = []
-    for tick in ticks(bottom_value, bottom_value + span):
-        pieces.append(
-            f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" '
-            f'stroke="currentColor" stroke-opacity="{0.4 if tick == 0 else 0.12}"/>'
-            f'<text class="tick" x="{LEFT - 6}" y="{y(tick):.1f}" dy="4" text-anchor="end" opacity=".75">{tick:g}'
-            "</text>"
+    for tick in ticks(bottom_value, bottom_value + span, 5):
+        yield element(
+            "line",
+            class_="grid",
+            x1=LEFT,
+            x2=width - RIGHT,
+            y1=y(tick),
+            y2=y(tick),
+            stroke="currentColor",
+            stroke_opacity=0.4 if tick == 0 else 0.12,
         )
+        yield _tick(f"{tick:g}", LEFT - 6, y(tick), "end", dy=4)
     if term.weights is not None:
-        pieces.append(_histogram(np.maximum(term.weights, 0.0), edges, height))
+        weights = np.maximum(term.weights, 0.0)
+        tall, floor = (height - TOP - BOTTOM) * HISTOGRAM - 4, height - BOTTOM
+        tops = floor - weights / (float(weights.max()) or 1.0) * tall
+        bars = _boxes(edges, [floor] * len(edges), tops)
+        yield element("path", class_="weights", d=bars, fill="currentColor", fill_opacity=0.18)
     if low is not None and high is not None:
-        bars = "".join(
-            f"M{a:.1f} {y(lo):.1f}H{b:.1f}V{y(hi):.1f}H{a:.1f}Z"
-            for (a, b), lo, hi in zip(edges, low, high, strict=True)
-        )
-        pieces.append(f'<path class="band" d="{bars}" fill="{LINE}" fill-opacity=".2"/>')
+        band = _boxes(edges, [y(value) for value in low], [y(value) for value in high])
+        yield element("path", class_="band", d=band, fill=LINE, fill_opacity=0.2)
     joined = isinstance(term.bins[0], NumericBins)
     if shape.edited:
-        path = _path([y(v) for v in released], edges, joined)
-        pieces.append(
-            f'<path class="released" d="{path}" fill="none" stroke="currentColor" stroke-opacity=".6" '
-            f'stroke-dasharray="3 3"/>'
-        )
-    path = _path([y(v) for v in scores], edges, joined)
-    pieces.append(f'<path class="line" d="{path}" fill="none" stroke="{LINE}" stroke-width="2"/>')
-    pieces.append(_bin_titles(shape, output, edges, height))
-    pieces.append(_axis(term.bins[0], edges, height))
-    return "".join(pieces)
+        path = _path([y(value) for value in released], edges, joined)
+        dashed = {"stroke": "currentColor", "stroke_opacity": 0.6, "stroke_dasharray": "3 3"}
+        yield element("path", class_="released", d=path, fill="none", **dashed)
+    path = _path([y(value) for value in scores], edges, joined)
+    yield element("path", class_="line", d=path, fill="none", stroke=LINE, stroke_width=2)
+    if len(edges) <= MOST_TITLES:
+        for (a, b), label, score in zip(edges, shape.labels, scores, strict=True):
+            title = element("title", f"{short(label, 80)}: {score:+.4g}")
+            box = {"x": a, "y": TOP, "width": b - a, "height": height - TOP - BOTTOM}
+            yield element("rect", title, **box, fill="none", pointer_events="all")
+    yield from _axis(term.bins[0], edges, height)
 
 
 def _edges(n_bins: int, width: int) -> list[tuple[float, float]]:
@@ -267,48 +265,32 @@ def _edges(n_bins: int, width: int) -> list[tuple[float, float]]:
     return [*edges, (width - RIGHT - each, width - RIGHT)]
 
 
+def _boxes(edges: list[tuple[float, float]], bottoms: Iterable[float], tops: Iterable[float]) -> str:
+    """Return one box a bin as a path."""
+    return "".join(
+        f"M{a:.1f} {bottom:.1f}H{b:.1f}V{top:.1f}H{a:.1f}Z"
+        for (a, b), bottom, top in zip(edges, bottoms, tops, strict=True)
+    )
+
+
 def _path(heights: list[float], edges: list[tuple[float, float]], joined: bool) -> str:
     """Return the steps as a path; groups of categories, and the bin for missing values, are not joined."""
     out = []
     for i, ((a, b), here) in enumerate(zip(edges, heights, strict=True)):
-        pen = "V" if joined and 0 < i < len(edges) - 1 else "M"
-        out.append(f"V{here:.1f}H{b:.1f}" if pen == "V" else f"M{a:.1f} {here:.1f}H{b:.1f}")
+        start = f"V{here:.1f}" if joined and 0 < i < len(edges) - 1 else f"M{a:.1f} {here:.1f}"
+        out.append(f"{start}H{b:.1f}")
     return "".join(out)
 
 
-def _histogram(weights: Array, edges: list[tuple[float, float]], height: int) -> str:
-    tall = (height - TOP - BOTTOM) * HISTOGRAM - 4
-    most = float(weights.max()) or 1.0
-    floor = height - BOTTOM
-    bars = "".join(
-        f"M{a:.1f} {floor}H{b:.1f}V{floor - weight / most * tall:.1f}H{a:.1f}Z"
-        for (a, b), weight in zip(edges, weights, strict=True)
-    )
-    return f'<path class="weights" d="{bars}" fill="currentColor" fill-opacity=".18"/>'
-
-
-def _bin_titles(shape: ShapeFunction, output: int, edges: list[tuple[float, float]], height: int) -> str:
-    if len(edges) > 200:
-        return ""
-    out = []
-    for (a, b), label, score in zip(edges, shape.labels, shape.term.scores[:, output], strict=True):
-        out.append(
-            f'<rect x="{a:.1f}" y="{TOP}" width="{b - a:.1f}" height="{height - TOP - BOTTOM}" fill="none" '
-            f'pointer-events="all"><title>{plain(short(label, 80))}: {score:+.4g}</title></rect>'
-        )
-    return "".join(out)
-
-
-def _axis(bins: object, edges: list[tuple[float, float]], height: int) -> str:
-    """Return the texts below the bins: cuts between numbers, names of groups, as many as there is room for."""
+def _axis(bins: Bins, edges: list[tuple[float, float]], height: int) -> Iterator[Markup]:
+    """Yield the texts below the bins: cuts between numbers, names of groups, as many as there is room for."""
     if isinstance(bins, NumericBins):
         marks = [(edges[i][1], number(cut, 6)) for i, cut in enumerate(bins.cuts)]
     else:
-        labels = getattr(bins, "labels", ())[:-1]
-        marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], labels, strict=True)]
+        marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], bins.labels[:-1], strict=True)]
     apart = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
     marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if apart else MISSING))
-    out, free = [], -math.inf
+    free = -math.inf
     # The last mark is drawn in any case; the others give way to it and to those at their left.
     last = min(marks[-1][0], edges[-1][1] - 4 * LETTER)
     for k, (x, text) in enumerate(marks):
@@ -317,51 +299,37 @@ def _axis(bins: object, edges: list[tuple[float, float]], height: int) -> str:
         shown = short(text, 14)
         half = len(shown) * LETTER / 2
         if final or (x - half >= free and x + half <= last - 5 * LETTER):
-            out.append(
-                f'<text class="tick" x="{x:.1f}" y="{height - BOTTOM + 15}" text-anchor="middle" '
-                f'opacity=".75">{plain(shown)}</text>'
-            )
+            yield _tick(shown, x, height - BOTTOM + 15, "middle")
             free = x + half + 9
-    name = short(getattr(bins, "attribute", ""), 60)
-    middle = (edges[0][0] + edges[-1][1]) / 2
-    out.append(f'<text class="name" x="{middle:.1f}" y="{height - 4}" text-anchor="middle">{plain(name)}</text>')
-    return "".join(out)
+    yield _name(short(bins.attribute, 60), (edges[0][0] + edges[-1][1]) / 2, height - 4)
 
 
-def _heat_map(shape: ShapeFunction, output: int, width: int, height: int) -> str:
+def _heat_map(shape: ShapeFunction, output: int, width: int, height: int) -> Iterator[Markup]:
     scores = shape.term.scores[..., output]
     most = float(np.abs(scores).max()) or 1.0
     rows, columns = scores.shape
     left = 14 * LETTER
-    tall, wide = (height - TOP - BOTTOM) / rows, (width - left - RIGHT) / columns
+    plane = {"x": left, "y": TOP, "width": width - left - RIGHT, "height": height - TOP - BOTTOM}
+    tall, wide = plane["height"] / rows, plane["width"] / columns
     labels = [bins.labels for bins in shape.term.bins]
-    titled = rows * columns <= 1000
-    pieces = []
-    for i in range(rows):
-        for j in range(columns):
-            score = float(scores[i, j])
-            colour, depth = (LINE if score > 0 else COLD), abs(score) / most
-            title = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
-            inside = f"<title>{plain(title)}</title>" if titled else ""
-            pieces.append(
-                f'<rect class="cell" x="{left + j * wide:.1f}" y="{TOP + i * tall:.1f}" width="{wide:.2f}" '
-                f'height="{tall:.2f}" fill="{colour}" fill-opacity="{depth:.3f}">{inside}</rect>'
-            )
-    pieces += [
-        f'<text class="tick" x="{left - 5}" y="{TOP + (i + 0.5) * tall:.1f}" dy="4" text-anchor="end" opacity=".75">'
-        f"{plain(short(label, 12))}</text>"
-        for i, label in enumerate(labels[0] if tall >= 12 else ())
-    ]
-    pieces += [
-        f'<text class="tick" x="{left + (j + 0.5) * wide:.1f}" y="{height - BOTTOM + 15}" text-anchor="middle" '
-        f'opacity=".75">{plain(short(label, int(wide / LETTER)))}</text>'
-        for j, label in enumerate(labels[1] if wide >= 4 * LETTER else ())
-    ]
-    down, across = shape.term.attributes
-    frame = (
-        f'<rect x="{left}" y="{TOP}" width="{width - left - RIGHT}" height="{height - TOP - BOTTOM}" fill="none" '
-        f'stroke="currentColor" stroke-opacity=".3"/>'
-        f'<text class="name" x="{width / 2:.0f}" y="{height - 4}" text-anchor="middle">'
-        f"{plain(short(down, 24))} (rows) and {plain(short(across, 24))} (columns)</text>"
-    )
-    return "".join(pieces) + frame
+    for i, j in np.ndindex(rows, columns):
+        score = float(scores[i, j])
+        told = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
+        yield element(
+            "rect",
+            *([element("title", told)] if rows * columns <= MOST_CELL_TITLES else []),
+            class_="cell",
+            x=left + j * wide,
+            y=TOP + i * tall,
+            width=wide,
+            height=tall,
+            fill=LINE if score > 0 else COLD,
+            fill_opacity=f"{abs(score) / most:.3f}",
+        )
+    for i, label in enumerate(labels[0] if tall >= 12 else ()):
+        yield _tick(short(label, 12), left - 5, TOP + (i + 0.5) * tall, "end", dy=4)
+    for j, label in enumerate(labels[1] if wide >= 4 * LETTER else ()):
+        yield _tick(short(label, int(wide / LETTER)), left + (j + 0.5) * wide, height - BOTTOM + 15, "middle")
+    yield element("rect", **plane, fill="none", stroke="currentColor", stroke_opacity=0.3)
+    down, across = (short(name, 24) for name in shape.term.attributes)
+    yield _name(f"{down} (rows) and {across} (columns)", width / 2, height - 4)

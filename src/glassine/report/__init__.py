@@ -1,23 +1,101 @@
 """The report: findings as one page of HTML, or as text.
 
-Findings become a :class:`Summary`, plain values that hold every word and figure that is shown; the renderers only lay
-it out.
+Findings become a :class:`Page` of sections, plain values that hold every word and figure that is shown; one renderer
+lays it out as HTML, one as text.
 """
 
-from glassine.report.attack import render_attack_html, render_attack_text
-from glassine.report.html import render_html
-from glassine.report.summary import Summary, summarize
-from glassine.report.surrogates import render_surrogates, render_surrogates_text
-from glassine.report.terminal import render_rich, render_text
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from glassine.report.page import as_html
+from glassine.report.pages import (
+    Reportable,
+    attack_page,
+    audit_page,
+    comparison_page,
+    disclosure_page,
+    page_of,
+    release_page,
+)
+from glassine.report.section import Page, Section
+from glassine.report.text import as_text, colour
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 __all__ = [
-    "Summary",
-    "render_attack_html",
-    "render_attack_text",
+    "Page",
+    "Section",
+    "attack_page",
+    "audit_page",
+    "comparison_page",
+    "disclosure_page",
+    "release_page",
     "render_html",
     "render_rich",
-    "render_surrogates",
-    "render_surrogates_text",
     "render_text",
-    "summarize",
 ]
+
+
+def render_html(found: Reportable | Page, *, title: str | None = None) -> str:
+    r"""Return a report as one HTML page that loads nothing from anywhere.
+
+    **Guarantee**: none; the page shows what the findings hold, shares and bits rounded, suppressed sizes as suppressed.
+
+    Parameters
+    ----------
+    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+        The result of an audit, of attacks, of an estimate of disclosure or of a comparison; or the page of one.
+    title : str, optional
+        Title of the page, such as ``Privacy of a published decision tree``; that of a page is kept.
+
+    Returns
+    -------
+    str
+        The page. It stays below 1 MB whatever the size of the model: what is left out is stated.
+
+    Examples
+    --------
+    >>> from glassine import audit, parse_rules
+    >>> findings = audit(parse_rules("if [smoker] then [true] ([3 ; 41] examples)\nelse [false] ([52 ; 9] examples)"))
+    >>> "Outside policy" in render_html(findings)
+    True
+    """
+    return as_html(_page(found, title))
+
+
+def render_text(found: Reportable | Page) -> str:
+    """Return a report as plain text, at most 88 characters wide but for tables and commands.
+
+    Parameters
+    ----------
+    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+        As for :func:`render_html`.
+
+    Returns
+    -------
+    str
+        The text, with a line feed at its end; some 30 lines for an audit.
+    """
+    return as_text(_page(found))
+
+
+def render_rich(found: Reportable | Page) -> Text:
+    """Return the text of :func:`render_text` with colours, for a terminal.
+
+    Parameters
+    ----------
+    found : Findings, MembershipFinding, DisclosureFinding, Comparison or Page
+        As for :func:`render_html`.
+
+    Returns
+    -------
+    rich.text.Text
+        Colour is added to words, never instead of them.
+    """
+    return colour(_page(found))
+
+
+def _page(found: Reportable | Page, title: str | None = None) -> Page:
+    return found if isinstance(found, Page) else page_of(found, title=title)

@@ -1,241 +1,444 @@
-"""Charts as inline SVG: the exposure curve, and a tree as a partition diagram. Every text is escaped."""
+"""The charts of a page: exposure curve, ROC curve, disclosure against accuracy, and those of a comparison."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
 
 from markupsafe import Markup
 
-from glassine.auditing.findings import TreeNode
+from glassine.models.svg import Axes, Chart, element, ticks
 from glassine.report import wording
-from glassine.report.axes import ticks
-from glassine.report.outline import children_of, leaves_below
-from glassine.report.parts import PartRow, Scale
 
-__all__ = ["draw_curve", "draw_tree"]
+__all__ = [
+    "Line",
+    "Mark",
+    "Point",
+    "Reference",
+    "draw_bar",
+    "draw_budget",
+    "draw_curve",
+    "draw_frontier",
+    "draw_key",
+    "draw_roc",
+    "draw_trade_off",
+]
 
-MOST_BOXES = 240
-TREE_WIDTH = 1000
-ROW = 26
-SHORTEST, TALLEST = 150, 900
-LAST_COLUMN = 1.8  # width of the last column, where leaves stand, against the others
-EVEN = 0.55  # share of the height that all leaves divide evenly, so that small ones stay visible
-LETTER = 7.2  # width of a letter at the size used in the boxes, in a wide typeface
-FLAG = "\u25b2"
+Box: TypeAlias = tuple[float, float, float, float]
+
+NAMES = 190
+"""Room to the right of the axes for names."""
+
+APART = 15
+"""Least distance of two names, and of two labels on top of each other."""
+
+LETTER = 8
+"""Width of a letter at most."""
+
+GAP = 5
+"""Least distance of two numbers side by side."""
+
+NEAR = 14
+"""Points of a trade-off that are closer share a label."""
+
+NEXT = 44
+"""Least distance of two labels below an axis."""
+
+DEEPEST = 6
+"""Most powers of ten on the axes of a ROC curve: rarer false positives need more records than anybody has."""
+
+REACH = (15.0, 24.0, 34.0, 46.0, 60.0, 76.0, 96.0, 120.0)
+"""Distances from a point at which its number may stand, the nearest first."""
+
+TURNS = tuple(math.pi * eighths / 4 for eighths in (1, 7, 3, 5, 0, 4, 2, 6))
+"""Directions in which it may stand, at each distance."""
 
 
-def draw_curve(points: Sequence[tuple[float, float]], scale: Scale) -> Markup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A mean at an epsilon, with its standard error if it has one."""
+
+    epsilon: float
+    value: float
+    error: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A private learner over the epsilons; ``style`` is its number among the colours."""
+
+    name: str
+    style: int
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A level that does not depend on epsilon."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A numbered point, such as a model or a remedy; one that is not ``filled`` is not private."""
+
+    number: int
+    x: float
+    y: float
+    filled: bool = True
+    chosen: bool = False
+
+
+def draw_bar(mean: float, largest: float | None = None) -> Markup:
+    """Return a bar of a table: a mean, and the largest value as a thin one behind it, as shares of the longest."""
+    bar = [element("rect", class_="track", y=6, width=200, height=2)]
+    if largest is not None:
+        bar.append(element("rect", class_="reach", y=5, width=f"{largest * 200:.0f}", height=4))
+    bar.append(element("rect", class_="mean", y=1, width=f"{mean * 200:.0f}", height=12))
+    return element("svg", *bar, viewBox="0 0 200 14", preserveAspectRatio="none", aria_hidden="true", focusable="false")
+
+
+def draw_key(mark: Mark) -> Markup:
+    """Return how a kind of points is drawn, for a legend."""
+    axes = Axes(left=12, top=12, width=0, height=0, across=lambda value: 0.0, up=lambda value: 0.0)
+    return element("svg", _spot(mark, axes), class_="versus-key", width=24, height=24, aria_hidden="true")
+
+
+def draw_curve(points: Sequence[tuple[float, float]], *, top: float, limit: float | None) -> Markup:
     """Return the exposure curve as a step chart; empty without points.
 
     Parameters
     ----------
     points : sequence of (float, float)
         Share of the records up to which a step goes, the most exposed first, and its bits.
-    scale : Scale
-        Gives the policy's limit and the height of the chart.
+    top : float
+        Bits at the height of the chart.
+    limit : float or None
+        The policy's limit.
     """
     if not points:
         return Markup("")
-    left, top, width, height = 56, 14, 590, 220
-    bottom = top + height
-
-    def x(share: float) -> str:
-        return f"{left + share * width:.1f}"
-
-    def y(bits: float) -> str:
-        return f"{bottom - min(bits / scale.top, 1.0) * height:.1f}"
-
-    path, start = [f"M{x(0)} {bottom}"], 0.0
-    for share, bits in points:
-        path.append(f"L{x(start)} {y(bits)}L{x(share)} {y(bits)}")
-        start = share
-    outline = Markup("").join(path)
-    pieces = [Markup('<path class="area" d="{0}L{1} {2}Z"/>').format(outline, x(start), bottom)]
-    for tick in ticks(0.0, float(scale.top)):
+    axes = Axes(
+        left=56, top=14, width=590, height=220, across=lambda share: share, up=lambda bits: min(bits / top, 1.0)
+    )
+    ends = [0.0, *(share for share, _ in points)]
+    corners = [(0.0, 0.0)]
+    for (start, end), (_, bits) in zip(pairwise(ends), points, strict=True):
+        corners += [(start, bits), (end, bits)]
+    pieces = [
+        element("path", class_="area", d=f"{axes.path([*corners, (ends[-1], 0.0)])}Z"),
+        axes.levels(ticks(0.0, top)),
+        axes.marks((0.0, 0.25, 0.5, 0.75, 1.0), "{:.0f}%", 100),
+        element("path", class_="line", d=axes.path(corners)),
+    ]
+    if limit is not None:
+        pieces.append(axes.level(limit, "limit"))
         pieces.append(
-            Markup('<line class="grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>').format(left, left + width, y(tick))
-        )
-        pieces.append(
-            Markup('<text class="tick end" x="{0}" y="{1}" dy="4">{2:g}</text>').format(left - 8, y(tick), tick)
-        )
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        pieces.append(
-            Markup('<text class="tick mid" x="{0}" y="{1}">{2:.0f}%</text>').format(x(share), bottom + 22, share * 100)
-        )
-    pieces.append(Markup('<path class="line" d="{0}"/>').format(outline))
-    if scale.limit is not None:
-        pieces.append(
-            Markup('<line class="limit" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>').format(
-                left, left + width, y(scale.limit)
+            element(
+                "text",
+                f"limit: {limit:g} bits",
+                class_="tick end strong",
+                x=axes.right - 4,
+                y=axes.y(limit),
+                dy=15 if limit > top * 0.9 else -6,
             )
         )
-        pieces.append(
-            Markup('<text class="tick end strong" x="{0}" y="{1}" dy="{2}">limit: {3:g} bits</text>').format(
-                left + width - 4, y(scale.limit), 15 if scale.limit > scale.top * 0.9 else -6, scale.limit
-            )
-        )
-    pieces.append(
-        Markup('<text class="tick mid" x="{0}" y="{1}">share of the records, the most exposed first</text>').format(
-            left + width / 2, bottom + 50
-        )
-    )
-    pieces.append(
-        Markup('<text class="tick mid" transform="translate(12 {0}) rotate(-90)">bits learned</text>').format(
-            top + height / 2
-        )
-    )
-    head = Markup(
-        '<svg class="chart curve" viewBox="0 0 676 296" role="img" aria-labelledby="curve-title curve-desc">'
-        '<title id="curve-title">Exposure curve</title><desc id="curve-desc">{0}</desc>'
-    ).format(
-        f"Bits learned about a record, from {wording.bits(points[0][1])} at the left, where the most exposed stand, "
-        f"to {wording.bits(points[-1][1])} at the right. The table below has the figures."
-    )
-    return head + Markup("").join(pieces) + Markup("</svg>")
+    pieces.append(axes.names("share of the records, the most exposed first", "bits learned"))
+    return Chart(
+        kind="curve",
+        ident="curve",
+        width=676,
+        height=296,
+        title="Exposure curve",
+        description=f"Bits learned about a record, from {wording.bits(points[0][1])} at the left, where the most "
+        f"exposed stand, to {wording.bits(points[-1][1])} at the right. The table below has the figures.",
+    ).draw(*pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
-    index: int
-    depth: int
-    y: float
-    height: float
+def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
+    """Return a ROC curve on logarithmic axes, with the line of guessing; empty without points.
 
-
-def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup, str]:
-    """Return the tree as a partition diagram, root at the left, and a sentence on how to read it.
-
-    Leaves are taller the more records they hold where every size is published, those of suppressed size all alike;
-    otherwise all leaves are equally tall. Only as many levels are drawn as fit.
+    Small false positive rates are what matters: an attacker who is seldom wrong names people.
 
     Parameters
     ----------
-    tree : sequence of TreeNode
-        The nodes, parents before children.
-    rows : sequence of PartRow
-        The leaves; number i stands at i - 1.
+    points : sequence of (float, float)
+        False and true positive rates, both above 0, false positive rates increasing.
+    name : str
+        The attack.
     """
-    if len(tree) < 2:
-        return Markup(""), ""
-    children, count = children_of(tree), leaves_below(tree)
-    depth, weight, levels = _measure(tree, rows)
-    deepest = _levels_that_fit(depth)
-    shown_leaves = sum(1 for i, d in enumerate(depth) if d == deepest or (d < deepest and tree[i].part is not None))
-    height = min(max(shown_leaves * ROW, SHORTEST), TALLEST)
-    boxes = _place(children, weight, depth, deepest, height)
-    column = TREE_WIDTH / (deepest + LAST_COLUMN - 1)
-    pieces = [_draw(box, tree, rows, count, levels, column, deepest) for box in boxes]
-    by_records = all(row.weight is not None for row in rows)
-    told = (
-        "Taller boxes hold more records, not in proportion; leaves of suppressed size are all drawn alike."
-        if by_records
-        else "All leaves are drawn equally tall, as the model does not publish how many records they hold."
+    shown = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
+    if not shown:
+        return Markup("")
+    decades = min(max(1, math.ceil(-math.log10(min(min(x, y) for x, y in shown)) - 1e-9)), DEEPEST)
+
+    def along(rate: float) -> float:
+        return min(max(1 + math.log10(rate) / decades, 0.0), 1.0)
+
+    axes = Axes(left=62, top=14, width=300, height=300, across=along, up=along)
+    powers = [10.0**-power for power in range(decades + 1)]
+    pieces = [
+        axes.levels(powers, "{:g}%", 100),
+        axes.marks(powers, "{:g}%", 100),
+        *(element("line", class_="grid", x1=axes.x(p), x2=axes.x(p), y1=axes.top, y2=axes.bottom) for p in powers),
+        element("line", class_="guess", x1=axes.left, y1=axes.bottom, x2=axes.right, y2=axes.top),
+        element("path", class_="line", d=axes.path(shown)),
+        axes.names("share of other people accused", "share of members found"),
+    ]
+    first = shown[0]
+    return Chart(
+        kind="roc",
+        ident="roc",
+        width=386,
+        height=368,
+        title="Members found against others accused",
+        description=f"ROC curve of the {name} on logarithmic axes, from {100 * first[1]:.3g}% of the members found at "
+        f"{100 * first[0]:.3g}% of others accused. The dashed line is guessing. The table above has the figures.",
+    ).draw(*pieces)
+
+
+def draw_trade_off(marks: Sequence[Mark], *, held_out: bool = False) -> Markup:
+    """Return numbered points, accuracy to the right and D_overall upwards; empty without points.
+
+    Up is less disclosed, right is more accurate. Points that lie together share a label. The axis says whether the
+    accuracy is that on held-out records.
+    """
+    if not marks:
+        return Markup("")
+    low, high = _range([mark.x for mark in marks], 0.05)
+    low, high = max(0.0, low), min(1.0, high)
+    top = max(mark.y for mark in marks) * 1.08 or 1.0
+    axes = Axes(
+        left=66,
+        top=16,
+        width=460,
+        height=290,
+        across=lambda value: (value - low) / (high - low),
+        up=lambda value: value / top,
     )
-    if deepest < max(depth):
-        told += f" Only the first {deepest} levels are drawn: a box that ends in … holds several leaves."
-    desc = f"{wording.plural(count[0], 'leaf')} in {wording.plural(max(depth), 'level')}. The list below says the same."
-    head = Markup(
-        '<svg class="chart tree" viewBox="0 0 {0} {1:.0f}" role="img" aria-labelledby="tree-title tree-desc">'
-        '<title id="tree-title">The tree, coloured by bits learned</title><desc id="tree-desc">{2}</desc>'
-        '<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        '<rect class="ground" width="7" height="7"/><rect class="stripe" width="2.5" height="7"/></pattern></defs>'
-    ).format(TREE_WIDTH, height, desc)
-    return head + Markup("").join(pieces) + Markup("</svg>"), told
-
-
-def _measure(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[list[int], list[float], list[int | None]]:
-    """Depth, drawn weight and highest known level of every node."""
-    by_records = all(row.weight is not None for row in rows)
-    total = math.fsum(row.weight or 0.0 for row in rows) if by_records else 0.0
-    depth, weight, level = [0] * len(tree), [0.0] * len(tree), [-1] * len(tree)
-    for i, node in enumerate(tree):
-        if node.parent is not None:
-            depth[i] = depth[node.parent] + 1
-        if node.part is not None:
-            row = rows[node.part - 1]
-            weight[i] = EVEN / len(rows) + (1 - EVEN) * (row.weight or 0.0) / total if total else 1.0
-            level[i] = -1 if row.level is None else row.level
-    for i in range(len(tree) - 1, 0, -1):
-        parent = tree[i].parent
-        if parent is not None:
-            weight[parent] += weight[i]
-            level[parent] = max(level[parent], level[i])
-    return depth, weight, [None if value < 0 else value for value in level]
-
-
-def _levels_that_fit(depth: Sequence[int]) -> int:
-    at = [0] * (max(depth) + 1)
-    for d in depth:
-        at[d] += 1
-    total, fits = 0, 1
-    for level in range(1, min(len(at), 9)):
-        total += at[level]
-        if total > MOST_BOXES and level > 1:
-            break
-        fits = level
-    return fits
-
-
-def _place(
-    children: Sequence[Sequence[int]], weight: Sequence[float], depth: Sequence[int], deepest: int, height: float
-) -> list[_Box]:
-    boxes: list[_Box] = []
-    stack = [_Box(0, 0, 0.0, height)]
-    while stack:
-        here = stack.pop()
-        if here.index:
-            boxes.append(here)
-        if depth[here.index] >= deepest or len(boxes) > 2 * MOST_BOXES:
-            continue
-        y, inside = here.y, []
-        for child in children[here.index]:
-            tall = here.height * weight[child] / weight[here.index]
-            inside.append(_Box(child, depth[child], y, tall))
-            y += tall
-        stack += reversed(inside)
-    return boxes
-
-
-def _draw(
-    box: _Box,
-    tree: Sequence[TreeNode],
-    rows: Sequence[PartRow],
-    count: Sequence[int],
-    levels: Sequence[int | None],
-    column: float,
-    deepest: int,
-) -> Markup:
-    node = tree[box.index]
-    condition = wording.clean(node.condition)
-    x, width = (box.depth - 1) * column, column if box.depth < deepest else column * LAST_COLUMN
-    room = max(int((width - 16) / LETTER), 8)
-    mark, label, full = "", condition, condition
-    if node.part is not None:
-        row = rows[node.part - 1]
-        kind = "unknown" if row.level is None else f"level-{row.level}"
-        width = TREE_WIDTH - x  # a leaf reaches to the right edge
-        room = max(int((width - 16) / LETTER), 8)
-        mark = f"{FLAG} " if row.flags else ""
-        says = [row.prediction, row.size, *row.flags]
-        full = "; ".join([condition, *(s for s in says if s), f"bits learned: {row.bits}"])
-        after = f" → {wording.shorten(row.prediction, room // 2)}" if row.prediction else ""
-        label = f"{mark}{wording.shorten_condition(condition, max(room - len(mark) - len(after), 3))}{after}"
-    elif box.depth >= deepest:
-        level = levels[box.index]
-        kind = "unknown" if level is None else f"level-{level}"
-        full = f"{condition}; {wording.plural(count[box.index], 'leaf')}, coloured by the most exposed"
-        label = f"{wording.shorten_condition(condition, room - 2)} …"
-    else:
-        kind, label = "inner", wording.shorten_condition(condition, room)
-    gap = 1.0 if box.height > 4 else 0.2
-    rectangle = Markup(
-        '<g class="{0}"><title>{1}</title><rect x="{2:.1f}" y="{3:.1f}" width="{4:.1f}" height="{5:.1f}" rx="2"/>'
-    ).format(kind, wording.shorten(full, 240), x + 1, box.y + gap, width - 2, max(box.height - 2 * gap, 0.6))
-    if box.height < 13:
-        return rectangle + Markup("</g>")
-    text = wording.shorten(label, room)
-    return rectangle + Markup('<text x="{0:.1f}" y="{1:.1f}" dy="4">{2}</text></g>').format(
-        x + 9, box.y + box.height / 2, text
+    return Chart(
+        kind="trade",
+        ident="trade",
+        width=566,
+        height=360,
+        title="Disclosure against accuracy",
+        description=f"{len(marks)} ways to publish the tree as numbered points. The table above has the figures.",
+    ).draw(
+        axes.levels(ticks(0.0, top)),
+        axes.marks(ticks(low, high), "{:.6g}%", 100),
+        *(_spot(mark, axes) for mark in marks),
+        *_numbers(marks, axes, near=NEAR),
+        axes.names(f"accuracy on {'held-out records' if held_out else 'the training records'}", "D_overall, nats"),
     )
+
+
+def draw_budget(lines: Sequence[Line], references: Sequence[Reference], *, title: str, ident: str) -> Markup:
+    """Return a measure against epsilon on a logarithmic axis, one line a learner; empty without points."""
+    points = [point for line in lines for point in line.points]
+    if not points:
+        return Markup("")
+    low, high = _range(
+        [point.value + sign * (point.error or 0.0) for point in points for sign in (-1, 1)]
+        + [reference.value for reference in references]
+    )
+    epsilons = sorted({point.epsilon for point in points})
+    first, last = math.log(epsilons[0]), math.log(epsilons[-1])
+
+    def across(epsilon: float) -> float:
+        return (math.log(epsilon) - first) / (last - first) * 0.9 + 0.05 if last > first else 0.5
+
+    axes = _compared(across, low, high)
+    names = [(axes.y(reference.value), reference.name, "tick") for reference in references]
+    names += [(axes.y(line.points[-1].value), line.name, f"name k{line.style}") for line in lines if line.points]
+    return _framed(
+        axes,
+        f"{title} against epsilon",
+        f"{title} against epsilon for {wording.plural(len(lines), 'private learner')}. The table has the figures.",
+        ident,
+        NAMES,
+        axes.levels(ticks(low, high)),
+        axes.marks(_spread(epsilons, axes), "{:g}"),
+        *(axes.level(reference.value, "guess") for reference in references),
+        *(_series(line, axes) for line in lines if line.points),
+        *_names(names, axes),
+        axes.names("epsilon", title),
+    )
+
+
+def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: float, ident: str) -> Markup:
+    """Return a measure against what leaks, one numbered point a model, and the line that no model is above.
+
+    Left is less leaked, up is better; of the points on the line no other is better in both. The axis of what leaks
+    begins at ``nothing`` and is stretched there, as a square root is, where it is not 0. Empty without points.
+    """
+    if not marks:
+        return Markup("")
+    low, high = _range([mark.y for mark in marks])
+    most = max(mark.x for mark in marks)
+    most += max(0.05 * (most - nothing), 1e-3)
+
+    def across(value: float) -> float:
+        share = max(value - nothing, 0.0) / (most - nothing)
+        return math.sqrt(share) if nothing else share
+
+    axes = _compared(across, low, high)
+    places = _spread(_stretched(nothing, most) if nothing else ticks(nothing, most), axes)
+    corners = _frontier(marks)
+    steps = [f"M{axes.x(corners[0].x):.1f} {axes.y(corners[0].y):.1f}"]
+    steps += [f"H{axes.x(mark.x):.1f}V{axes.y(mark.y):.1f}" for mark in corners[1:]]
+    return _framed(
+        axes,
+        f"{title} against {leak}",
+        f"{wording.plural(len(marks), 'model')} as numbered points. On the line, from the left: "
+        f"{', '.join(str(mark.number) for mark in corners)}. The table has the figures.",
+        ident,
+        40,
+        axes.levels(ticks(low, high)),
+        axes.marks(places),
+        *(
+            element("line", class_="grid", x1=axes.x(at), x2=axes.x(at), y1=axes.bottom, y2=axes.bottom + 5)
+            for at in places
+        ),
+        element("path", class_="frontier", d=f"{''.join(steps)}H{axes.right:.1f}"),
+        *(_spot(mark, axes) for mark in marks),
+        *_numbers(marks, axes, _stairs(corners, axes)),
+        axes.names(f"{leak}, square-root scale" if nothing else leak, title),
+    )
+
+
+def _compared(across: Callable[[float], float], low: float, high: float) -> Axes:
+    """Return the axes of a chart of a comparison."""
+    return Axes(left=62, top=18, width=620, height=340, across=across, up=lambda value: (value - low) / (high - low))
+
+
+def _framed(axes: Axes, title: str, told: str, ident: str, room: float, *pieces: Markup) -> Markup:
+    """Return a chart of a comparison, with room for names at the right."""
+    size = {"width": axes.right + room, "height": axes.bottom + 52}
+    return Chart(kind="versus", ident=ident, title=title, description=told, **size).draw(*pieces)
+
+
+def _frontier(marks: Sequence[Mark]) -> list[Mark]:
+    """Return the models that none with as little leaked exceeds, from the least leaked on."""
+    out: list[Mark] = []
+    for mark in sorted(marks, key=lambda mark: (mark.x, -mark.y, mark.number)):
+        if not out or mark.y > out[-1].y:
+            out.append(mark)
+    return out
+
+
+def _spot(mark: Mark, axes: Axes) -> Markup:
+    x, y = axes.x(mark.x), axes.y(mark.y)
+    ring = element("circle", class_="chosen", cx=x, cy=y, r=10) if mark.chosen else Markup("")
+    if mark.filled:
+        return ring + element("circle", class_="spot", cx=x, cy=y, r=5)
+    return ring + element("rect", class_="open", x=x - 4.5, y=y - 4.5, width=9, height=9)
+
+
+def _stairs(corners: Sequence[Mark], axes: Axes) -> list[Box]:
+    """Return thin boxes around the steps of the frontier, for what must not be struck through."""
+    places = [(axes.x(mark.x), axes.y(mark.y)) for mark in corners]
+    ends = [x for x, _ in places[1:]] + [axes.right]
+    flat = [(x, y - 1, end, y + 1) for (x, y), end in zip(places, ends, strict=True)]
+    steep = [(right[0] - 1, right[1], right[0] + 1, left[1]) for left, right in pairwise(places)]
+    return [*flat, *steep]
+
+
+def _numbers(marks: Sequence[Mark], axes: Axes, taken: Sequence[Box] = (), near: float = 0.0) -> list[Markup]:
+    """Return the numbers, each as near to its point as others leave room, with a line where it is not beside it.
+
+    None covers a point, another number or what is taken, or is so near to a number that both read as one. Points that
+    are nearer than ``near`` share a label.
+    """
+    places = [(axes.x(mark.x), axes.y(mark.y)) for mark in marks]
+    full = [*((x - 6, y - 6, x + 6, y + 6) for x, y in places), *taken]
+    shared: list[tuple[float, float, list[str]]] = []
+    for mark, (x, y) in zip(marks, places, strict=True):
+        beside = [numbers for u, v, numbers in shared if abs(u - x) < near and abs(v - y) < near]
+        if beside:
+            beside[0].append(str(mark.number))
+        else:
+            shared.append((x, y, [str(mark.number)]))
+    out = []
+    for x, y, numbers in shared:
+        text = ", ".join(numbers)
+        wide = LETTER * len(text)
+        u, v, far = _place(x, y, wide, full, axes)
+        full.append((u - wide / 2 - GAP, v - 7, u + wide / 2 + GAP, v + 7))
+        if far > REACH[0]:
+            out.append(element("path", class_="lead", d=f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"))
+        out.append(element("text", text, class_="name mid", x=u, y=v, dy=4))
+    return out
+
+
+def _place(x: float, y: float, wide: float, taken: Sequence[Box], axes: Axes) -> tuple[float, float, float]:
+    """Return the middle of a free place for a number of a width around a point, and how far off it is."""
+    for far in REACH:
+        for angle in TURNS:
+            u = x + (far + wide / 2 - LETTER / 2) * math.cos(angle)
+            v = y - far * math.sin(angle)
+            box = (u - wide / 2, v - 7, u + wide / 2, v + 7)
+            inside = box[0] > axes.left - 4 and box[2] < axes.right + 34 and box[1] > 0 and box[3] < axes.bottom
+            if inside and not any(_meet(box, other) for other in taken):
+                return u, v, far
+    return x + REACH[0], y - REACH[0], REACH[0]
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _series(line: Line, axes: Axes) -> Markup:
+    marks = []
+    for point in line.points:
+        x = axes.x(point.epsilon)
+        if point.error:
+            ends = axes.y(point.value - point.error), axes.y(point.value + point.error)
+            marks.append(element("line", class_="bar", x1=x, x2=x, y1=ends[0], y2=ends[1]))
+        marks.append(element("circle", cx=x, cy=axes.y(point.value), r=4))
+    path = element("path", d=axes.path((point.epsilon, point.value) for point in line.points))
+    return element("g", path, *marks, class_=f"series k{line.style}")
+
+
+def _names(names: Sequence[tuple[float, str, str]], axes: Axes) -> list[Markup]:
+    """Return the names at the right of the axes, moved down until none covers another, then up into the drawing."""
+    ordered = sorted(names)
+    places: list[float] = []
+    for at, _, _ in ordered:
+        places.append(max(at, places[-1] + APART if places else axes.top))
+    limit = axes.bottom
+    for i in range(len(places) - 1, -1, -1):
+        places[i] = min(places[i], limit)
+        limit = places[i] - APART
+    right = axes.right
+    return [
+        element("path", class_="lead", d=f"M{right:.1f} {at:.1f}L{right + 12:.1f} {place:.1f}")
+        + element("text", wording.shorten(name, 27), class_=style, x=right + 16, y=place, dy=4)
+        for (at, name, style), place in zip(ordered, places, strict=True)
+    ]
+
+
+def _stretched(low: float, high: float) -> list[float]:
+    """Return round numbers between two ends, denser near the lower one, for a stretched axis."""
+    parts = {factor * 10.0**power for power in range(-5, 1) for factor in (1, 2, 5, 10)}
+    return sorted({low} | {round(low + part, 6) for part in parts if part <= high - low})
+
+
+def _spread(values: Sequence[float], axes: Axes) -> list[float]:
+    """Return the values whose labels below the axes do not cover one another."""
+    out: list[float] = []
+    for value in values:
+        if not out or axes.x(value) - axes.x(out[-1]) >= NEXT:
+            out.append(value)
+    return out
+
+
+def _range(values: Sequence[float], room: float = 0.06) -> tuple[float, float]:
+    """Return an interval around some shares, at least a hundredth wide."""
+    low, high = min(values), max(values)
+    room = max(room * (high - low), 0.005)
+    return low - room, high + room

@@ -16,7 +16,7 @@ from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.edits import FLOOR
 from glassine.models.shapes import COVERAGE, bands
 from glassine.models.terms import Term
-from glassine.report.html import environment
+from glassine.report.page import environment
 
 __all__ = ["render_editor"]
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Sequence
+
+from glassine.attacks.outcome import ShownCount
 
 __all__ = [
     "HOLDER_ONLY",
@@ -12,6 +15,8 @@ __all__ = [
     "bits",
     "candidates",
     "clean",
+    "listing",
+    "people",
     "percent",
     "plural",
     "shorten",
@@ -100,3 +105,17 @@ def worlds(value: float, *, power_from: float = 40) -> str:
 def candidates(value: float) -> str:
     """Return which share of the possible records ``value`` bits leave: ``1 of every 1,020``."""
     return f"1 of every {worlds(value)}"
+
+
+def listing(names: Sequence[str], *, most: int, room: int) -> str:
+    """Return the first names, cleaned and cut to ``room`` characters each, and how many more there are."""
+    listed = ", ".join(shorten(clean(name), room) for name in names[:most])
+    more = len(names) - most
+    return f"{listed} and {more:,} more" if more > 0 else listed
+
+
+def people(count: ShownCount) -> str:
+    """Return a number of people, which may be rounded or hidden."""
+    if not isinstance(count, int):
+        return f"{count} people"
+    return "nobody" if count == 0 else "1 person" if count == 1 else f"{count:,} people"

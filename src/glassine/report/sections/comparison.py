@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -15,12 +14,26 @@ from glassine.comparison.measuring import NO_PARTS
 from glassine.comparison.recommending import LOPSIDED, Criterion
 from glassine.comparison.values import Measure
 from glassine.report import wording
-from glassine.report.comparison_charts import Line, Mark, Point, Reference, draw_budget, draw_frontier
-from glassine.report.html import render_page
-from glassine.report.lines import WIDTH
-from glassine.report.statements import Fact
+from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
+from glassine.report.section import (
+    Block,
+    Column,
+    Command,
+    Definitions,
+    Fact,
+    Figure,
+    Fold,
+    Heading,
+    Legend,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+    clean_inputs,
+)
+from glassine.report.section import Row as TableLine
 
-__all__ = ["ComparisonView", "comparison_view", "name_of", "render_comparison_html", "render_comparison_text"]
+__all__ = ["Advice", "advice_of", "comparison_page", "name_of"]
 
 TITLES: dict[Measure, str] = {"accuracy": "Accuracy", "auroc": "AUROC", "log_loss": "Log-loss"}
 DRAWN: tuple[Measure, ...] = ("accuracy", "auroc")
@@ -42,69 +55,24 @@ DECIDED: dict[Criterion, str] = {
     "vulnerability": "the lowest vulnerability",
 }
 """What a criterion of the rule says of the model that it leaves."""
+COLUMNS = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Told apart by")
+BUDGET = "Means on held-out records, bars one standard error over the splits. Dashed: models without privacy."
+REBUILD = "What a reader can rebuild"
+BITS = (
+    "Bits learned about a training record, on average, from the leaves or rules and their counts. No model lies above "
+    "the dashed line. Leaves of a private model weigh by the training records in them, not by its noisy counts; its "
+    "guarantee holds besides."
+)
+SEEN = (
+    "Vulnerability: how often the part a record falls into tells whether it trained the model; 0.5 is guessing. More "
+    "parts give more by chance alone, see the table; models that show no parts are judged by their predictions, which "
+    "hides more."
+)
 NOT_PRIVATE = (
     "This page is not private. Its figures are exact, from many fits on the same records, and no ledger was charged. "
     "Keep it where the records are; publish the model that is fitted afterwards, not the page. That a model was chosen "
     "by the records is covered by no guarantee either."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRow:
-    """A model as the table shows it; empty where there is no figure."""
-
-    number: int
-    name: str
-    epsilon: str
-    cells: tuple[str, ...]
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonView:
-    """A comparison in words.
-
-    Attributes
-    ----------
-    headline, why : str
-        The recommendation, and the figures that it follows from.
-    ranked_by : str
-        What models are ranked by, and why.
-    rule : str
-        The rule.
-    command : str
-        The command that fits the recommended model; empty where there is none.
-    chosen : Row or None
-        The recommended model.
-    facts : tuple of Fact
-        What stands beside it.
-    columns : tuple of str
-        Heads of the table's figures.
-    rows : tuple of TableRow
-        The models that were measured.
-    missing : tuple of (str, str)
-        The models that were not, and why.
-    notes : tuple of str
-        What a reader must know.
-    settings : str
-        How it was measured.
-    no_bits : str
-        Which models have no bits; empty where all have.
-    """
-
-    headline: str
-    why: str
-    ranked_by: str
-    rule: str
-    command: str
-    chosen: Row | None
-    facts: tuple[Fact, ...]
-    columns: tuple[str, ...]
-    rows: tuple[TableRow, ...]
-    missing: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    settings: str
-    no_bits: str
 
 
 def name_of(row: Row) -> str:
@@ -113,29 +81,122 @@ def name_of(row: Row) -> str:
     return title if row.epsilon is None else f"{title} at epsilon {row.epsilon:g}"
 
 
-def comparison_view(found: Comparison, *, measure: Measure | None = None, command: str = "") -> ComparisonView:
-    """Return a comparison in words; the command is shown if a model is recommended."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A recommendation in words: what to fit, what models are ranked by, why, by which rule, and what must be known."""
+
+    recommendation: Recommendation
+    headline: str
+    ranked_by: str
+    why: str
+    rule: str
+    notes: tuple[str, ...]
+
+
+def advice_of(found: Comparison, measure: Measure | None = None) -> Advice:
+    """Return the recommendation that follows from a comparison, in words."""
     advice = recommend(found, measure)
-    numbers = _numbers(found)
     headline, why = _advice(advice, found.n_splits)
-    return ComparisonView(
+    second = "AUROC" if advice.measure == "accuracy" else "accuracy"
+    return Advice(
+        recommendation=advice,
         headline=headline,
-        why=why,
         ranked_by=_ranked_by(found, advice.measure, asked=measure is not None),
-        rule=RULE.format(measure=_word(advice.measure), second="AUROC" if advice.measure == "accuracy" else "accuracy"),
-        command=wording.clean(command) if advice.chosen is not None else "",
-        chosen=advice.chosen,
-        facts=_facts(found, advice),
-        columns=("Accuracy", "AUROC", "Log-loss", "Bits", "V (by chance)", "Gap", "Told apart by"),
-        rows=tuple(_table_row(row, numbers[id(row)], advice) for row in found.rows if id(row) in numbers),
-        missing=_missing(found),
+        why=why,
+        rule=RULE.format(measure=_word(advice.measure), second=second),
         notes=(NOT_PRIVATE, *found.caveats),
-        settings=_settings(found),
-        no_bits=_no_bits(found),
+    )
+
+
+def comparison_page(
+    found: Comparison,
+    *,
+    title: str | None = None,
+    measure: Measure | None = None,
+    command: str = "",
+    inputs: Sequence[InputFile] = (),
+) -> Page:
+    """Return the report on a comparison of learners.
+
+    Parameters
+    ----------
+    found : Comparison
+        The figures.
+    title : str, optional
+        Title of the page.
+    measure : {"accuracy", "auroc", "log_loss"}, optional
+        What models are ranked by; see :func:`glassine.comparison.recommend`.
+    command : str, optional
+        The command that fits the recommended model.
+    inputs : sequence of InputFile
+        The files that were read.
+    """
+    worded = advice_of(found, measure)
+    advice = worded.recommendation
+    command = wording.clean(command) if advice.chosen is not None else ""
+    fitted = (
+        "The command fits it on all records, with fresh noise that no seed fixes. Add `--ledger` and `--dataset` to "
+        "charge a budget."
+    )
+    details: tuple[Block, ...] = (Fold("The rule", (Paragraph(text=worded.rule),)),)
+    if command:
+        details = (Command(command), Paragraph(text=fitted, tone="caveat"), *details)
+    table = _figures_section(found, advice)
+    return Page(
+        kind="comparison",
+        title=wording.clean(title or "Comparison of learners"),
+        described=_settings(found),
+        tone="recommended" if advice.chosen else "inconclusive",
+        headline=worded.headline,
+        sentence=f"{worded.ranked_by} {worded.why}",
+        details=details,
+        notes=worded.notes,
+        notes_title="Before anyone else sees this",
+        figures=_facts(found, advice),
+        sections=(
+            *_charts(found, advice.chosen),
+            replace(table, text=(*table.text, f"Rule: {worded.rule}")),
+        ),
+        terms=("epsilon", "accuracy", "bits compared", "vulnerability", "gap", "told apart"),
+        inputs=clean_inputs(inputs),
+        holder_only=True,
+        version=wording.clean(found.version),
+    )
+
+
+def _figures_section(found: Comparison, advice: Recommendation) -> Section:
+    """Return all figures, and what has none."""
+    numbers = _numbers(found)
+    measured = [row for row in found.rows if id(row) in numbers]
+    rows = tuple(_table_row(row, numbers[id(row)], advice) for row in measured)
+    columns = tuple(Column(name, numeric=True) for name in COLUMNS)
+    missing = _missing(found)
+    blocks: list[Block] = []
+    if rows:
+        caption = (
+            "Means over the splits, ± their standard errors. The splits share records, so that the errors are somewhat "
+            "too small."
+        )
+        blocks.append(Table(caption=caption, columns=(Column("Model"), *columns), rows=rows, style="wide"))
+    if missing:
+        blocks += [Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing))]
+    # Log-loss, and what the control and the parts are, stand on the page alone: a terminal is 88 characters wide.
+    lines = [("model", "epsilon", "accuracy", "AUROC", "bits", "V", "gap")] if rows else []
+    for row in rows:
+        epsilon, accuracy, auroc, _, bits, seen, gap, _ = map(str, row.cells)
+        name = f"{'* ' if row.picked else ''}{row.name.partition(' ')[2]}"
+        lines.append((name, epsilon, accuracy, auroc, bits, seen.partition(" ")[0], gap))
+    return Section(
+        id="table",
+        title="All figures",
+        blocks=tuple(blocks),
+        text=(*lines, *(f"{name}: {reason}" for name, reason in missing)),
+        text_title="Means over the splits, ± their standard errors",
     )
 
 
 def _no_bits(found: Comparison) -> str:
+    """Return which models have no bits; empty where all have."""
     lacking = [number for row in found.rows if row.bits is None and (number := _numbers(found).get(id(row)))]
     return f"Without bits, and so not drawn: {', '.join(map(str, lacking))}." if lacking else ""
 
@@ -231,7 +292,7 @@ def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     out: list[Fact] = []
     if advice.chosen is not None and (mean := advice.chosen.measured(measure)) is not None:
         meaning = name_of(advice.chosen)
-        out.append(Fact(name=f"{title} of the recommended model", value=_mean(mean), meaning=meaning))
+        out.append(Fact(f"{title} of the recommended model", _mean(mean), meaning))
         out += _cheaper(found, advice.chosen, measure)
     plain = [(row, mean) for row in found.rows if not row.private and (mean := row.measured(measure)) is not None]
     readable = [pair for pair in plain if CANDIDATES[pair[0].model].readable and pair[0].model != CONSTANT]
@@ -242,7 +303,7 @@ def _facts(found: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     ):
         if rows:
             row, mean = _best(rows, measure)
-            out.append(Fact(name=head, value=_mean(mean), meaning=name_of(row)))
+            out.append(Fact(head, _mean(mean), name_of(row)))
     return tuple(out)
 
 
@@ -258,22 +319,22 @@ def _cheaper(found: Comparison, chosen: Row, measure: Measure) -> list[Fact]:
     if least >= (chosen.epsilon or 0.0):
         return []
     row, mean = _best([pair for pair in private if pair[0].epsilon == least], measure)
-    return [Fact(name=f"Best at epsilon {least:g}", value=_mean(mean), meaning=CANDIDATES[row.model].title)]
+    return [Fact(f"Best at epsilon {least:g}", _mean(mean), CANDIDATES[row.model].title)]
 
 
 def _mean(mean: Mean) -> str:
     return f"{mean.value:.4f}" if mean.error is None else f"{mean.value:.4f} ± {mean.error:.4f}"
 
 
-def _table_row(row: Row, number: int, advice: Recommendation) -> TableRow:
+def _table_row(row: Row, number: int, advice: Recommendation) -> TableLine:
     seen = "" if row.vulnerability is None else f"{row.vulnerability.value:.3f}"
     if row.control is not None:
         seen += f" ({row.control.value:.3f})"
-    return TableRow(
-        number=number,
-        name=CANDIDATES[row.model].title,
-        epsilon="" if row.epsilon is None else f"{row.epsilon:g}",
+    return TableLine(
+        name=f"{number}. {CANDIDATES[row.model].title}",
+        note="recommended" if row is advice.chosen else "",
         cells=(
+            "" if row.epsilon is None else f"{row.epsilon:g}",
             "" if row.accuracy is None else _mean(row.accuracy),
             "" if row.auroc is None else _mean(row.auroc),
             "" if row.log_loss is None else f"{row.log_loss.value:.4f}",
@@ -282,7 +343,7 @@ def _table_row(row: Row, number: int, advice: Recommendation) -> TableRow:
             "" if row.gap is None else f"{row.gap.value:.4f}".replace("-0.0000", "0.0000"),
             row.over if row.n_parts is None or row.over == "predictions" else f"{row.n_parts.value:,.0f} {row.over}",
         ),
-        chosen=row is advice.chosen,
+        picked=row is advice.chosen,
     )
 
 
@@ -315,32 +376,60 @@ def _settings(found: Comparison) -> str:
     )
 
 
-def _charts(found: Comparison, chosen: Row | None) -> list[tuple[str, list[Markup]]]:
+def _charts(found: Comparison, chosen: Row | None) -> Iterator[Section]:
+    """Yield what is drawn: each measure against the budget, against bits, and against vulnerability."""
     numbers = _numbers(found)
     rows = [row for row in found.rows if id(row) in numbers]
-    budget: list[Markup] = []
-    bits: list[Markup] = []
-    seen: list[Markup] = []
-    for measure in DRAWN:
-        title = TITLES[measure]
-        budget.append(draw_budget(_lines(rows, measure), _references(rows, measure), title=title, ident=f"e-{measure}"))
-        for charts, leak, told, nothing in (
-            (bits, "bits", "bits learned per record", 0.0),
-            (seen, "vulnerability", "vulnerability", 0.5),
-        ):
+    budget = tuple(
+        draw_budget(_lines(rows, measure), _references(rows, measure), title=TITLES[measure], ident=f"e-{measure}")
+        for measure in DRAWN
+    )
+    yield from _drawn("budget", "What a budget buys", BUDGET, budget)
+    legend = Legend(
+        (
+            (draw_key(Mark(number=0, x=0, y=0)), "private"),
+            (draw_key(Mark(number=0, x=0, y=0, filled=False)), "not private"),
+            *(((draw_key(Mark(number=0, x=0, y=0, chosen=True)), "recommended"),) if chosen else ()),
+            ("", "numbers: see the table"),
+        )
+    )
+    for name, title, caption, leak, axis, nothing in (
+        (
+            "bits",
+            REBUILD,
+            f"{BITS} {_no_bits(found)}".strip(),
+            "bits",
+            "bits learned per record",
+            0.0,
+        ),
+        ("membership", "Who was in the data", SEEN, "vulnerability", "vulnerability", 0.5),
+    ):
+        charts = []
+        for measure in DRAWN:
             marks = [
                 Mark(
                     number=numbers[id(row)],
-                    leak=leaked.value,
-                    value=mean.value,
-                    private=row.private,
+                    x=leaked.value,
+                    y=mean.value,
+                    filled=row.private,
                     chosen=row is chosen,
                 )
                 for row in rows
                 if (mean := row.measured(measure)) is not None and (leaked := getattr(row, leak)) is not None
             ]
-            charts.append(draw_frontier(marks, title=title, leak=told, nothing=nothing, ident=f"{leak}-{measure}"))
-    return [("budget", budget), ("bits", bits), ("seen", seen)]
+            ident = f"{leak}-{measure}"
+            charts.append(draw_frontier(marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
+        yield from _drawn(name, title, caption, charts, legend)
+
+
+def _drawn(
+    name: str, title: str, caption: str, charts: Sequence[Markup], legend: Legend | None = None
+) -> Iterator[Section]:
+    """Yield a section of charts; none where nothing could be drawn."""
+    drawings = tuple(filter(None, charts))
+    if drawings:
+        figure = Figure(drawings=drawings, caption=caption, legend=legend, scrolls=title)
+        yield Section(id=name, title=title, blocks=(figure,))
 
 
 def _lines(rows: Sequence[Row], measure: Measure) -> list[Line]:
@@ -369,79 +458,3 @@ def _references(rows: Sequence[Row], measure: Measure) -> list[Reference]:
         if not CANDIDATES[row.model].readable or (row.model == CONSTANT and measure == "accuracy"):
             out.append(Reference(name=name_of(row), value=mean.value))
     return out
-
-
-def render_comparison_html(
-    found: Comparison,
-    *,
-    title: str,
-    measure: Measure | None = None,
-    command: str = "",
-    inputs: Sequence[InputFile] = (),
-) -> str:
-    """Return a comparison as one HTML page that loads nothing from anywhere.
-
-    **Guarantee**: none; the figures are exact means over fits on private records.
-
-    Parameters
-    ----------
-    found : Comparison
-        The figures.
-    title : str
-        Title of the page.
-    measure : {"accuracy", "auroc", "log_loss"}, optional
-        What models are ranked by; see :func:`glassine.comparison.recommend`.
-    command : str, optional
-        The command that fits the recommended model.
-    inputs : sequence of InputFile
-        The files that were read.
-    """
-    view = comparison_view(found, measure=measure, command=command)
-    return render_page(
-        "comparison.html",
-        view=view,
-        charts=dict(_charts(found, view.chosen)),
-        title=title,
-        inputs=inputs,
-        version=found.version,
-        holder_only=True,
-    )
-
-
-def render_comparison_text(found: Comparison, *, measure: Measure | None = None, command: str = "") -> str:
-    """Return a comparison as plain text; the command alone may be wider than 88 characters."""
-    view = comparison_view(found, measure=measure, command=command)
-    ranked = textwrap.wrap(f"{view.ranked_by} {view.why}", WIDTH)
-    lines = [wording.HOLDER_ONLY, f"{view.headline}.", "", *ranked]
-    if view.command:
-        lines += ["", f"  {view.command}"]
-    lines += ["", "Means over the splits, ± their standard errors", *_text_table(view)]
-    for name, reason in view.missing:
-        lines += textwrap.wrap(f"{name}: {reason}", WIDTH, initial_indent="  ", subsequent_indent="    ")
-    lines += ["", *textwrap.wrap(f"Rule: {view.rule}", WIDTH), ""]
-    for note in view.notes:
-        lines += textwrap.wrap(note, WIDTH)
-    return "\n".join([*lines, *textwrap.wrap(view.settings, WIDTH)]) + "\n"
-
-
-def _text_table(view: ComparisonView) -> list[str]:
-    heads = ("model", "epsilon", "accuracy", "AUROC", "bits", "V", "gap")
-    body = [
-        (
-            ("* " if row.chosen else "  ") + row.name,
-            row.epsilon,
-            *row.cells[:2],
-            row.cells[3],
-            row.cells[4].partition(" ")[0],
-            row.cells[5],
-        )
-        for row in view.rows
-    ]
-    widths = [max(len(line[i]) for line in [heads, *body]) for i in range(len(heads))]
-    return [
-        "  ".join(
-            text.ljust(width) if i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in [("  model", *heads[1:]), *body]
-    ]

@@ -3,166 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from markupsafe import Markup
 
-from glassine.auditing.findings import AdditiveFinding, BinsFinding, Findings, ShapeFinding, TermFinding
+from glassine.auditing.findings import AdditiveFinding, BinsFinding, ShapeFinding, TermFinding
 from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.bins import MISSING, Bins
 from glassine.models.shapes import ShapeFunction, draw_shape
 from glassine.report import wording
-from glassine.report.statements import Fact
+from glassine.report.charts import draw_bar
+from glassine.report.section import (
+    Block,
+    Column,
+    Definitions,
+    Fact,
+    Gallery,
+    Heading,
+    Paragraph,
+    Points,
+    Row,
+    Section,
+    Table,
+)
 
-__all__ = ["AdditiveView", "Figure", "TermRow", "additive_figures", "additive_view", "draw_figures"]
+__all__ = ["additive_figures", "additive_section"]
 
 MOST_FIGURES = 24
 MOST_ROWS = 100
 LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermRow:
-    """A term in a table: name, importance, number of bins, and what is known of their sizes."""
-
-    name: str
-    importance: str
-    share: float
-    bins: str
-    sizes: str
-    small: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A drawn shape function.
-
-    Attributes
-    ----------
-    name, output, note : str
-        The term, the class if there are several, and its importance.
-    finding : TermFinding
-        What is drawn.
-    index : int
-        Which output.
-    """
-
-    name: str
-    output: str
-    note: str
-    finding: TermFinding
-    index: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdditiveView:
-    """What the report says about an additive model.
-
-    Attributes
-    ----------
-    lead, reading, sentence : str
-        What a score is, how to read the drawings, and what the bins tell in one sentence.
-    terms : tuple of TermRow
-        The terms, the most important first.
-    n_terms_omitted : int
-        Those that are not listed.
-    figures : tuple of Figure
-        The shape functions that are drawn.
-    told : tuple of (str, tuple of str)
-        What the bins of each attribute tell, in sentences.
-    beside : tuple of str
-        What is published beside the model.
-    """
-
-    lead: str
-    reading: str
-    sentence: str
-    terms: tuple[TermRow, ...]
-    n_terms_omitted: int
-    figures: tuple[Figure, ...]
-    told: tuple[tuple[str, tuple[str, ...]], ...]
-    beside: tuple[str, ...]
-
-
-def terms_of(findings: Findings) -> AdditiveFinding | None:
-    """Return the terms and bins; None for a model of another kind."""
-    terms: AdditiveFinding | None = findings.value("terms")
-    return terms
-
-
-def additive_view(findings: Findings) -> AdditiveView | None:
-    """Return what the report says about an additive model; None for a model of another kind."""
-    found = terms_of(findings)
-    if found is None:
-        return None
-    most = max((term.importance for term in found.terms), default=0.0) or 1.0
-    told = ((_name(entry.attribute), tuple(_told(entry))) for entry in found.attributes)
-    return AdditiveView(
-        lead=_lead(found),
-        reading=_reading(found),
-        sentence=_sentence(found),
-        terms=tuple(_row(term, most) for term in found.terms[:MOST_ROWS]),
-        n_terms_omitted=max(len(found.terms) - MOST_ROWS, 0),
-        figures=tuple(_figures(found))[:MOST_FIGURES],
-        told=tuple((name, sentences) for name, sentences in told if sentences),
-        beside=tuple(wording.clean(text) for text in found.beside),
+def additive_section(found: AdditiveFinding) -> Section:
+    """Return the shape functions, how much each term matters, and what the bins tell."""
+    lead, told = _lead(found), _sentence(found)
+    blocks: list[Block] = [Paragraph(text=f"{lead} {told}".strip(), tone="lead")]
+    charts = tuple(islice(_charts(found), MOST_FIGURES))
+    if charts:
+        blocks += [Paragraph(text=_reading(found), tone="note"), Gallery(charts)]
+    if found.terms:
+        blocks.append(_terms(found))
+        more = len(found.terms) - MOST_ROWS
+        omitted = f"{wording.plural(more, 'more term')}: see the JSON findings."
+        blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
+    else:
+        blocks.append(Paragraph(text="The model has no terms: it predicts the same for everybody."))
+    items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in found.attributes)
+    items = tuple((name, sentences) for name, sentences in items if sentences)
+    nothing = Paragraph(text="No training value was found in the bins.")
+    blocks += [Heading("What the bins tell"), Definitions(items) if items else nothing]
+    if found.beside:
+        beside = Points(items=tuple(map(wording.clean, found.beside)))
+        blocks += [Heading("Published beside the model"), beside]
+    return Section(
+        id="model",
+        title="The shape functions, and what the bins tell",
+        link="Shape functions and bins",
+        blocks=tuple(blocks),
+        text=(told,) if told else (),
+        text_title="What a reader learns",
     )
 
 
-def additive_figures(findings: Findings) -> tuple[Fact, ...]:
-    """Return the figures that matter most for an additive model; none for a model of another kind."""
-    found = terms_of(findings)
-    if found is None:
-        return ()
+def additive_figures(found: AdditiveFinding, limit: int | None) -> tuple[Fact, ...]:
+    """Return the figures that matter most; ``limit`` is the policy's smallest number of records."""
     small, known = _small(found)
     rebuilt = sum(entry.n_rebuilt for entry in found.attributes)
     midpoints = [entry.n_midpoints for entry in found.attributes]
-    unknown = Fact(name="Cuts that betray two values", value="not known", meaning="It needs the data.")
-    limit = findings.policy.smallest_leaf
+    unknown = Fact("Cuts that betray two values", "not known", "It needs the data.")
     return (
         Fact(
-            name="Small bins",
-            value=f"{small:,} of {found.n_bins:,}" if known else "not known",
-            meaning="" if limit is None else f"made from fewer than {wording.plural(limit, 'record')}",
+            "Small bins",
+            f"{small:,} of {found.n_bins:,}" if known else "not known",
+            "" if limit is None else f"made from fewer than {wording.plural(limit, 'record')}",
         ),
         Fact(
-            name="Values that follow by arithmetic",
-            value=f"{rebuilt:,}" if rebuilt else "none found",
-            meaning="exact training values, from cuts and ranges alone",
+            "Values that follow by arithmetic",
+            f"{rebuilt:,}" if rebuilt else "none found",
+            "exact training values, from cuts and ranges alone",
         ),
         unknown
         if any(count is None for count in midpoints)
         else Fact(
-            name=unknown.name,
-            value=f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in found.attributes):,}",
-            meaning="half way between two training values, bit for bit",
+            unknown.name,
+            f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in found.attributes):,}",
+            "half way between two training values, bit for bit",
         ),
     )
 
 
-def draw_figures(view: AdditiveView | None) -> tuple[tuple[Figure, Markup], ...]:
-    """Return the shape functions as SVG."""
-    if view is None:
-        return ()
-    # The drawing escapes every text of the model itself.
-    drawn = ((figure, draw_shape(_shape(figure.finding), output=figure.index)) for figure in view.figures)
-    return tuple((figure, Markup(svg)) for figure, svg in drawn)  # noqa: S704
-
-
-def _figures(found: AdditiveFinding) -> Iterator[Figure]:
+def _charts(found: AdditiveFinding) -> Iterator[tuple[str, str, Markup]]:
     for term in found.terms:
         if term.shape is None:
             continue
+        shape = _shape(term)
         for index, output in enumerate(term.shape.outputs):
-            edited = ", edited" if term.edited else ""
-            yield Figure(
-                name=_name(term.name),
-                output=_name(output),
-                note=f"importance {term.importance:.3g}{edited}",
-                finding=term,
-                index=index,
-            )
+            note = f"{_name(output)} importance {term.importance:.3g}{', edited' if term.edited else ''}".strip()
+            yield _name(term.name), note, draw_shape(shape, output=index)
 
 
 def _shape(term: TermFinding) -> ShapeFunction:
@@ -233,7 +171,23 @@ def _reading(found: AdditiveFinding) -> str:
     return text
 
 
-def _row(term: TermFinding, most: float) -> TermRow:
+def _terms(found: AdditiveFinding) -> Table:
+    most = max((term.importance for term in found.terms), default=0.0) or 1.0
+    return Table(
+        caption="How much each term moves the score on average, and how many people its bins were made from",
+        columns=(
+            Column("Term"),
+            Column("Importance, drawn"),
+            Column("Importance", numeric=True),
+            Column("Bins", numeric=True),
+            Column("Records in a bin"),
+        ),
+        rows=tuple(_row(term, most) for term in found.terms[:MOST_ROWS]),
+        style="bars",
+    )
+
+
+def _row(term: TermFinding, most: float) -> Row:
     sizes = "not known"
     if term.smallest is not None:
         sizes = f"smallest {term.smallest}"
@@ -241,13 +195,11 @@ def _row(term: TermFinding, most: float) -> TermRow:
     elif term.origin is not None:
         sizes = "nobody"
     sizes += f" ({term.origin})" if term.origin else ""
-    return TermRow(
+    bar = draw_bar(min(max(term.importance / most, 0.0), 1.0))
+    return Row(
         name=_name(term.name),
-        importance=f"{term.importance:.3g}",
-        share=min(max(term.importance / most, 0.0), 1.0),
-        bins=f"{term.n_bins:,}",
-        sizes=sizes,
-        small=bool(term.n_small),
+        cells=(bar, f"{term.importance:.3g}", f"{term.n_bins:,}", sizes),
+        flag="few records" if term.n_small else "",
     )
 
 

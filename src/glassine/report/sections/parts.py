@@ -1,4 +1,4 @@
-"""Leaves and rules as rows: each figure as the findings give it, and a level of exposure to colour it by."""
+"""The leaves of a tree or the rules of a list, with the figures of each and a level of exposure to colour it by."""
 
 from __future__ import annotations
 
@@ -7,15 +7,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
-from glassine.auditing.findings import Findings, Part, PartsFinding
+from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
+from glassine.report.section import (
+    Block,
+    Figure,
+    Heading,
+    Legend,
+    Outline,
+    Paragraph,
+    PartRow,
+    Parts,
+    Section,
+    Step,
+)
+from glassine.report.tree_chart import children_of, draw_tree, leaves_below
 
-__all__ = ["LEVELS", "PartRow", "Scale", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
+__all__ = ["Scale", "model_section", "outline", "part_rows", "parts_of", "ranked", "sizes_are_counted"]
 
 LEVELS = 5
 MOST_CLASSES = 3
+MOST_RULES = 200
+FIRST_LOOK = 10
+MOST_LEAVES = 200
+SHORT_LIST = 50
+DEEPEST = 12
+OPEN_LEAVES = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,44 +82,6 @@ class Scale:
         return (*steps, (LEVELS - 1, f"more than {self.limit:g} bits, the limit"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartRow:
-    """A leaf or a rule in words.
-
-    Attributes
-    ----------
-    number : int
-        Its number, from 1.
-    lead : str
-        ``if``, ``else if`` or ``else`` for a rule; empty for a leaf.
-    condition : str
-        When it captures a record.
-    size, classes, prediction, purity, bits : str
-        The figures as text; empty where there is nothing to say.
-    share : float or None
-        Bits learned as a share of the scale.
-    level : int or None
-        Level of exposure; None where it is not known.
-    flags : tuple of str
-        The limits that it breaks, in words.
-    weight : float or None
-        Records for drawing: the size where it is shown, one constant where it is suppressed, None where unknown.
-    """
-
-    number: int
-    lead: str
-    condition: str
-    size: str
-    classes: str
-    prediction: str
-    purity: str
-    bits: str
-    share: float | None
-    level: int | None
-    flags: tuple[str, ...]
-    weight: float | None
-
-
 def parts_of(findings: Findings) -> PartsFinding:
     """Return the leaves or rules, and the shape of a tree; nothing where they were not looked at."""
     outcome = findings.measured["parts"]
@@ -116,7 +97,7 @@ def sizes_are_counted(findings: Findings) -> bool:
 
 
 def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
-    """Return the rows, in the model's order."""
+    """Return the leaves or rules in words, in the model's order."""
     listed = findings.model.kind == "rule list"
     last, labels = len(parts_of(findings).parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
@@ -189,3 +170,109 @@ def ranked(parts: Sequence[Part]) -> list[int]:
     """Return the numbers of the parts, those to look at first in front: most flags, then most bits."""
     order = sorted(parts, key=lambda p: (-len(p.flags), -(p.bits_learned or 0.0), p.number))
     return [part.number for part in order]
+
+
+def outline(tree: Sequence[TreeNode], rows: Sequence[PartRow], order: Sequence[int]) -> tuple[tuple[Step, ...], int]:
+    """Return the steps, and the number of leaves left out.
+
+    A tree of more than 200 leaves is cut to the 50 that come first in ``order``; below the twelfth level leaves stand
+    side by side with their whole condition.
+
+    Parameters
+    ----------
+    tree : sequence of TreeNode
+        The nodes, parents before children.
+    rows : sequence of PartRow
+        The leaves; number i stands at i - 1.
+    order : sequence of int
+        Numbers of the leaves, those to look at first in front.
+    """
+    if not tree:
+        return (), 0
+    wanted = set(order if len(rows) <= MOST_LEAVES else order[:SHORT_LIST])
+    everything, kept = leaves_below(tree), leaves_below(tree, wanted)
+    flagged = leaves_below(tree, {row.number for row in rows if row.flags})
+    children = children_of(tree)
+    unfold = kept[0] <= OPEN_LEAVES
+    steps: list[Step] = []
+    stack: list[tuple[int, int, bool]] = [(0, 0, False)]
+    while stack:
+        index, depth, closing = stack.pop()
+        node = tree[index]
+        text = wording.clean(node.condition)
+        if closing:
+            steps.append(Step(kind="end"))
+        elif kept[index] == 0:
+            if everything[index]:
+                left_out = wording.plural(everything[index], "leaf")
+                steps.append(Step(kind="omitted", condition=text, summary=f"{left_out}, not shown here"))
+        elif node.part is not None:
+            row = rows[node.part - 1]
+            deep = depth > DEEPEST
+            steps.append(Step(kind="leaf", condition=row.condition if deep else text or row.condition, part=row))
+        elif depth > DEEPEST:
+            stack += [(child, depth, False) for child in reversed(children[index])]
+        else:
+            if index:
+                inside = wording.plural(everything[index], "leaf")
+                marked = f", {flagged[index]:,} flagged" if flagged[index] else ""
+                is_open = unfold or depth <= 1
+                steps.append(Step(kind="begin", condition=text, summary=inside + marked, open=is_open))
+                stack.append((index, depth, True))
+            stack += [(child, depth + 1, False) for child in reversed(children[index])]
+    return tuple(steps), everything[0] - kept[0]
+
+
+def model_section(findings: Findings) -> Section:
+    """Return the tree or the rules, leaf by leaf or rule by rule."""
+    scale = Scale.of(findings)
+    rows, listed = part_rows(findings, scale), not parts_of(findings).nodes
+    blocks: list[Block] = []
+    if rows:
+        levels = tuple((f"level-{level}", words) for level, words in scale.legend)
+        blocks.append(Legend((*levels, ("unknown", "not known")), "Colours: bits learned about each record"))
+    drawing, reading = draw_tree(parts_of(findings).nodes, rows)
+    if drawing:
+        blocks.append(
+            Figure(
+                drawings=(drawing,),
+                caption=f"Read from left to right: each column is one more condition. {reading} "
+                "\u25b2 marks a flagged leaf.",
+                scrolls="Drawing of the tree",
+                from_right=True,
+            )
+        )
+    if sizes_are_counted(findings):
+        note = "Sizes were counted in the data: the model does not publish them exactly."
+        blocks.append(Paragraph(text=note, tone="note"))
+    blocks += _listed(rows) if listed else _nested(findings, rows)
+    return Section(
+        id="model",
+        title="The rules, and what each rule tells" if listed else "The tree, and what each leaf tells",
+        link="Rules" if listed else "Tree",
+        blocks=tuple(blocks) if rows else (Paragraph(text="The model has no parts to show."),),
+    )
+
+
+def _listed(rows: Sequence[PartRow]) -> list[Block]:
+    more = len(rows) - MOST_RULES
+    omitted = f"{wording.plural(more, 'more rule')}: see the JSON findings."
+    return [Parts(tuple(rows[:MOST_RULES])), *([Paragraph(text=omitted, tone="note")] if more > 0 else [])]
+
+
+def _nested(findings: Findings, rows: Sequence[PartRow]) -> list[Block]:
+    order = ranked(parts_of(findings).parts)
+    steps, n_omitted = outline(parts_of(findings).nodes, rows, order)
+    if not n_omitted:
+        return [Outline(steps)]
+    omitted = (
+        "Only the most exposed leaves and those with the most flags are listed; "
+        f"{wording.plural(n_omitted, 'more leaf')}: see the JSON findings."
+    )
+    return [
+        Paragraph(text=omitted, tone="note"),
+        Heading("Leaves to look at first"),
+        Parts(tuple(rows[number - 1] for number in order[:FIRST_LOOK])),
+        Heading("Where they stand in the tree"),
+        Outline(steps),
+    ]

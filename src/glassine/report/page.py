@@ -1,0 +1,53 @@
+"""A page as HTML: one self-contained file that loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from glassine.report import wording
+from glassine.report.section import Page
+
+__all__ = ["as_html", "environment"]
+
+
+@functools.cache
+def environment() -> Environment:
+    """Return the templates of the pages."""
+    environment = Environment(
+        loader=PackageLoader("glassine.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = _code
+    environment.filters["percent"] = wording.percent
+    environment.filters["plural"] = wording.plural
+    return environment
+
+
+def as_html(page: Page) -> str:
+    """Return a page as HTML, the sections in their order; every text is escaped."""
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            title=page.title,
+            described=page.described,
+            version=page.version,
+            audience=wording.HOLDER_ONLY if page.holder_only else "",
+        )
+    )
+
+
+def _code(text: str) -> Markup:
+    """Return text with everything between backticks set as code."""
+    pieces = re.split(r"`([^`]+)`", text)
+    return Markup("").join(
+        Markup("<code>{0}</code>").format(piece) if i % 2 else Markup.escape(piece) for i, piece in enumerate(pieces)
+    )

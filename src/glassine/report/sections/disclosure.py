@@ -1,0 +1,441 @@
+"""What a tree discloses of a sensitive attribute: what readers conclude, what can be done, and who is most exposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from glassine import __version__
+from glassine.auditing.findings import InputFile, SensitiveFinding
+from glassine.auditing.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
+from glassine.report import wording
+from glassine.report.charts import Mark, draw_trade_off
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Figure,
+    Page,
+    Paragraph,
+    Row,
+    RowNumbers,
+    Section,
+    Status,
+    Table,
+    clean_inputs,
+    facts_of,
+    sentence,
+)
+from glassine.report.wording import people
+
+__all__ = ["disclosure_page", "sensitive_section"]
+
+MOST_NAMES = 8
+HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right")
+RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
+
+
+def sensitive_section(found: SensitiveFinding) -> Section:
+    """Return what a reader learns of the sensitive attribute, as a part of an audit."""
+    told = _sensitive_sentence(found)
+    facts = (
+        _known(found),
+        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused),
+        _estimate(found.optimum, found.gap),
+    )
+    blocks: list[Block] = [
+        Paragraph(text=told, tone="lead"),
+        _readers(found.readers, "What readers conclude about everybody's value"),
+        Facts(facts),
+        *(Paragraph(text=wording.clean(note), tone="note") for note in found.notes),
+    ]
+    if found.exposed:
+        about = "Most exposed people, by row number of the data, in ascending order. Keep this list internal."
+        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in found.exposed))]
+    return Section(
+        id="sensitive",
+        title="What it tells of",
+        about=wording.clean(found.sensitive),
+        link="Sensitive attribute",
+        blocks=tuple(blocks),
+        text=(told,),
+        text_title="What a reader learns",
+    )
+
+
+def disclosure_page(
+    found: DisclosureFinding,
+    *,
+    title: str | None = None,
+    described: str = "",
+    inputs: Sequence[InputFile] = (),
+) -> Page:
+    """Return the report on what a tree discloses of a sensitive attribute.
+
+    Parameters
+    ----------
+    found : DisclosureFinding
+        What the reader learns.
+    title, described : str
+        Title of the page, and a line on the model.
+    inputs : sequence of InputFile
+        The files that were read.
+    """
+    return Page(
+        kind="disclosure by a tree",
+        title=wording.clean(title or "What a tree discloses"),
+        described=wording.clean(described or _described(found)),
+        tone="finding",
+        headline=_headline(found),
+        sentence=_sentence(found),
+        caveat="This is one reader, who takes the least biased estimate. Another may know more.",
+        notes=tuple(map(wording.clean, found.notes)),
+        figures=_headline_figures(found),
+        sections=(
+            *((_remedies_section(found),) if found.remedies else ()),
+            _learned_section(found),
+            _estimate_section(found),
+            *((_disclosed_subgroups_section(found),) if found.subgroups else ()),
+            _disclosed_rows_section(found),
+        ),
+        terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
+        inputs=clean_inputs(inputs),
+        holder_only=True,
+        version=__version__,
+    )
+
+
+def _learned_section(found: DisclosureFinding) -> Section:
+    """Return what each reader concludes."""
+    readers = _readers(found.readers, "What each reader concludes")
+    names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
+    text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
+    return Section(
+        id="learned",
+        title="What a reader learns",
+        blocks=(readers,),
+        text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
+        text_title="What each reader concludes; entropy left and distance to the truth in nats",
+    )
+
+
+def _estimate_section(found: DisclosureFinding) -> Section:
+    """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
+    facts = (
+        _estimate(found.status, found.gap, known=found.knowledge),
+        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
+        *_sample(found),
+        *_truth(found),
+        *_anonymity(found),
+    )
+    return Section(
+        id="estimate",
+        title="The estimate, and the anonymity of the leaves",
+        link="Estimate and anonymity",
+        blocks=(Facts(facts),),
+        text=facts_of(facts),
+    )
+
+
+def _remedies_section(found: DisclosureFinding) -> Section:
+    """Return what was tried against disclosure, and what it costs in accuracy."""
+    held_out = any(row.holdout_accuracy is not None for row in found.remedies)
+    columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
+    columns += [Column("Held out", numeric=True)] if held_out else []
+    rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(found.remedies, start=1))
+    marks = [
+        Mark(number=number, x=accuracy, y=row.d_overall)
+        for number, row in enumerate(found.remedies, start=1)
+        if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
+    ]
+    blocks: list[Block] = [
+        Paragraph(
+            text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
+            "read off the data."
+        ),
+        Table(caption="D_overall in nats: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
+    ]
+    if marks:
+        blocks.append(
+            Figure(
+                drawings=(draw_trade_off(marks, held_out=held_out),),
+                title="Disclosure against accuracy.",
+                caption="Upwards less is disclosed, to the right more predictions are right. Numbers are those of the "
+                "table.",
+            )
+        )
+    return Section(
+        id="remedies",
+        title="What can be done, and what it costs",
+        link="What can be done",
+        blocks=tuple(blocks),
+        text=tuple(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
+        text_title=f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[held_out]}",
+    )
+
+
+def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
+    """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
+    known = found.subgroups[0].d_overall is not None
+    columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
+    rows = tuple(
+        Row(
+            name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
+            cells=(
+                people(group.size),
+                f"{group.entropy:.3g} nats",
+                *(() if group.d_overall is None else (f"{group.d_overall:.3g} nats",)),
+            ),
+        )
+        for group in found.subgroups
+    )
+    return Section(
+        id="subgroups",
+        title="Subgroups",
+        blocks=(
+            Paragraph(text="The most exposed first, the least exposed last. Subgroups of few people are left out."),
+            Table(
+                caption="Means over the people of a subgroup, in nats. Small means disclosed",
+                columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
+                rows=rows,
+            ),
+        ),
+        text=tuple(
+            f"{row.name}: {row.cells[0]}, {row.cells[1]} left{f', D_overall {row.cells[2]}' if known else ''}"
+            for row in rows
+        ),
+        text_title="Subgroups, the most exposed first; the last one the least exposed",
+    )
+
+
+def _disclosed_rows_section(found: DisclosureFinding) -> Section:
+    """Return the most exposed people by row number."""
+    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in found.exposed)
+    about = (
+        "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
+        "this list internal. Anyone with the data can look up the person."
+    )
+    return Section(
+        id="exposed",
+        title="The most exposed records",
+        link="Records",
+        blocks=(Paragraph(text=about), RowNumbers(rows)),
+        text=(", ".join(rows),),
+        text_title="Most exposed, by row number from 0",
+    )
+
+
+def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
+    known = readers[0].d_overall is not None and readers[0].guess_rate is not None
+    return Table(
+        caption=f"{title}. Entropy left and distance to the truth (D_overall) a person; a small distance means "
+        "disclosed",
+        columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
+        rows=tuple(
+            Row(
+                name=sentence(reader.reader),
+                cells=(
+                    f"{reader.entropy:.3g} nats",
+                    people(reader.certain),
+                    *(
+                        (f"{reader.d_overall or 0.0:.3g} nats", wording.percent(reader.guess_rate or 0.0))
+                        if known
+                        else ()
+                    ),
+                ),
+            )
+            for reader in readers
+        ),
+    )
+
+
+def _headline(found: DisclosureFinding) -> str:
+    """Return which share of the entropy the tree takes away."""
+    before, left = found.readers[0].entropy, found.readers[-1].entropy
+    if not before > 0:
+        return "Nothing was open"
+    removed = wording.percent(min(max(1 - left / before, 0.0), 1.0))
+    return f"The tree removes {removed} of the uncertainty about {wording.clean(found.sensitive)}"
+
+
+def _sentence(found: DisclosureFinding) -> str:
+    """Return what the reader learns."""
+    name = wording.clean(found.sensitive)
+    least, best = found.readers[0], found.readers[-1]
+    told = (
+        f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person "
+        f"about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most exposed one. "
+        f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
+    )
+    if best.certain:
+        told += f" For {people(best.certain)} the class is practically certain."
+    return told
+
+
+def _described(found: DisclosureFinding) -> str:
+    """Return who was looked at, and what the reader knows."""
+    return (
+        f"{people(found.n_people)[:1].upper()}{people(found.n_people)[1:]}, "
+        f"{wording.plural(found.n_classes, 'class')} of {wording.clean(found.sensitive)}. "
+        f"The reader knows {wording.clean(found.knowledge)}."
+    )
+
+
+def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
+    """Return the few figures that matter most."""
+    least, best = found.readers[0], found.readers[-1]
+    told = [
+        Fact(
+            "Learned about the average person",
+            f"{found.learned_mean:.3g} nats",
+            f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
+        ),
+        Fact("Learned about the most exposed", f"{found.learned_most:.3g} nats", "beyond the class distribution"),
+        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(found.n_people)}"),
+    ]
+    if best.guess_rate is not None and least.guess_rate is not None:
+        told.append(
+            Fact(
+                "Guesses right",
+                f"for {wording.percent(best.guess_rate)}",
+                f"from the class distribution for {wording.percent(least.guess_rate)}",
+            )
+        )
+    return tuple(told)
+
+
+def _sensitive_sentence(found: SensitiveFinding) -> str:
+    least, best = found.readers[0], found.readers[-1]
+    told = (
+        f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person about "
+        f"{wording.clean(found.sensitive)} beyond the class distribution, {found.learned_most:.3g} of the most exposed "
+        f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+    )
+    if best.certain:
+        told += f" For {people(best.certain)} the value is practically certain."
+    return told
+
+
+def _known(found: SensitiveFinding) -> Fact:
+    listed = wording.listing(found.quasi_identifiers, most=MOST_NAMES, room=40)
+    n = found.n_quasi_identifiers
+    return Fact(
+        "What the reader knows of everybody",
+        wording.plural(len(found.quasi_identifiers), "attribute"),
+        f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
+        f"{people(found.n_people)}. Of the tree: {wording.clean(found.knowledge)}.",
+    )
+
+
+def _internal(
+    readers: Sequence[ReaderFinding], n_internal: int, n_active: int, *, unused: str = "", named: Sequence[str] = ()
+) -> Fact:
+    """Return what the internal nodes add to the leaves; ``unused`` is why they were not used, ``named`` which do."""
+    name = "What the choice of splits adds"
+    if unused:
+        return Fact(name, "not used", sentence(unused))
+    if len(readers) < 3:
+        return Fact(name, "not used", "The reader looks at the leaves alone.")
+    more = max(readers[1].entropy - readers[2].entropy, 0.0)
+    shaping = "none shapes" if not n_active else f"{n_active:,} shape"
+    among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
+    return Fact(
+        name,
+        f"{more:.2g} nats" if more else "next to nothing",
+        "A learner takes the best split of each node; records under which another would have been better are "
+        f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
+    )
+
+
+def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
+    """Return whether the estimate is the best one, and from what it was made."""
+    if optimum == "local":
+        value = "a local optimum"
+        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a person more open."
+    else:
+        value = "the global optimum"
+        slack = f", up to a certified gap of {gap:.1g} nats a person" if gap > 0 else ""
+        meaning = f"No estimate that agrees with the tree leaves more open{slack}."
+    meaning += " It takes fractions of people: whole people can be told apart where fractions cannot."
+    meaning += f" Known: {wording.clean(known)}." if known else ""
+    return Fact("The estimate of maximum entropy", value, meaning)
+
+
+def _sample(found: DisclosureFinding) -> list[Fact]:
+    if found.sample is None:
+        return []
+    sample = found.sample
+    return [
+        Fact(
+            "Who was in the training sample",
+            f"{wording.percent(sample.fraction)} on average",
+            f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
+            f"{people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
+        )
+    ]
+
+
+def _truth(found: DisclosureFinding) -> list[Fact]:
+    if found.truth is None:
+        return []
+    truth = found.truth
+    return [
+        Fact(
+            "D_individual, distance to the truth",
+            f"{truth.mean:.3g} nats on average (D_overall)",
+            f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
+            f"below 0.1 nats for {people(truth.disclosed)}.",
+        )
+    ]
+
+
+def _anonymity(found: DisclosureFinding) -> list[Fact]:
+    return [
+        Fact(
+            "l-diversity of the leaves",
+            f"{found.distinct_l:g} distinct, {found.entropy_l:.3g} by entropy",
+            "The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
+        ),
+        Fact(
+            "(alpha, k)-anonymity of the leaves",
+            f"alpha {found.alpha:.3g}, k {found.k}",
+            "The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
+        ),
+        Fact(
+            "t-closeness of the leaves",
+            f"t {found.t:.3g}",
+            "The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
+        ),
+    ]
+
+
+def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
+    name = f"{number}. {row.name[:1].upper()}{row.name[1:]}"
+    reason = row.reason or ""
+    if row.status == "local":
+        reason = "a local optimum: another estimate may leave more open."
+    if row.d_overall is None or row.accuracy is None:
+        return Row(name=name, cells=(*("",) * (3 + held_out), Status("not measured")), remark=sentence(reason))
+    held = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
+    return Row(
+        name=name,
+        cells=(
+            f"{row.n_leaves:.4g} {'leaf' if row.n_leaves == 1 else 'leaves'}",
+            f"{row.d_overall:.3g}",
+            wording.percent(row.accuracy),
+            *([held] if held_out else []),
+            Status("measured"),
+        ),
+        remark=sentence(reason),
+    )
+
+
+def _figures(row: Row) -> str:
+    """Return the figures of a remedy in a sentence; empty where there are none."""
+    leaves, distance, accuracy, *held = row.cells[:-1]
+    aside = f" ({held[0]} of those held out)" if held and held[0] else ""
+    return f"{distance} nats, {accuracy} right{aside}, {leaves}." if distance else ""
+
+
+def _certainty(probability: float) -> str:
+    return "certain" if probability == 1 else wording.percent(probability)

@@ -1,0 +1,166 @@
+"""The claimed guarantee in plain words: what is claimed, whether it counts, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+
+from glassine.auditing.findings import Bound, GuaranteeFinding
+from glassine.report import wording
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Paragraph,
+    Points,
+    Row,
+    Section,
+    Table,
+    sentence,
+)
+
+__all__ = ["guarantee_figures", "guarantee_section"]
+
+STANDING = {
+    "accepted": "The policy accepts the claim, which this audit cannot verify. It answers the rules on leaves, bits "
+    "and thresholds.",
+    "too weak": "The policy accepts such claims, but this one is weaker than it allows, so it answers no other rule.",
+    "not accepted": "The model cannot prove the claim, and the policy does not accept it, so it answers no other rule. "
+    "The figures below hold if the claim is true.",
+    "does not hold": "The guarantee is void, so it covers no check. The reason is listed below.",
+}
+RELATIONS = {
+    "add-or-remove-one": "Adding or removing one record changes the probability of every model by at most that factor.",
+    "replace-one": "Putting another record in one record's place changes the probability of every model by at most "
+    "that factor.",
+    "add-or-remove-one-person": "Adding or removing all records of one person changes the probability of every model "
+    "by at most that factor.",
+}
+SHARES = ("members found", "guess of a ", "belief about")
+
+
+def guarantee_section(found: GuaranteeFinding) -> Section:
+    """Return the guarantee: what is claimed, what the policy makes of it, and what follows if it is true."""
+    claim = f"{sentence(found.claimed_by)} claims differential privacy with {_claim(found)}."
+    caveats = tuple(wording.clean(text) for text in found.caveats)
+    blocks: list[Block] = [
+        Paragraph(text=claim, tone="lead", status=found.standing),
+        Paragraph(text=STANDING[found.standing]),
+    ]
+    if caveats:
+        blocks.append(Points(items=caveats, style="missing", title="Caveat" if len(caveats) == 1 else "Caveats"))
+    blocks.append(Facts(_facts(found)))
+    bounds = tuple(map(_bound, found.bounds))
+    if bounds:
+        caption = "What follows if the claim is true: no reader of the model can exceed these, whatever else is known"
+        columns = (Column("What a reader might do"), Column("Bound"))
+        limits = (
+            f"The guarantee limits what the model reveals because one {found.subject} was included. General patterns, "
+            "such as that smokers fall ill more often, still apply to everyone."
+        )
+        blocks += [Table(caption=caption, columns=columns, rows=bounds), Paragraph(text=limits, tone="note")]
+    return Section(
+        id="guarantee",
+        title="The guarantee that is claimed",
+        link="Guarantee",
+        blocks=tuple(blocks),
+        text=(
+            f"[{found.standing}] {claim}",
+            *(f"Caveat: {caveat}" for caveat in caveats),
+            *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
+        ),
+        text_title="Guarantee",
+    )
+
+
+def guarantee_figures(found: GuaranteeFinding) -> tuple[Fact, ...]:
+    """Return the figures that matter most of a claimed guarantee."""
+    value = f"epsilon {found.epsilon:g}"
+    first = Fact("Claimed guarantee", value, f"{_delta(found)}; {found.standing}")
+    names = (f"Revealed about one {found.subject}", "Membership guesses")
+    if found.bits_per_record is None:
+        return (first, *(Fact(name, "not known", "The guarantee is void.") for name in names))
+    aside = "if the claim is true"
+    right = next((b.value for b in found.bounds if b.name == "membership advantage"), 1.0)
+    return (
+        first,
+        Fact(names[0], f"at most {_up(found.bits_per_record, 1):.1f} bits", aside),
+        Fact(
+            names[1],
+            f"correct at most {_percent((1 + right) / 2)} of the time",
+            f"{aside}; tossing a coin is correct 50% of the time",
+        ),
+    )
+
+
+def _claim(found: GuaranteeFinding) -> str:
+    return f"epsilon {found.epsilon:g}, {_delta(found)}, {found.neighboring}; unit: {found.unit}"
+
+
+def _delta(found: GuaranteeFinding) -> str:
+    return f"delta {found.delta:g}"
+
+
+def _facts(found: GuaranteeFinding) -> tuple[Fact, ...]:
+    scale = (
+        "no count is said to be noisy"
+        if found.count_scale is None
+        else f"scale {wording.amount(found.count_scale)} records"
+    )
+    return (
+        Fact(
+            "Epsilon",
+            f"{found.epsilon:g}",
+            f"A factor of {_factor(found.epsilon)}. {RELATIONS.get(found.neighboring, '')}".strip(),
+        ),
+        Fact(
+            "Delta",
+            f"{found.delta:g}",
+            "Probabilities may exceed that factor by at most this amount."
+            if found.delta
+            else "No failure probability: the bound always holds.",
+        ),
+        Fact(
+            "Neighboring data sets",
+            wording.clean(found.neighboring),
+            f"For k {found.subject}s together: k times epsilon.",
+        ),
+        Fact(
+            "Privacy unit",
+            wording.clean(found.unit),
+            "All records of one person together."
+            if found.subject == "person"
+            else "One record; several records of one person are not covered together.",
+        ),
+        Fact(
+            "Noise in the counts",
+            scale,
+            "The counts are evidence, not facts: figures that need exact counts are not measured."
+            if found.count_scale is not None
+            else "",
+        ),
+    )
+
+
+def _factor(epsilon: float) -> str:
+    return f"e^{epsilon:g}" if epsilon > 20 else wording.amount(math.exp(epsilon))
+
+
+def _bound(bound: Bound) -> Row:
+    value = f"{_up(bound.value, 3):g}"
+    if bound.name.startswith(SHARES):
+        value = _percent(bound.value)
+    elif bound.name.startswith("bits"):
+        value = f"{_up(bound.value, 1):.1f} bits"
+    meaning = f"{wording.clean(bound.statement)} ({wording.clean(bound.method)})"
+    return Row(name=sentence(bound.name), meaning=meaning, cells=(f"at most {value}",))
+
+
+def _up(value: float, digits: int) -> float:
+    """Return a bound rounded up: rounded down it would not be one."""
+    scale = 10.0**digits
+    return math.ceil(value * scale - 1e-9) / scale
+
+
+def _percent(value: float) -> str:
+    return f"{100 * _up(value, 3):g}%"

@@ -1,0 +1,195 @@
+"""What class counts and thresholds give away: outcomes that can be guessed, and exact training values."""
+
+from __future__ import annotations
+
+from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.outcome import Below, ShownCount
+from glassine.attacks.values import ValueLeakage
+from glassine.auditing.findings import Findings
+from glassine.report import wording
+from glassine.report.section import Fact, Facts, Section
+from glassine.report.sections.reconstruction import share_unit
+
+__all__ = ["labels_section", "lacking_values", "values_section"]
+
+MOST_NAMES = 8
+
+
+def labels_section(found: LabelDisclosure, findings: Findings) -> Section:
+    """Return what the class counts give away."""
+    part = "rule" if findings.model.kind == "rule list" else "leaf"
+    certain = _share(findings, found.n_certain, found.n_records)
+    facts = (
+        Fact(
+            "Guessed right with the model",
+            _rate(found.guess_rate),
+            f"An attacker who knows a person's {part} guesses the outcome correctly this often. Without the model, "
+            f"naming the most frequent outcome is right for {_rate(found.base_rate)}.",
+        ),
+        Fact("Outcome certain", certain, f"They fall in a {part} whose records all have one outcome."),
+        Fact(
+            "Largest share of one outcome",
+            "100%" if found.purest == 1 else f"at least {wording.percent(found.purest)}",
+            f"In the most one-sided {part}.",
+        ),
+        Fact(
+            "Uncertainty of an outcome",
+            f"{found.bits_left:.2f} of {found.bits_prior:.2f} bits left",
+            "How unsure a reader stays about a person's outcome, against how unsure they were before.",
+        ),
+    )
+    text = (
+        f"With the model, an attacker guesses the outcome correctly for {_rate(found.guess_rate)} of records "
+        f"({_rate(found.base_rate)} without it). For {certain} the outcome is certain."
+    )
+    return Section(
+        id="labels",
+        title="What the model reveals about outcomes",
+        link="Outcomes",
+        blocks=(Facts(facts),),
+        text=(text,),
+        text_title="What a reader learns",
+    )
+
+
+def values_section(found: ValueLeakage, findings: Findings) -> Section:
+    """Return what thresholds, bounds and categories give away; what needs more input says so."""
+    sentence = _values_sentence(found)
+    return Section(
+        id="values",
+        title="Training values in the model",
+        link="Exact values",
+        blocks=(Facts(_value_facts(found, findings)),),
+        text=(sentence,) if sentence else (),
+        text_title="What a reader learns",
+    )
+
+
+def lacking_values(found: ValueLeakage) -> str:
+    """Return what measured value leakage still lacks; empty if nothing."""
+    lacking = []
+    if found.n_off_grid is None and found.n_thresholds:
+        lacking.append("Which thresholds are public needs a domain.")
+    if found.n_midpoints is None:
+        lacking.append("Midpoints and lone categories need the data.")
+    return " ".join(lacking)
+
+
+def _counted(findings: Findings, count: ShownCount) -> str:
+    """Return a number of people, hidden where it is small."""
+    below = findings.policy.suppress_below
+    if isinstance(count, Below):
+        return f"fewer than {count.below} records"
+    if not isinstance(count, int):
+        return f"{count} records"
+    return f"fewer than {below} records" if 0 < count < below else wording.plural(count, "record")
+
+
+def _rate(value: float) -> str:
+    """Return a rate that is rounded where counts are suppressed, hence never as exact."""
+    return f"about {wording.percent(min(max(value, 0.0), 1.0))}"
+
+
+def _share(findings: Findings, count: ShownCount, total: int) -> str:
+    """Return a share of the records, too coarse to count small groups by."""
+    if not isinstance(count, int):
+        return _counted(findings, count)
+    if count in (0, total):
+        return "none of the records" if count == 0 else "all records"
+    if count < findings.policy.suppress_below:
+        return _counted(findings, count)
+    unit = share_unit(findings)
+    rounded = min(max(round(count / total / unit), 1) * unit, 1.0)
+    return f"about {min(rounded * 100, 99):.0f}% of the records"
+
+
+def _value_facts(found: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
+    of = f"of {wording.plural(found.n_thresholds, 'threshold')}"
+    facts = []
+    if found.n_thresholds:
+        facts += [
+            Fact(
+                "Not public cut points",
+                "not known" if found.n_off_grid is None else f"{found.n_off_grid or 'none'} {of}",
+                _off_grid_meaning(found),
+            ),
+            Fact(
+                "Midpoints of two training values",
+                "not known" if found.n_midpoints is None else f"{found.n_midpoints or 'none'} {of}",
+                _midpoint_meaning(findings, found),
+            ),
+        ]
+    else:
+        facts.append(Fact("Thresholds", "none", "The model has no threshold on a number."))
+    facts += [
+        Fact(
+            "Bounds that are a training value",
+            _names(found.exact_bounds),
+            "It needs a domain and the data."
+            if found.exact_bounds is None
+            else "Attributes whose lowest or highest value in the domain is that of a record; harmless where the bound "
+            "is public, such as 0.",
+        ),
+        Fact(
+            "Categories of one person",
+            _names(found.lone_categories),
+            "It needs the data."
+            if found.lone_categories is None
+            else "Attributes with a category that a single record has.",
+        ),
+    ]
+    if findings.model.kind == "regression tree":
+        facts.append(
+            Fact(
+                "Leaves that publish one person's value",
+                "some leaves" if found.n_lone_targets else "none",
+                "A leaf made from one record predicts that record's value.",
+            )
+        )
+    return tuple(facts)
+
+
+def _off_grid_meaning(found: ValueLeakage) -> str:
+    if found.n_off_grid is None:
+        return "It needs a domain."
+    if found.n_inferred:
+        return "The domain was inferred from data: none of its cut points is public."
+    return (
+        "Their place tells about training values." if found.n_off_grid else "Anybody could name them without the data."
+    )
+
+
+def _midpoint_meaning(findings: Findings, found: ValueLeakage) -> str:
+    if found.n_midpoints is None:
+        return "It needs the data."
+    if not found.n_midpoints:
+        return "No two training values can be computed from them."
+    told = "Who knows one of the two values can compute the other exactly."
+    held = _counted(findings, found.n_records_at_midpoints or 0)
+    return f"{told} Records whose own value stands there: {held}."
+
+
+def _values_sentence(found: ValueLeakage) -> str:
+    """Return what thresholds give away in one sentence; empty where there are none."""
+    if not found.n_thresholds:
+        return ""
+    told = []
+    if found.n_off_grid is not None:
+        points = "a public cut point" if max(found.n_off_grid, 1) == 1 else "public cut points"
+        alone = "it is a public cut point" if found.n_thresholds == 1 else "all are public cut points"
+        told.append(f"{_are(found.n_off_grid)} not {points}" if found.n_off_grid else alone)
+    if found.n_midpoints is not None:
+        told.append(f"{_are(found.n_midpoints)} the midpoint of two training values")
+    if not told:
+        return ""
+    return f"Of {wording.plural(found.n_thresholds, 'threshold')}, {' and '.join(told)}."
+
+
+def _are(count: int) -> str:
+    return f"{count or 'none'} {'is' if count == 1 else 'are'}"
+
+
+def _names(names: tuple[str, ...] | None) -> str:
+    if names is None:
+        return "not known"
+    return wording.listing(names, most=MOST_NAMES, room=60) or "none"

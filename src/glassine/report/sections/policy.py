@@ -1,0 +1,287 @@
+"""The policy, check by check, what to do next, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
+from glassine.auditing.criterion import Limit, Remedy
+from glassine.auditing.findings import Check
+from glassine.auditing.policy import Policy
+from glassine.report import wording
+from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
+
+__all__ = [
+    "CAVEAT",
+    "MeasureRow",
+    "measure_rows",
+    "measured_section",
+    "next_section",
+    "passed_sentence",
+    "policy_section",
+    "sections_of",
+    "unmeasured_sentence",
+    "verdict_sentence",
+    "worded",
+]
+
+NOTHING = "not applicable"
+NONE_ALLOWED = "none allowed"
+BY_GUARANTEE = "by the guarantee"
+CAVEAT = "The verdict covers only what was measured."
+PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRow:
+    """A check as the report words it."""
+
+    label: str
+    limit: str
+    measured: str
+    status: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureRow:
+    """A question that the audit asks, and how far it was answered.
+
+    Attributes
+    ----------
+    name, short : str
+        The measurement, and what it is about in a word or two.
+    question : str
+        What it answers.
+    state : str
+        ``measured``, ``partly measured``, ``not measured`` or ``failed``.
+    reason : str
+        Why not; empty if measured.
+    """
+
+    name: str
+    short: str
+    question: str
+    state: str
+    reason: str
+
+
+def _label(name: str, policy: Policy, kind: str) -> str:
+    """Return the label of a check: that of its criterion, or its name where the policy has no such criterion."""
+    criterion = policy.criterion(name)
+    label = wording.clean(name).replace("_", " ") if criterion is None else criterion.words.label
+    part, parts = PARTS.get(kind, ("leaf", "leaves"))
+    return label.format(part=part, parts=parts) if "{part" in label else label
+
+
+def _limit(check: Check, limit: Limit[float] | None) -> str:
+    if limit is None:
+        return f"{check.limit:g}"
+    unit = limit.unit.name
+    if unit in ("values", "people") and not check.limit:
+        return NONE_ALLOWED
+    figure = {
+        "records": wording.plural(round(check.limit), "record"),
+        "share": f"{100 * check.limit:g}%",
+        "bits": f"{check.limit:g} bits",
+    }.get(unit, f"{check.limit:g}")
+    return f"at {'least' if limit.fewest else 'most'} {figure}"
+
+
+def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
+    if not isinstance(value, int | float):
+        return f"{value} records" if unit == "records" else str(value)
+    if unit == "records":
+        return wording.plural(round(value), "record")
+    if unit == "bits":
+        return f"{wording.bits(value, beyond=check.limit)} bits"
+    if unit == "share":
+        if check.status == "fail" and value <= check.limit:
+            return f"more than {wording.percent(check.limit)}"
+        return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
+    return "none" if unit in ("values", "people") and not value else f"{value:g}"
+
+
+def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
+    """Return a check in words, for a kind of model or a ``release``."""
+    criterion = policy.criterion(check.rule)
+    limit = None if criterion is None else criterion.limit
+    unit = "number" if limit is None else limit.unit.name
+    if check.measured is None:
+        missing = "not known" if check.status == "unknown" else "not published"
+        measured = BY_GUARANTEE if check.basis == "guarantee" else missing
+    else:
+        at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
+        measured = at_most + _measured(check, check.measured, unit)
+    return CheckRow(
+        label=_label(check.rule, policy, kind),
+        limit=_limit(check, limit),
+        measured=measured,
+        # Where the model publishes nothing of the kind, there is nothing to judge.
+        status=NOTHING if _nothing_published(check) else check.status,
+        meaning=wording.clean(check.meaning),
+    )
+
+
+def policy_section(checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "") -> Section:
+    """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
+    rows = [worded(check, policy, kind) for check in checks]
+    table = Table(
+        caption="Each check, its limit, what was measured, and its status",
+        columns=(Column("Check"), Column("Limit"), Column("Measured"), Column("Status")),
+        rows=tuple(
+            Row(name=row.label, meaning=row.meaning, cells=(row.limit, row.measured, Status(row.status)))
+            for row in rows
+        ),
+    )
+    text = tuple(f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})" for row in rows)
+    nothing = "The policy has no check for this model."
+    return Section(
+        id="policy",
+        title="The policy, check by check",
+        link="Policy",
+        blocks=(*((Paragraph(text=claim),) if claim else ()), table if rows else Paragraph(text=nothing)),
+        text=(*((claim,) if claim else ()), *(text or (nothing,))),
+        text_title="Policy",
+    )
+
+
+def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
+    """Return what to do next."""
+    steps = tuple(wording.clean(remedy.text) for remedy in advice)
+    nothing = "There is no advice beyond the table of checks."
+    if verdict == "within policy":
+        nothing = "No action needed. Keep this report with the published model."
+    return Section(
+        id="next",
+        title="What to do next",
+        blocks=(Points(items=steps, style="advice") if steps else Paragraph(text=nothing),),
+        text=tuple(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
+    )
+
+
+F = TypeVar("F")
+
+
+def sections_of(
+    outcomes: Mapping[str, Outcome[object]], functions: Mapping[str, Callable[[Any, F], Section]], findings: F
+) -> Iterator[Section]:
+    """Yield a section for each measurement that was made."""
+    for name, function in functions.items():
+        outcome = outcomes[name]
+        if isinstance(outcome, Measured):
+            yield function(outcome.value, findings)
+
+
+def measure_rows(
+    outcomes: Mapping[str, Outcome[object]],
+    questions: Mapping[str, tuple[str, str]],
+    lacking: Callable[[str, object], str],
+    short: Mapping[str, str],
+) -> tuple[MeasureRow, ...]:
+    """Return for each measurement whether it was made, and the reason if not.
+
+    Parameters
+    ----------
+    outcomes : mapping of str to Outcome
+        The measurements.
+    questions : mapping of str to (str, str)
+        Name and question of each.
+    lacking : callable
+        What a measured one still lacks, of its key and value; empty if nothing.
+    short : mapping of str to str
+        What some are about in a word or two; the name of the others.
+    """
+    rows = []
+    for key, (name, question) in questions.items():
+        outcome = outcomes[key]
+        if isinstance(outcome, Measured):
+            reason = lacking(key, outcome.value)
+            state = "partly measured" if reason else "measured"
+        else:
+            state, reason = "failed" if isinstance(outcome, Failed) else "not measured", outcome.reason
+        rows.append(
+            MeasureRow(
+                name=name,
+                short=short.get(key, name.lower()),
+                question=question,
+                state=state,
+                reason=sentence(reason),
+            )
+        )
+    return tuple(rows)
+
+
+def measured_section(rows: Sequence[MeasureRow]) -> Section:
+    """Return the questions of the audit, and whether they were answered; folded away where all were."""
+    missing = [row for row in rows if row.state != "measured"]
+    table = Table(
+        caption="The questions of the audit, and whether they were answered",
+        columns=(Column("Question"), Column("Status")),
+        rows=tuple(
+            Row(name=row.name, meaning=row.question, cells=(Status(row.state),), remark=row.reason) for row in rows
+        ),
+    )
+    warning = Paragraph(text="“Not measured” does not mean safe.")
+    return Section(
+        id="measured",
+        title="What was measured, and what was not" if missing else "What was measured",
+        link="Measured",
+        folded="" if missing else f"all {len(rows)} questions of the audit were answered",
+        blocks=(warning, table) if missing else (table,),
+        text=tuple(f"{row.name} ({row.state}): {row.reason}" for row in missing),
+        text_title="What was not measured",
+    )
+
+
+def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
+    """Return what was not measured, or only in part; empty if everything was."""
+    missing = [row.short for row in rows if row.state in ("not measured", "failed")]
+    partly = [row.short for row in rows if row.state == "partly measured"]
+    told = [f"Not measured: {', '.join(missing)}."] if missing else []
+    told += [f"Measured in part: {', '.join(partly)}."] if partly else []
+    return " ".join(told)
+
+
+def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, named: bool = True) -> str:
+    """Return why the verdict is what it is, in one sentence, with or without the labels of the checks."""
+    if not checks:
+        return "Inconclusive: the policy has no check for this model."
+
+    def labels(status: str) -> str:
+        found = [_label(check.rule, policy, kind) for check in checks if check.status == status]
+        found = [label[:1].lower() + label[1:] for label in found]
+        listed = found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+        return f": {listed}" if named else ""
+
+    failed, unknown = (sum(check.status == status for check in checks) for status in ("fail", "unknown"))
+    if failed:
+        aside = f" {unknown} could not run." if unknown else ""
+        return f"{failed} of {_checks(len(checks))} failed{labels('fail')}.{aside}"
+    if unknown:
+        rest = len(checks) - unknown
+        others = "" if not rest else " The other passed." if rest == 1 else f" The other {rest} passed."
+        return f"Inconclusive: {unknown} of {_checks(len(checks))} could not run{labels('unknown')}.{others}"
+    return passed_sentence(checks)
+
+
+def passed_sentence(checks: Sequence[Check]) -> str:
+    """Return how many checks passed, and how many do not apply to the model."""
+    inapplicable = sum(map(_nothing_published, checks))
+    if inapplicable == len(checks):
+        return "No check of the policy applies to this model."
+    if inapplicable:
+        verb = "does" if inapplicable == 1 else "do"
+        passed = _checks(len(checks) - inapplicable)
+        return f"{passed} passed; {inapplicable} {verb} not apply to this model."
+    return "The check passed." if len(checks) == 1 else f"All {_checks(len(checks))} passed."
+
+
+def _checks(count: int) -> str:
+    return wording.plural(count, "check")
+
+
+def _nothing_published(check: Check) -> bool:
+    return check.status == "pass" and check.measured is None and check.basis == "measurement"

@@ -1,0 +1,338 @@
+"""How far records can be reconstructed: uncertainty left, the exposure curve, attributes, subgroups, single records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from glassine.attacks.alignment import ErrorEstimate
+from glassine.auditing.findings import (
+    AttributeFinding,
+    DomainSummary,
+    Findings,
+    ReconstructionFinding,
+    SubgroupFinding,
+)
+from glassine.report import wording
+from glassine.report.charts import draw_bar, draw_curve
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Figure,
+    Fold,
+    Paragraph,
+    Reading,
+    Readings,
+    Row,
+    RowNumbers,
+    Section,
+    Table,
+    sentence,
+)
+from glassine.report.sections.parts import Scale, parts_of
+
+__all__ = [
+    "alignment_section",
+    "curve",
+    "exposed_section",
+    "headline_figures",
+    "reconstruction_section",
+    "share_unit",
+    "subgroups_section",
+]
+
+MOST_BARS = 25
+EXPOSED_SUBGROUPS = 5
+MOST_ATTRIBUTES = 3
+SHOWN = 0.05  # bits below it read as 0.0
+NEGLIGIBLE = 1e-6
+
+
+def reconstruction_section(found: ReconstructionFinding, findings: Findings) -> Section:
+    """Return how much of the uncertainty about the records a model removes, in all, by record and by attribute."""
+    rebuilt, narrowed = _rebuilt(found, findings), _narrowed(found, findings)
+    lead = f"{rebuilt} {narrowed}".strip()
+    bars, more = _attributes(found.attributes)
+    blocks: list[Block] = [Paragraph(text=lead, tone="lead")] if rebuilt else []
+    undefined = sentence(found.undefined or "")
+    if undefined:
+        blocks.append(Paragraph(text=undefined, tone="note"))
+    blocks += [
+        Readings(readings(found, findings)),
+        Paragraph(
+            text="Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals "
+            f"everything. {_readings_note(findings.domain)} It says nothing about outcomes.",
+        ),
+    ]
+    if findings.domain is not None:
+        blocks.append(Paragraph(text=_domain(findings.domain)))
+    blocks += _curve(found, findings)
+    if bars:
+        blocks.append(_bars("Attribute", "Bits learned about each attribute of a record, most revealed first", bars))
+        blocks += [_omitted(more, "attribute")] if more else []
+    else:
+        text = f"Attributes. {undefined or 'Nothing is learned about any of them.'}"
+        blocks.append(Paragraph(text=text, tone="missing"))
+    named = [f"{wording.shorten(row.name, 30)} ({row.cells[1]})" for row in bars[:MOST_ATTRIBUTES]]
+    most = f"Attributes most revealed, in bits per record: {', '.join(named)}." if named else ""
+    return Section(
+        id="rebuild",
+        title="How far the records can be reconstructed",
+        link="Reconstruction",
+        blocks=tuple(blocks),
+        text=tuple(filter(None, (rebuilt, narrowed, most))),
+        text_title="What a reader learns",
+    )
+
+
+def readings(found: ReconstructionFinding, findings: Findings) -> tuple[Reading, ...]:
+    """Return Dist_G with attributes independent, and with the domain's groups if it has any."""
+
+    def quantity(value: float | None) -> str:
+        return "not defined" if value is None else f"{wording.amount(value)} bits"
+
+    def reading(name: str, left: float | None, before: float | None, after: float | None) -> Reading:
+        value = "not defined" if left is None else f"{left:.3f}"
+        return Reading(name=name, left=left, value=value, before=quantity(before), after=quantity(after))
+
+    independent = reading(
+        "Attributes independent (as in the paper)", found.dist_g, found.prior_bits, found.entropy_bits
+    )
+    if findings.domain is not None and findings.domain.n_groups == 0:
+        return (independent,)
+    return (
+        independent,
+        reading(
+            "With the domain's groups",
+            found.dist_g_domain_aware,
+            found.prior_bits_domain_aware,
+            found.entropy_bits_domain_aware,
+        ),
+    )
+
+
+def headline_figures(findings: Findings) -> tuple[Fact, ...]:
+    """Return the figures that matter most for a tree or a rule list without a guarantee."""
+    measured: ReconstructionFinding | None = findings.value("reconstruction")
+    limit = findings.policy.largest_bits_per_record
+    facts = []
+    for name, bits, beyond in (
+        ("Learned about the average record", None if measured is None else measured.bits_mean, None),
+        ("Learned about the most exposed", None if measured is None else measured.bits_largest, limit),
+    ):
+        value, meaning = "not known", "It was not measured."
+        if measured is not None and bits is not None:
+            value, meaning = f"{wording.bits(bits, beyond=beyond)} bits", _fits(measured, findings.domain, bits)
+        facts.append(Fact(name, value, meaning))
+    flagged = sum(bool(part.flags) for part in parts_of(findings).parts)
+    noun = "rule" if findings.model.kind == "rule list" else "leaf"
+    of = f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(parts_of(findings).parts), noun)}"
+    return (*facts, Fact("Flagged", of, "few records, one outcome, or too many bits"))
+
+
+def share_unit(findings: Findings) -> float:
+    """Return the step to which shares of the records are rounded: one percent, or as many records as are suppressed."""
+    n = findings.model.n_records
+    return max(0.01, findings.policy.suppress_below / n) if n else 0.01
+
+
+def curve(found: ReconstructionFinding, unit: float) -> tuple[tuple[float, float], ...]:
+    """Return the exposure curve, its shares rounded up to a unit; the larger bits stand where two steps meet.
+
+    Bits are rounded to one decimal, so that the drawing is no more precise than its table.
+    """
+    out: list[tuple[float, float]] = []
+    for share, bits in found.exposure_curve:
+        end = min(math.ceil(share / unit - 1e-9) * unit, 1.0)
+        if not out or end > out[-1][0]:
+            out.append((end, round(bits, 1)))
+    return tuple(out)
+
+
+def _curve(found: ReconstructionFinding, findings: Findings) -> list[Block]:
+    points = curve(found, share_unit(findings))
+    if not points:
+        return []
+    scale = Scale.of(findings)
+    figure = Figure(
+        drawings=(draw_curve(points, top=scale.top, limit=scale.limit),),
+        title="Exposure curve.",
+        caption="Bits learned about a record, the most exposed at the left. Each bit halves the possible records.",
+    )
+    table = Table(
+        caption="Bits learned, the most exposed records first; shares are rounded up",
+        columns=(Column("Up to this share of the records"), Column("Bits learned", numeric=True)),
+        rows=tuple(Row(name=wording.percent(share), cells=(wording.bits(bits),)) for share, bits in points),
+        style="plain",
+    )
+    merged: list[Block] = []
+    if found.bits_largest is not None and round(found.bits_largest, 1) > points[0][1]:
+        noun = "Rules" if findings.model.kind == "rule list" else "Leaves"
+        note = (
+            f"The most exposed record lies higher than the curve, at {wording.bits(found.bits_largest)} bits. {noun} "
+            f"too small to show separately are averaged, so the curve starts at {wording.bits(points[0][1])} bits."
+        )
+        merged.append(Paragraph(text=note, tone="note"))
+    return [figure, *merged, Fold("The curve as a table", (table,))]
+
+
+def _rebuilt(found: ReconstructionFinding, findings: Findings) -> str:
+    short = ("with attributes independent", "with the domain's groups")
+    known = [
+        (reading, name)
+        for reading, name in zip(readings(found, findings), short, strict=False)
+        if reading.left is not None
+    ]
+    if not known:
+        return ""
+    best = known[-1][0]
+    values = ", ".join(f"{reading.value} {name}" for reading, name in known)
+    if len({reading.value for reading, _ in known}) == 1:
+        values = best.value
+    learned = wording.percent(1 - (best.left or 0.0))
+    return f"The model removes {learned} of the uncertainty about the training records (Dist_G {values})."
+
+
+def _narrowed(found: ReconstructionFinding, findings: Findings) -> str:
+    if found.bits_largest is None:
+        return ""
+    fits = _fits(found, findings.domain, found.bits_largest)
+    if not fits:
+        return ""
+    mean = "" if found.bits_mean is None else f"; average {wording.bits(found.bits_mean)}"
+    return f"Most exposed record: {fits} ({wording.bits(found.bits_largest)} bits{mean})."
+
+
+def _fits(found: ReconstructionFinding, domain: DomainSummary | None, bits: float) -> str:
+    """Return how many possible records remain; empty if all do or if the domain contradicts the model."""
+    prior = domain.bits_domain_aware if domain is not None else None
+    contradicted = found.bits_largest is None or (prior is not None and found.bits_largest > prior + NEGLIGIBLE)
+    if contradicted or not math.isfinite(bits) or bits < SHOWN:
+        return ""
+    if prior is None:
+        return f"{wording.candidates(bits)} possible records remains"
+    # Few are counted; many read better as powers of two.
+    left, possible = (wording.worlds(value, power_from=20) for value in (prior - bits, prior))
+    return f"about {left} of {possible} possible records remain"
+
+
+def _readings_note(domain: DomainSummary | None) -> str:
+    if domain is None:
+        return ""
+    if domain.n_groups == 0:
+        return "The domain ties no attributes together, so there is one reading."
+    return (
+        "The first reading takes all attributes as independent. The second leaves out records that the domain makes "
+        "impossible: it is what a reader really knows."
+    )
+
+
+def _domain(domain: DomainSummary) -> str:
+    text = f"The domain has {wording.plural(domain.n_attributes, 'attribute')}"
+    text += f" and {wording.plural(domain.n_groups, 'group')} that tie them together" if domain.n_groups else ""
+    if domain.bits_domain_aware is not None:
+        bits = domain.bits_domain_aware
+        text += f": {wording.worlds(bits)} possible records, or {wording.amount(bits)} bits each"
+    if domain.inferred:
+        text += f". Taken from data, not declared: {wording.listing(domain.inferred, most=5, room=40)}"
+    return f"{text}."
+
+
+def _bars(head: str, caption: str, rows: Sequence[Row]) -> Table:
+    columns = (
+        Column(head),
+        Column("Mean and largest"),
+        Column("Mean", numeric=True),
+        Column("Largest", numeric=True),
+    )
+    return Table(caption=caption, columns=columns, rows=tuple(rows), style="bars")
+
+
+def _bar(name: str, mean: float, largest: float, top: float, *, group: str = "", note: str = "") -> Row:
+    drawing = draw_bar(*(min(max(value / top, 0.0), 1.0) if top > 0 else 0.0 for value in (mean, largest)))
+    cells = (drawing, _fine(mean), _fine(largest))
+    return Row(name=wording.clean(name), group=wording.clean(group), note=note, cells=cells)
+
+
+def _fine(value: float) -> str:
+    return wording.bits(value) if value >= 0.1 or value <= 0 else "under 0.1"
+
+
+def _omitted(count: int, noun: str) -> Paragraph:
+    return Paragraph(text=f"{wording.plural(count, f'more {noun}')}: see the JSON findings.", tone="note")
+
+
+def _attributes(attributes: Sequence[AttributeFinding]) -> tuple[list[Row], int]:
+    """Return the attributes about which something is learned, most first, and the number left out."""
+    learned = [a for a in sorted(attributes, key=lambda a: -a.bits_learned) if a.bits_largest > 0]
+    top = max((a.bits_largest for a in learned), default=0.0)
+    rows = [_bar(a.attribute, a.bits_learned, a.bits_largest, top) for a in learned[:MOST_BARS]]
+    return rows, len(learned) - len(rows)
+
+
+def subgroups_section(found: tuple[SubgroupFinding, ...], findings: Findings) -> Section:
+    """Return the subgroups: those of the sensitive attribute, then the five about which most is learned on average."""
+    top = max((g.bits_largest for g in found if math.isfinite(g.bits_largest)), default=0.0)
+    asked = [g for g in found if g.attribute == findings.sensitive]
+    others = sorted(
+        (g for g in found if g.attribute != findings.sensitive), key=lambda g: (-g.bits_mean, -g.bits_largest)
+    )
+    rows = [
+        _bar(
+            g.value,
+            g.bits_mean,
+            g.bits_largest,
+            top,
+            group=g.attribute,
+            note=wording.plural(g.size, "record") if isinstance(g.size, int) else f"{g.size} records",
+        )
+        for g in [*asked, *others][:MOST_BARS]
+    ]
+    shown = len(asked) + EXPOSED_SUBGROUPS
+    blocks: list[Block] = []
+    if findings.sensitive:
+        name = wording.clean(findings.sensitive)
+        blocks.append(Paragraph(title="Looked at more closely, and listed first:", text=f"{name}."))
+    caption = "Bits learned about a record of each subgroup, the most exposed on average first"
+    blocks.append(_bars("Subgroup", caption, rows[:shown]))
+    if rows[shown:]:
+        summary = f"{wording.plural(len(rows) - shown, 'more subgroup')}, less exposed"
+        rest = _bars("Subgroup", "Bits learned about a record of each other subgroup", rows[shown:])
+        blocks.append(Fold(summary, (rest,)))
+    if len(found) > len(rows):
+        blocks.append(_omitted(len(found) - len(rows), "subgroup"))
+    missing = Paragraph(text="There is no subgroup that is large enough to show.", tone="missing")
+    return Section(id="groups", title="Subgroups", blocks=tuple(blocks) if rows else (missing,))
+
+
+def exposed_section(rows: tuple[int, ...]) -> Section:
+    """Return the most exposed records by row number."""
+    about = (
+        "Row numbers of the data, in ascending order, counted from 0. Keep this list internal. Anyone with the data "
+        "can look up the person."
+    )
+    # In order of number: the order of exposure would tell where one leaf ends, hence its size.
+    listed = RowNumbers(tuple(f"row {row}" for row in sorted(rows)))
+    blocks: tuple[Block, ...] = (Paragraph(text=about), listed)
+    if not rows:
+        blocks = (Paragraph(text="There is no row to name."),)
+    return Section(id="records", title="The most exposed records", link="Records", blocks=blocks)
+
+
+def alignment_section(found: ErrorEstimate) -> Section:
+    """Return how close rebuilt records come to the real ones."""
+    text = (
+        f"{_gain(found)} Their distance from the real ones is {found.error:.3f} ± {found.error_sd:.3f}, on a scale "
+        f"from 0 (equal) to 1; that of random records is {found.baseline:.3f} ± {found.baseline_sd:.3f} "
+        f"({found.n_draws} samples, {wording.plural(found.n_matched, 'record')} matched)."
+    )
+    return Section(id="alignment", title="Compared with the data", blocks=(Paragraph(text=text),))
+
+
+def _gain(found: ErrorEstimate) -> str:
+    """Return in words how much closer than random records the reconstructed ones are, on average."""
+    if found.error + found.error_sd >= found.baseline - found.baseline_sd:
+        return "On average, reconstructed records are no closer to the real ones than random records are."
+    gain = wording.percent(1 - found.error / found.baseline)
+    return f"On average, reconstructed records are {gain} closer to the real ones than random records are."

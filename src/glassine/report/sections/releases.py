@@ -1,0 +1,511 @@
+"""A release of surrogate trees: who stands behind it, what its trees tell together, and its two forms side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from glassine.attacks.outcome import ShownCount
+from glassine.auditing.findings import (
+    SCHEMA,
+    DiversityFinding,
+    Findings,
+    FormFinding,
+    FormsFinding,
+    GapFinding,
+    GroupsFinding,
+    GuessFinding,
+    LeavesFinding,
+    RepresentativesFinding,
+    ThresholdsFinding,
+    TogetherFinding,
+)
+from glassine.report import wording
+from glassine.report.section import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Fold,
+    Page,
+    Paragraph,
+    Row,
+    RowNumbers,
+    Section,
+    Table,
+    clean_inputs,
+    facts_of,
+    sentence,
+)
+from glassine.report.sections.membership import membership_section
+from glassine.report.sections.policy import (
+    CAVEAT,
+    measure_rows,
+    measured_section,
+    next_section,
+    policy_section,
+    sections_of,
+    unmeasured_sentence,
+    verdict_sentence,
+)
+
+__all__ = ["release_page"]
+
+UNKNOWN = "not known"
+EXACT = "They are exact means: who knows all but one of a group can compute the last."
+ROUNDED = "None is an exact mean: the last of a group does not follow from the others."
+GUESSES = {
+    "true labels": "By the decision of a tree.",
+    "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
+}
+
+
+QUESTIONS = {
+    "groups": ("Groups", "How many people stand behind each representative?"),
+    "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
+    "diversity": ("Diversity", "Do the people of a group differ in labels and in the sensitive attribute?"),
+    "together": ("Reconstruction", "How far do all trees together let a reader rebuild the records?"),
+    "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
+    "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
+}
+SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
+
+
+def release_page(found: Findings, *, title: str | None = None) -> Page:
+    """Return the report on a release of surrogate trees.
+
+    Parameters
+    ----------
+    found : Findings
+        The result of an audit.
+    title : str, optional
+        Title of the page; ``Privacy of published explanations`` otherwise.
+    """
+
+    def lacking(name: str, value: object) -> str:
+        if name in ("diversity", "guesses") and found.sensitive is None:
+            return SENSITIVE
+        if isinstance(value, TogetherFinding) and value.undefined:
+            return f"there is no Dist_G: {value.undefined}"
+        return ""
+
+    measures = measure_rows(found.measured, QUESTIONS, lacking, {})
+    unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
+    figures = _figures(found)
+    return Page(
+        kind="privacy of explanations",
+        title=wording.clean(title or "Privacy of published explanations"),
+        described=_described(found),
+        tone=found.verdict,
+        headline=found.verdict.capitalize(),
+        sentence=f"{verdict_sentence(found.checks, found.policy, 'release')} {unmeasured}".rstrip(),
+        caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
+        judged=True,
+        notes=(
+            *map(wording.clean, found.notes),
+            *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
+        ),
+        figures=figures,
+        sections=(
+            policy_section(found.checks, found.policy, "release", claim=wording.clean(found.release.claim)),
+            next_section(found.advice, found.verdict),
+            measured_section(measures),
+            *sections_of(found.measured, FIRST, found),
+            *sections_of(found.measured, {"representatives": partial(_representatives_section, figures)}, found),
+            *sections_of(found.measured, SECTIONS, found),
+        ),
+        terms=(
+            *("group", "fidelity", "member of release", "midpoint", "gap attack"),
+            *("entropy l", "bit", "cut point", "suppressed in release"),
+        ),
+        inputs=clean_inputs(found.inputs),
+        holder_only=found.holder_only,
+        version=wording.clean(found.version),
+        schema=SCHEMA,
+    )
+
+
+def _groups_section(found: GroupsFinding) -> Section:
+    """Return how many people stand behind representatives."""
+    return Section(
+        id="groups", title="Who stands behind representatives", link="Groups", blocks=(Facts(_group_facts(found)),)
+    )
+
+
+def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFinding, findings: Findings) -> Section:
+    """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
+    facts = Facts(_representative_facts(found, findings))
+    return Section(
+        id="representatives",
+        title="What representatives tell",
+        link="Representatives",
+        blocks=(facts,),
+        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in figures),
+        text_title="What a reader learns",
+    )
+
+
+def _leaves_section(found: LeavesFinding, release: Findings) -> Section:
+    """Return how many people stand behind leaves, and who is alone in one."""
+    blocks: list[Block] = [Facts(_leaf_facts(found, release))]
+    if found.rows_alone:
+        about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list internal.")
+        rows = RowNumbers(tuple(f"row {row}" for row in found.rows_alone))
+        blocks.append(Fold("Who is alone, by row number", (about, rows)))
+    return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
+
+
+def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -> Section:
+    """Return how far the people of a group differ in labels and in the sensitive attribute."""
+    names = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value", "People in them")
+    table = Table(
+        caption="How far the people of a group differ; each figure of the worst group",
+        columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
+        rows=tuple(
+            Row(
+                name=wording.clean(row.attribute),
+                cells=(
+                    f"{row.distinct_l} of {row.n_classes}",
+                    f"{row.entropy_l:.2f}",
+                    wording.percent(row.alpha),
+                    f"{row.t:.2f}",
+                    f"{row.n_one_class:,} of {release.release.n_groups:,}",
+                    wording.percent(row.share_one_class),
+                ),
+            )
+            for row in found
+        ),
+    )
+    return Section(id="labels", title="How far the people of a group differ", link="Diversity", blocks=(table,))
+
+
+def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
+    """Return how well a reader guesses labels and the sensitive attribute."""
+    names = ("Without the release", "Closest group", "Group known", "Of other people")
+    table = Table(
+        caption="How often a reader of all groups guesses right who knows a person's other attributes",
+        columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
+        rows=tuple(
+            Row(
+                name=wording.clean(row.attribute),
+                meaning=GUESSES.get(row.attribute, "By the value of a representative, sought without this attribute."),
+                cells=tuple(
+                    UNKNOWN if share is None else wording.percent(share)
+                    for share in (row.base_rate, row.closest, row.group_known, row.others)
+                ),
+            )
+            for row in found
+        ),
+    )
+    note = (
+        "What is guessed as well of people who are not behind the release is true of people alike; only what goes "
+        "beyond that tells of those behind it."
+    )
+    return Section(
+        id="guesses",
+        title="How well labels and values are guessed",
+        link="Labels and values",
+        blocks=(table, Paragraph(text=note, tone="note")),
+    )
+
+
+def _together_section(found: TogetherFinding) -> Section:
+    """Return how far all trees together let a reader rebuild the records."""
+    facts = (
+        Fact(
+            "Learned about a person",
+            f"{wording.bits(found.bits_mean)} bits, at most {wording.bits(found.bits_largest)} bits",
+            "On average and in the most exposed leaf, the group being known. One bit halves the possible records.",
+        ),
+        Fact(
+            "Dist_G of all trees together",
+            "not defined" if found.dist_g is None else f"{found.dist_g:.3f}",
+            wording.clean(found.undefined) or "Share of the joint entropy that is left.",
+        ),
+    )
+    return Section(
+        id="rebuild",
+        title="How far all trees together rebuild the records",
+        link="Reconstruction",
+        blocks=(Facts(facts),),
+    )
+
+
+def _thresholds_section(found: ThresholdsFinding) -> Section:
+    """Return what thresholds tell."""
+    n = found.n_thresholds
+    meaning = "It needs the training records."
+    if found.n_midpoints is not None:
+        meaning = "Who knows one of the two values can compute the other exactly." if found.n_midpoints else ""
+    facts = (
+        Fact(
+            "Thresholds that are no public cut points",
+            f"{found.n_off_grid or 'none'} of {n:,}" if n else "there are none",
+            "Their place tells about training values." if found.n_off_grid else "",
+        ),
+        Fact(
+            "Thresholds half way between two values of the group",
+            UNKNOWN if found.n_midpoints is None else f"{found.n_midpoints or 'none'} of {n:,}",
+            meaning,
+        ),
+    )
+    return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
+
+
+def _gaps_section(found: tuple[GapFinding, ...]) -> Section:
+    """Return the gap attack by each kind of label."""
+    facts = []
+    for gap in found:
+        value, meaning = "not measured", sentence(gap.reason or "")
+        if gap.advantage is not None and gap.low is not None and gap.high is not None:
+            value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
+            meaning = "Share of the people behind the release of whom the closest tree is right, less that of others."
+        facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
+    return Section(
+        id="gaps",
+        title="Who is told by a tree that is right",
+        link="Gap attack",
+        blocks=(Facts(tuple(facts)),),
+        text=facts_of(tuple(facts)),
+        text_title="What a reader learns",
+    )
+
+
+def _forms_section(found: FormsFinding, findings: Findings) -> Section:
+    """Return the paper's form and the restricted form side by side."""
+    own = [row.form == findings.release.form for row in found.forms]
+    names = tuple(_form_name(row, findings) for row in found.forms)
+    rows = tuple(_comparison(found.forms))
+    table = Table(
+        caption="What each form explains, and what it gives away",
+        columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
+        rows=rows,
+        style="stack forms",
+    )
+    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.measured_on}."
+    return Section(
+        id="forms",
+        title="The forms side by side",
+        link="Side by side",
+        blocks=(Paragraph(text=lead, tone="lead"), table),
+        text=tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows),
+        text_title=f"Side by side, measured on {found.measured_on}: {' | '.join(names)}",
+    )
+
+
+def _described(found: Findings) -> str:
+    """Return the form of a release, its size, and on what its trees were trained."""
+    made = found.release
+    form = "The restricted form" if made.form == "restricted" else "The paper's form"
+    of = "people" if made.records == "training" else "queries"
+    size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
+    taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
+    return (
+        f"{form}: {wording.plural(made.n_groups, 'group')}{size}, {wording.plural(made.n_attributes, 'attribute')}; "
+        f"trees of {made.n_leaves:,} leaves in all, at most {made.deepest} splits deep, trained on {taught}"
+        f"{', class counts published' if made.counts else ''}."
+    )
+
+
+def _figures(found: Findings) -> tuple[Fact, ...]:
+    """Return the few figures that matter most."""
+    groups = found.value("groups")
+    leaves = found.value("leaves")
+    told = found.value("membership")
+    gaps = [gap.advantage for gap in found.value("gaps") or () if gap.advantage is not None]
+    return (
+        Fact(
+            "Fewest people behind a representative",
+            UNKNOWN if groups is None else _count(groups.smallest),
+            _declared(found),
+        ),
+        Fact(
+            "People alone in a leaf",
+            UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
+            "k-anonymity of the representative says nothing of the tree",
+        ),
+        Fact(
+            "Members named by thresholds",
+            UNKNOWN if told is None or told.accused is None else _count(told.accused),
+            "by the midpoint attack on all trees",
+        ),
+        Fact(
+            "Advantage of the gap attack",
+            UNKNOWN if not gaps else f"{max(gaps):.3f}",
+            "0 for guessing, 1 for an attack that is always right",
+        ),
+    )
+
+
+def _declared(found: Findings) -> str:
+    return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
+
+
+def _people(count: ShownCount, share: float) -> str:
+    if count == 0:
+        return "nobody"
+    return f"{_count(count)} ({wording.percent(share, digits=1)})"
+
+
+def _count(value: ShownCount | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
+    distinct = groups.fewest_distinct
+    empty = f" {wording.plural(groups.n_empty, 'group')} of nobody." if groups.n_empty else ""
+    return (
+        Fact(
+            "People behind a representative",
+            " to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
+            f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
+        ),
+        Fact(
+            "Fewest different records of a group",
+            _count(distinct),
+            "Copies of one record may be one person." if distinct is not None else "It needs the training records.",
+        ),
+    )
+
+
+def _representative_facts(told: RepresentativesFinding, found: Findings) -> tuple[Fact, ...]:
+    missing = "It needs the training records."
+    known = told.found is not None
+    if found.release.partition == "public":
+        return (Fact("Representatives", "public points", "They were chosen without the records."),)
+    return (
+        Fact(
+            "Digits of a representative's numbers",
+            f"at most {told.digits}" if told.n_numbers else "none",
+            EXACT if told.n_exact or found.release.form == "paper" else ROUNDED,
+        ),
+        Fact(
+            "Representatives that are a record of their group",
+            UNKNOWN if told.n_copies is None else _count(told.n_copies) if told.n_copies else "none",
+            "Value by value." if known else missing,
+        ),
+        Fact(
+            "Values that everybody of a group has",
+            UNKNOWN if told.n_uniform is None else _count(told.n_uniform) if told.n_uniform else "none",
+            "The representative tells such a value of each of them." if known else missing,
+        ),
+        Fact(
+            "People whose group is found",
+            UNKNOWN
+            if told.found is None or told.found_near is None
+            else f"{wording.percent(told.found)}; {wording.percent(told.found_near)} among {told.n_near}",
+            "By the closest representative, and among the closest few." if known else missing,
+        ),
+        Fact(
+            "Distance to the own representative",
+            UNKNOWN if told.closeness is None else f"{told.closeness:.2f}",
+            "Over that to any other: 1 would tell nothing, 0 the record." if known else missing,
+        ),
+    )
+
+
+def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
+    limit = found.policy.smallest_leaf
+    out = [
+        Fact(
+            "People alone in a leaf",
+            _people(leaves.n_alone, leaves.share_alone),
+            f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
+        ),
+        Fact("People of the smallest leaf", _count(leaves.smallest), "In the own group's tree."),
+    ]
+    if leaves.n_small is not None and limit is not None:
+        out.append(
+            Fact(
+                f"Leaves of fewer than {limit} people",
+                f"{leaves.n_small:,}" if leaves.n_small else "none",
+                "The policy's limit.",
+            )
+        )
+    certain = leaves.share_certain
+    counted = "The counts are published." if found.release.counts else "No counts are published."
+    out.append(
+        Fact(
+            "People in leaves of one label",
+            UNKNOWN if certain is None else wording.percent(certain),
+            counted if certain is not None else "It needs the labels on which the trees were trained.",
+        )
+    )
+    return tuple(out)
+
+
+def _form_name(row: FormFinding, found: Findings) -> str:
+    name = "Paper's form" if row.form == "paper" else "Restricted form"
+    return f"{name} (this release)" if row.form == found.release.form else name
+
+
+def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
+    def line(name: str, meaning: str, *values: str) -> Row:
+        return Row(name=name, meaning=meaning, cells=values)
+
+    small = rows[0].small
+    yield line("Trees trained on", "", *(row.labels for row in rows))
+    yield line(
+        "Fidelity", "Closest tree decides as the black box (Protocol 1)", *(_figure(row.fidelity) for row in rows)
+    )
+    yield line(
+        "Guided fidelity",
+        "First of the closest trees that does (Protocol 2)",
+        *(f"{_figure(row.fidelity_guided)} (random trees: {_figure(row.fidelity_null)})" for row in rows),
+    )
+    yield line(
+        "Accuracy",
+        "By the true labels: closest tree, and guided",
+        *(f"{_figure(row.accuracy)}, {_figure(row.accuracy_guided)}" for row in rows),
+    )
+    yield line("Nodes of a tree", "Median, and mean", *(f"{row.nodes_median:g}, {row.nodes_mean:.1f}" for row in rows))
+    yield line("Trees of one leaf", "", *(wording.percent(row.share_constant) for row in rows))
+    yield line(
+        "Members named by thresholds",
+        "The midpoint attack: certain, where nobody else is named",
+        *(_named(row) for row in rows),
+    )
+    yield line("Advantage of the gap attack", "By the true labels", *(_figure(row.gap_true) for row in rows))
+    yield line(
+        "The same by decisions", "Of the black box, on both sides", *(_figure(row.gap_decisions) for row in rows)
+    )
+    yield line("Alone in a leaf", "Share of the people", *(wording.percent(row.share_alone) for row in rows))
+    yield line(
+        f"In a leaf of fewer than {small}", "Share of the people", *(wording.percent(row.share_small) for row in rows)
+    )
+    yield line("Smallest leaf", "People", *(_count(row.smallest_leaf) for row in rows))
+    yield line(
+        "Thresholds that are no public cut points", "", *(f"{row.off_grid:,} of {row.n_thresholds:,}" for row in rows)
+    )
+    yield line(
+        "Bits learned about a person",
+        "From the leaf, the group being known",
+        *("not known" if row.bits_mean is None else wording.bits(row.bits_mean) for row in rows),
+    )
+
+
+def _named(row: FormFinding) -> str:
+    if row.accused is None or row.share_accused is None:
+        return "not known"
+    if row.accused == 0 and row.accused_wrongly == 0:
+        return "nobody"
+    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", nobody else"
+    return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
+
+
+def _figure(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.3f}"
+
+
+SECTIONS: dict[str, Callable[[Any, Findings], Section]] = {
+    "groups": lambda found, _: _groups_section(found),
+    "leaves": _leaves_section,
+    "diversity": _diversity_section,
+    "guesses": lambda found, _: _guesses_section(found),
+    "together": lambda found, _: _together_section(found),
+    "membership": lambda found, _: membership_section(found),
+    "thresholds": lambda found, _: _thresholds_section(found),
+    "gaps": lambda found, _: _gaps_section(found),
+}
+FIRST: dict[str, Callable[[Any, Findings], Section]] = {"forms": _forms_section}

@@ -1,0 +1,107 @@
+"""A page as plain text to paste into a mail, and the same with colour for a terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from glassine.report import wording
+from glassine.report.section import Command, Page
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+__all__ = ["WIDTH", "as_text", "colour"]
+
+WIDTH = 88
+LONGEST_NAME = 50
+COLOURS = {"within policy": "cyan", "outside policy": "red"}
+STATES = {
+    "bold red": "fail",
+    "cyan": "pass|accepted",
+    "bold yellow": "unknown|not applicable|not accepted|too weak|does not hold",
+}
+"""Colours of statuses; each stands in its words, too."""
+
+
+def as_text(page: Page) -> str:
+    """Return a page as plain text, at most 88 characters wide but for tables and commands.
+
+    The result stands first, then each section under its heading, in the order of the page.
+    """
+    return "\n".join(_lines(page)) + "\n"
+
+
+def colour(page: Page) -> Text:
+    """Return the text of a page with colours, for a terminal; they are added to words, never instead of them."""
+    from rich.text import Text
+
+    text = Text(as_text(page).rstrip("\n"))
+    headline = _headline(page)
+    at = text.plain.find(headline)
+    text.stylize(f"bold {COLOURS.get(page.tone, 'yellow')}", at, at + len(headline))
+    for style, words in STATES.items():
+        text.highlight_regex(rf"(?m)^  \[({words})\]", style)
+    text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
+    return text
+
+
+def _headline(page: Page) -> str:
+    return page.headline.upper() if page.judged else f"{page.headline}."
+
+
+def _lines(page: Page) -> Iterator[str]:
+    if page.holder_only:
+        yield wording.HOLDER_ONLY
+    yield f"Glassine {page.version}: {_headline(page)}"
+    for note in page.notes:
+        yield from _wrap(f"Note: {note}", hang=6)
+    yield from _wrap(page.described)
+    yield from _wrap(page.brief or page.sentence)
+    for block in page.details:
+        if isinstance(block, Command):
+            yield from ("", f"  {block.text}")
+    files = [
+        (
+            file.role,
+            wording.shorten(file.name, LONGEST_NAME),
+            "no digest: records" if file.sha256 is None else f"sha256 {file.sha256[:12]}…",
+        )
+        for file in page.inputs
+        if page.tied
+    ]
+    yield from _aligned(files)
+    for title, sections in groupby(
+        (section for section in page.sections if section.text), lambda section: section.text_title or section.title
+    ):
+        yield ""
+        yield from _wrap(title)
+        for section in sections:
+            for tabular, entries in groupby(section.text, lambda entry: isinstance(entry, tuple)):
+                if tabular:
+                    yield from _aligned([entry for entry in entries if isinstance(entry, tuple)], indent=2)
+                else:
+                    for entry in entries:
+                        number = re.match(r"\d+\. ", str(entry))
+                        yield from _wrap(str(entry), indent=2, hang=2 + (len(number[0]) if number else 2))
+
+
+def _wrap(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * hang, break_on_hyphens=False)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], indent: int = 0) -> list[str]:
+    """Return rows with their columns lined up, figures at the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = [any(text[:1].isdigit() for text in column) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            text.rjust(width) if figures else text.ljust(width)
+            for text, width, figures in zip(row, widths, right, strict=True)
+        )
+        for row in rows
+    )
+    return [f"{' ' * indent}{line}".rstrip() for line in lines]
