@@ -181,7 +181,7 @@ def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
 class PrivateLearner(ABC):
     """An estimator whose fit spends privacy budget; each kind of model plans its release in its own way.
 
-    The fit is one :func:`glassine.privacy.release.release`: what can be refused is refused, the budget is charged, the
+    The fit is one ``glassine.privacy.release.release``: what can be refused is refused, the budget is charged, the
     model is drawn.
 
     Notes

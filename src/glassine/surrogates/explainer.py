@@ -115,7 +115,7 @@ class SurrogateExplainer(MeasuredExplainer):
     random_state : int, Generator, Randomness or None, default=None
         For the choice among equally good splits, for which None means a fixed seed; and for private trees, for which
         None means the operating system's entropy, and a seed voids the guarantee. A
-        :class:`~glassine.privacy.Randomness` is for private trees alone.
+        ``Randomness`` is for private trees alone.
 
     Attributes
     ----------
