@@ -15,8 +15,8 @@ import pytest
 
 from glassine import Binary, Category, Domain, Integer
 from glassine.comparison import CANDIDATES, Comparison, Shape, Task, candidates, compare
-from glassine.comparison.compare import CLASSES_INFERRED, DOMAIN_INFERRED
 from glassine.comparison.measuring import measure
+from glassine.comparison.running import CLASSES_INFERRED, DOMAIN_INFERRED
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnreadableFileError
 from tests.comparison.builders import domain, records
 
@@ -85,7 +85,7 @@ def test_a_folder_keeps_results_and_only_the_missing_are_fitted(
             raise KeyboardInterrupt
         return measure(name, epsilon, sides, shape, seed)
 
-    monkeypatch.setattr("glassine.comparison.compare.measure", counting)
+    monkeypatch.setattr("glassine.comparison.running.measure", counting)
     with pytest.raises(KeyboardInterrupt):
         found(folder=tmp_path)
     assert len(fitted) == 4

@@ -4,8 +4,8 @@ Measuring reads the records many times without a ledger: its results are for the
 """
 
 from glassine.comparison.candidates import CANDIDATES, Candidate, Shape
-from glassine.comparison.compare import Task, compare
 from glassine.comparison.recommending import Recommendation, recommend
+from glassine.comparison.running import Task, compare
 from glassine.comparison.values import Comparison, Figures, Mean, Result, Row
 
 __all__ = [
