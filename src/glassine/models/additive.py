@@ -63,6 +63,7 @@ class AdditiveModel:
 
     Examples
     --------
+    >>> from glassine.models.bins import NumericBins
     >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
     >>> AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.1,), link="logit", classes=("no", "yes"))
     <additive model of 1 term on 1 attribute>

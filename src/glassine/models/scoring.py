@@ -129,6 +129,7 @@ def bin_indices(model: AdditiveModel, data: Any) -> tuple[Indices, ...]:
 
     Examples
     --------
+    >>> from glassine.models.terms import Term
     >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
     >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.1,), link="logit", classes=(0, 1))
     >>> bin_indices(model, {"age": np.array([40, 41, np.nan])})[0].tolist()
@@ -280,6 +281,7 @@ def explain(model: AdditiveModel, data: Any) -> LocalExplanation:
 
     Examples
     --------
+    >>> from glassine.models.terms import Term
     >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
     >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.125,), link="logit", classes=(0, 1))
     >>> local = explain(model, {"age": np.array([40, 41])})

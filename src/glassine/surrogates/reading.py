@@ -140,7 +140,7 @@ def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.b
 
     Guarantee
     ---------
-    What a record is read as follows from that record and the domain alone.
+    What a record is read as follows from that record and the domain alone: see `surrogates/private_trees.md`.
 
     Raises
     ------
