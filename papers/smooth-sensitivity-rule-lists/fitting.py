@@ -12,7 +12,7 @@ import numpy.typing as npt
 from settings import SETTINGS, TARGET, Setting
 
 from glassine import PrivateRuleListClassifier
-from glassine.data.table import CountTable
+from glassine.data.count_table import CountTable
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 from glassine.models import RuleList

@@ -306,7 +306,7 @@ def test_reports_speak_of_records_unless_the_unit_is_a_person() -> None:
         assert (found.unit, found.subject) == (unit, subject)
         jsonschema.validate(json.loads(json.dumps(findings.to_dict())), schema())
         assert found.bounds[-1].name == f"bits about one {subject}"
-        assert f"Told about one {subject}" in render_html(findings)
+        assert f"Revealed about one {subject}" in render_html(findings)
         assert all(f"any one {subject}" in check.meaning for check in findings.checks if "covered" in check.meaning)
         other = "person" if subject == "record" else "record"
         said = " ".join(bound.name + bound.statement + bound.method for bound in found.bounds)

@@ -315,8 +315,6 @@ def test_a_long_model_is_cut_on_the_screen_only(folder: Path, run: Run, monkeypa
 KILL = """
 import os, signal
 from glassine.learners.exhaustive.trees import TreeClass
-from tests.formats.reading import read_cells
-from tests.formats.reading import read_cells
 def struck(*args, **kwargs): os.kill(os.getpid(), signal.{})
 TreeClass.sums = struck
 """

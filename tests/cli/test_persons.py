@@ -71,11 +71,11 @@ def test_json_states_the_unit(visits: Path, run: Run) -> None:
 def test_a_page_speaks_of_persons_where_the_unit_is_one(visits: Path, run: Run) -> None:
     assert run(*PERSONS, "--report", "r.html", cwd=visits).status == 0
     page = (visits / "r.html").read_text()
-    for said in ("person, at most 2 records each", "all records of one person", "Told about one person"):
+    for said in ("person, at most 2 records each", "all records of one person", "Revealed about one person"):
         assert said in page
     assert run(*FIT, "-o", "m.json", "--report", "r.html", "--overwrite", cwd=visits).status == 0
     page = (visits / "r.html").read_text()
-    assert "Told about one record" in page
+    assert "Revealed about one record" in page
     assert "Privacy unit" in page
     assert "one person, at most" not in page
 

@@ -28,7 +28,7 @@ FRAME, TARGET = made()
 COLUMNS: dict[str, npt.NDArray[Any]] = {str(name): FRAME[name].to_numpy() for name in FRAME}
 
 
-@pytest.mark.parametrize("pass", [None, 4])
+@pytest.mark.parametrize("kept", [None, 4])
 def test_a_tree_of_pystreed_is_the_tree(kept: int | None) -> None:
     pystreed = pytest.importorskip("pystreed")
     fitted = pystreed.STreeDClassifier(max_depth=3, n_categories=3, max_num_binary_features=kept).fit(FRAME, TARGET)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.labels import check_lengths, class_codes
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
@@ -354,6 +355,9 @@ class SurrogateExplainer(MeasuredExplainer):
         if each:
             answers = places_of(answered, classes)
             targets = answers if plan.labels == "black-box" else declared_places(y, n, classes)
+            if plan.labels == "black-box" and y is not None:
+                # Trees do not use them: that they are as many as the records is all that is asked.
+                check_lengths(n, len(class_codes(y, classes)))
         else:
             if truth is not None:
                 check_words(truth, answered.tolist())
