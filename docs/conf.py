@@ -38,4 +38,9 @@ nitpick_ignore_regex = [
     (r"py:class", r"glassine\.(microaggregation\.(metric|taxonomy|reading)|surrogates\.distances)\..*"),
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
-nitpick_ignore = [("py:class", "glassine.attacks.outcome.T"), ("py:class", "glassine.domain.groups.Group")]
+nitpick_ignore = [
+    ("py:class", "glassine.attacks.outcome.T"),
+    ("py:class", "glassine.auditing.criterion.N"),
+    ("py:obj", "glassine.auditing.evidence.T"),
+    ("py:class", "glassine.domain.groups.Group"),
+]
