@@ -207,7 +207,7 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
             ("disclose", "m", "--quasi", "p.csv"),
             "disclose has no option --quasi. The people's file is --people",
         ),
-        (("fit", "p.csv", "-o", "m.json"), "fit needs --target. See glassine fit --help."),
+        (("fit", "tree", "p.csv", "-o", "m.json"), "fit needs --target. See glassine fit --help."),
         (("audit",), "audit needs MODEL."),
         (("export", "m"), "export needs --to."),
         (
@@ -220,7 +220,7 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("disclose", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
         (
             ("audit", "a.json", "b.json"),
-            "got 'b.json'. Two models of the same records: glassine reconstruct MODEL MODEL --domain FILE.",
+            "got 'b.json'. Two models of the same records: glassine rebuild MODEL MODEL --domain FILE.",
         ),
         (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
         (("audit", "m", "--domain"), "--domain needs a value."),

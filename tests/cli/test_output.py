@@ -12,7 +12,7 @@ from glassine import as_model, write_model
 from tests.cli.running import Run, listing, people, process
 
 FULL = Path("/dev/full")
-FIT = ("fit", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5")
+FIT = ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(folder: Path) -> None:
 
 
 def test_a_dash_is_no_file(folder: Path, run: Run) -> None:
-    fit = ("fit", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json")
+    fit = ("fit", "tree", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json")
     for words in (("domain", "infer", "people.csv"), fit, ("demo",)):
         done = run(*words, "-o", "-", cwd=folder)
         assert done.status == 2

@@ -238,7 +238,7 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
     fixed += ["--classes", "no,yes"]
     fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
     for name in NAMES[:2]:
-        make = ["explain", name, *fixed]
+        make = ["explain", "make", name, *fixed]
         done = run(*make, "--json", cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["measures"] is None
@@ -247,7 +247,7 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
         assert own == again
         said.append(run(*make, cwd=house).out)
     assert said[0] == said[1]
-    told = run("explain", NAMES[0], *fixed, "--holder-report", "holder.html", cwd=house)
+    told = run("explain", "make", NAMES[0], *fixed, "--holder-report", "holder.html", cwd=house)
     assert told.status == 0
     assert HOLDER_ONLY in (house / "holder.html").read_text()
 
@@ -286,7 +286,7 @@ def test_commands_that_measure_on_records_mark_all_that_they_write(published: Pa
         marked(published, run, "disclose", model, "--people", NAMES[0], "--sensitive", "ill", "--no-internal-nodes")
     marked(published, run, "compare", NAMES[0], "--target", "ill", "--domain", "domain.json", "--models",
            "cart,constant", "--splits", "2")  # fmt: skip
-    rows = ["reconstruct", "plain.json", "--domain", "bare.json", "--data", NAMES[0]]
+    rows = ["rebuild", "plain.json", "--domain", "bare.json", "--data", NAMES[0]]
     marked(published, run, *rows, report=False)
     run(*rows, "--count-from-data", "-o", "rows.csv", cwd=published)
     assert pl.read_csv(published / "rows.csv")["holder_only"].all()
@@ -298,7 +298,7 @@ def test_commands_that_measure_on_records_mark_all_that_they_write(published: Pa
 
 def test_rebuilding_a_private_model_takes_nothing_from_the_data(house: Path, run: Run) -> None:
     def told(*more: str) -> tuple[int, str]:
-        done: Done = run("reconstruct", "tree.json", "--domain", "bare.json", *more, cwd=house)
+        done: Done = run("rebuild", "tree.json", "--domain", "bare.json", *more, cwd=house)
         return done.status, done.out.removeprefix(HOLDER_ONLY).strip()
 
     for more in ([], ["--no-rows"], ["--count-from-data"]):

@@ -25,7 +25,7 @@ from glassine.auditing.findings import (
     Part,
     PartsFinding,
     ReconstructionFinding,
-    SensitiveFinding,
+    DisclosureFinding,
     SubgroupFinding,
     TreeNode,
 )
@@ -169,7 +169,7 @@ MEMBERSHIP = MembershipFinding(
 )
 
 
-DISCLOSURE = SensitiveFinding(
+DISCLOSURE = DisclosureFinding(
     sensitive="diagnosis",
     quasi_identifiers=("age", "sex"),
     n_people=400,
