@@ -41,13 +41,37 @@ def digest(path: Path) -> str:
 
 FIXED = ["--domain", "bare.json", "--policy", "policy.toml"]
 AUDIT = ["audit", "tree.json", *FIXED, "--data", "people.csv", "--target", "ill", "--holdout", "others.csv"]
+DISCLOSURE = ["audit", "tree.json", "--only", "disclosure"]
 COMMANDS: dict[str, list[str]] = {
     "audit": AUDIT,
     "scrub": ["scrub", "tree.json", *FIXED, "--data", "people.csv", "--target", "ill", "-o", "copy.json"],
-    "attack": ["attack", "tree.json", "--data", "people.csv", "--holdout", "others.csv", "--target", "ill"],
-    "disclose": ["disclose", "tree.json", "--people", "people.parquet", "--sensitive", "ill"],
+    "membership": [
+        "audit",
+        "tree.json",
+        "--only",
+        "membership",
+        "--data",
+        "people.csv",
+        "--holdout",
+        "others.csv",
+        "--target",
+        "ill",
+    ],
+    "disclosure": [*DISCLOSURE, "--data", "people.parquet", "--sensitive", "ill"],
     "compare": ["compare", "people.csv", "--target", "ill", "--domain", "domain.json", "--models", "cart,constant"],
-    "fit": ["fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5", "-o", "own.json"],
+    "fit": [
+        "fit",
+        "tree",
+        "people.csv",
+        "--target",
+        "ill",
+        "--domain",
+        "domain.json",
+        "--epsilon",
+        "0.5",
+        "-o",
+        "own.json",
+    ],
     "rebuild": ["rebuild", "tree.json", "--domain", "bare.json", "--data", "people.csv"],
 }
 

@@ -244,7 +244,18 @@ def test_what_is_taken_from_the_data_is_a_caveat(folder: Path, run: Run) -> None
 
 
 def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
-    arguments = ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--not-private", "-o", "m.json")
+    arguments = (
+        "fit",
+        "tree",
+        "people.csv",
+        "--target",
+        "ill",
+        "--domain",
+        "domain.json",
+        "--not-private",
+        "-o",
+        "m.json",
+    )
     done = run(*arguments, "--max-depth", "1", "--report", "r.html", "--json", cwd=folder)
     assert done.status == 0, done.err
     tree = OptimalTreeClassifier(1, Domain(attributes())).fit(people().drop("id"), "ill")

@@ -256,7 +256,13 @@ def command(bad: Bad) -> list[str]:
     given = {**GIVEN}
     for option in bad.without:
         del given[option]
-    return ["fit", bad.model, bad.data, *(word for option, values in given.items() for word in (option, *values)), *bad.more]
+    return [
+        "fit",
+        bad.model,
+        bad.data,
+        *(word for option, values in given.items() for word in (option, *values)),
+        *bad.more,
+    ]
 
 
 @pytest.mark.parametrize("kind", READ)

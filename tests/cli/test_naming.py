@@ -68,7 +68,7 @@ def test_a_drafted_domain_is_not_replaced_unasked(folder: Path, run: Run) -> Non
         (("edit", "t.json", "--page", "x.pdf"), "an editor page is HTML"),
         (("rebuild", "t.json", "--domain", "domain.json", "-o", "x.xlsx"), "rows are written as CSV"),
         (
-            ("disclose", "t.json", "--people", "people.csv", "--sensitive", "ill", "-o", "x.pdf"),
+            ("audit", "t.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "ill", "-o", "x.pdf"),
             "reports are written as HTML",
         ),
     ],

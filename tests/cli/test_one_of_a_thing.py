@@ -35,7 +35,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 AUDIT = ("audit", "rules.txt", "--domain", "domain.json", "--policy", "policy.toml", "--show-small-counts")
-FIT = ("fit", "tree", "people.csv", "--target", "ill", "--classes", "no,yes", "--domain", "domain.json", "--epsilon", "20")
+FIT = (
+    "fit",
+    "tree",
+    "people.csv",
+    "--target",
+    "ill",
+    "--classes",
+    "no,yes",
+    "--domain",
+    "domain.json",
+    "--epsilon",
+    "20",
+)
 
 
 @pytest.mark.parametrize(

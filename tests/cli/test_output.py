@@ -74,7 +74,7 @@ def test_standard_output_stays_empty_where_nothing_was_done(folder: Path, run: R
         (*FIT, "--overwrite"),
         ("scrub", "tree.json", "--domain", "domain.json", "--data", "people.csv"),
         ("domain", "infer", "people.csv", "--overwrite"),
-        ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "ill"),
+        ("audit", "tree.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "ill"),
         ("compare", "people.csv", "--target", "ill", "--domain", "domain.json"),
     ],
     ids=lambda command: command[0],

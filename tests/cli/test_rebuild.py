@@ -109,9 +109,7 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
     assert done.status == 2
     assert "not learnt from the same records, or the domain excludes some of them" in done.out
     assert not (folder / "rows.csv").exists()
-    assert (
-        "give --other-labels" in run("rebuild", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
-    )
+    assert "give --other-labels" in run("rebuild", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
     apart = ("rebuild", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
     assert run(*apart, cwd=folder).status == 1
     (folder / "free.toml").write_text("smallest_leaf = false\n")
@@ -174,9 +172,7 @@ def test_rounded_counts_need_the_step(folder: Path, run: Run) -> None:
     assert known.status == 0, known.err
     assert "training records: 25 to 56" in known.out
     for more in (("-o", "rows.csv"), ("--rows",), ("rules.txt",)):
-        together = run(
-            "rebuild", "rounded.txt", *more, "--domain", "small.json", "--noise", "rounded:10", cwd=folder
-        )
+        together = run("rebuild", "rounded.txt", *more, "--domain", "small.json", "--noise", "rounded:10", cwd=folder)
         assert together.status == 2
         assert "--noise gives intervals of what one model tells" in together.err
 

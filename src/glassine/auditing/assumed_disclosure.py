@@ -100,7 +100,9 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             adversary=attacker,
             domain=question.domain,
             random_state=inputs.random_state,
-            evaluation=None if inputs.holdout is None else _people(inputs.holdout, tree, sensitive, needed=True),
+            evaluation=None
+            if inputs.holdout is None
+            else _people(inputs.holdout, tree, sensitive, needed=True, noun="the held-out records"),
             progress=inputs.progress,
         )
     return Measured(
@@ -118,15 +120,15 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     )
 
 
-def _people(data: Any, tree: DecisionTree, sensitive: str, *, needed: bool) -> tuple[Any, Any]:
+def _people(data: Any, tree: DecisionTree, sensitive: str, *, needed: bool, noun: str = "the data") -> tuple[Any, Any]:
     """Return the people without the sensitive column, and that column in the type of the tree's classes."""
     table = as_table(data)
     if not len(table):
-        raise InvalidDataError("the data have no rows. Give the quasi-identifiers of the training records.")
+        raise InvalidDataError(f"{noun} have no rows. Give the quasi-identifiers of the training records.")
     if sensitive not in table.names:
         if needed:
             raise InvalidDataError(
-                f"the data lack the sensitive column {sensitive!r}, which the truth and remedies need. Add it."
+                f"{noun} lack the sensitive column {sensitive!r}, which the truth and remedies need. Add it."
             )
         return table, None
     truth = column_of(tree, read_columns(table)[sensitive])

@@ -84,7 +84,7 @@ class DisclosureSettings:
 
     def __post_init__(self) -> None:
         if self.training == "sample" and self.remedies:
-            raise InvalidParameterError('remedies are measured on the training records. Take training="known".')
+            raise InvalidParameterError("remedies are measured on the training records. Take training='known'.")
 
 
 @dataclass(frozen=True, kw_only=True)

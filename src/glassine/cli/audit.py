@@ -78,6 +78,7 @@ OPTIONS = {
     "min_samples_leaf": "--min-samples-leaf",
     "sampling_fraction": "--sampling-fraction",
     "remedies": "--remedies",
+    "training": "--training",
     "only": "--only",
 }
 """Options by the parameters that they set."""
@@ -328,7 +329,8 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
         sensitive = () if asked.sensitive is None else (asked.sensitive,)
         if settings is None or records.target != asked.sensitive:
             _check_target(records.target, records.data, None if table is None else table.names)
-            _check_names("--sensitive", sensitive, names)
+            advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
+            _check_names("--sensitive", sensitive, names, advice)
         _check_names("--quasi", asked.quasi or (), names)
         # An estimator states how its splits were selected, which the plain model does not.
         plain = isinstance(read, AdditiveModel) or asked.sensitive is None or reading.tree is not None
@@ -527,11 +529,11 @@ def _check_target(target: str | None, data: Path | None, names: Sequence[str] | 
         raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, names)}")
 
 
-def _check_names(option: str, given: Sequence[str], names: Sequence[str]) -> None:
+def _check_names(option: str, given: Sequence[str], names: Sequence[str], advice: str = "") -> None:
     """Raise if an option names what is neither in the domain nor a column of the data, where one of them is given."""
     for name in given:
         if names and name not in names:
             raise InvalidDataError(
-                f"{option} names {name!r}, which is neither in the domain nor a column of the data."
+                f"{option} names {name!r}, which is neither in the domain nor a column of the data.{advice}"
                 f"{listed(name, dict.fromkeys(names))}"
             )

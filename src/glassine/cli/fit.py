@@ -165,13 +165,13 @@ class GreedyOptions(ListOptions):
             "--mechanism",
             metavar="NAME",
             parser=_mechanism_of,
-            help="How a rule is chosen; another word lists them all.",
+            help="Choice of rules; another word lists all.",
             show_default="counted-gini",
         ),
     ] = None
     accounting: Annotated[
         Literal["strict", "published"] | None,
-        typer.Option("--accounting", help="published: the paper's, which does not hold.", show_default="strict"),
+        typer.Option("--accounting", help="The paper's, published, does not hold.", show_default="strict"),
     ] = None
     delta: Annotated[
         float | None, typer.Option("--delta", metavar="NUMBER", help="Delta, for the mechanisms that need one.")

@@ -153,7 +153,7 @@ class GroupedCommand(TyperCommand):
         for param in params:
             heading = getattr(param, "rich_help_panel", None) or "Options"
             if (record := param.get_help_record(ctx)) is not None:
-                name, text = record
+                name, text = record[0].split(" <")[0] if param.param_type_name == "argument" else record[0], record[1]
                 default = text.replace("[default: (", "[").replace("[default: ", "[").replace(")]", "]")
                 sections.setdefault(heading, []).append((name, default))
         formatter.write_paragraph()
