@@ -264,7 +264,8 @@ def audit_command(options: AuditOptions) -> None:
     Where the policy accepts the guarantee of a private model, the report and the exit status are the same whatever
     --data and --holdout are; --holder-report says what these add.
 
-    Exit status: 0 within policy, 1 outside policy, 2 bad input or --only cannot be measured, 3 inconclusive.
+    Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
+    be measured; 3 inconclusive.
     """
     from glassine.attacks.outcome import Failed, NotApplicable
 
@@ -293,7 +294,8 @@ def audit_command(options: AuditOptions) -> None:
     if report.output is not None:
         write(findings, report.output)
     print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
-    raise typer.Exit(findings.exit_status)
+    # What was asked for was measured, and nothing was to be judged.
+    raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
 
 
 def _check_holdout(options: AuditOptions) -> None:

@@ -147,7 +147,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
 
 
 def _attacks_page(findings: Findings, title: str | None) -> Page | None:
-    """Return the page of an audit that was asked for one attack alone, with its verdict; None of other audits."""
+    """Return the page of an audit of one attack alone, judged where the policy has a check; None of others."""
     if len(findings.measured) != 1:
         return None
     (name,) = findings.measured
@@ -158,14 +158,14 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
         page = disclosure_page(found, title=title, inputs=findings.inputs)
     else:
         return None
-    verdict = f"{findings.verdict.capitalize()}: {verdict_sentence(findings.checks, findings.policy, '')}"
-    return replace(
-        page,
-        sentence=f"{page.sentence} {verdict}",
-        notes=tuple(map(wording.clean, findings.notes)) + page.notes,
-        sections=(policy_section(findings.checks, findings.policy, findings.model.kind), *page.sections),
-        schema=SCHEMA,
-    )
+    page = replace(page, notes=(*map(wording.clean, findings.notes), *page.notes), schema=SCHEMA)
+    if not findings.checks:
+        return page
+    verdict = verdict_sentence(findings.checks, findings.policy, findings.model.kind)
+    if not verdict.lower().startswith(findings.verdict):
+        verdict = f"{findings.verdict.capitalize()}: {verdict[:1].lower()}{verdict[1:]}"
+    judged = policy_section(findings.checks, findings.policy, findings.model.kind)
+    return replace(page, sentence=f"{page.sentence} {verdict}", sections=(judged, *page.sections))
 
 
 def _lacking(name: str, found: object) -> str:
