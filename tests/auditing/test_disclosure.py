@@ -22,7 +22,7 @@ from glassine import infer_domain, parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Check, Findings, DisclosureFinding, schema
+from glassine.auditing.findings import Check, DisclosureFinding, Findings, schema
 from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError

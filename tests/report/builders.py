@@ -16,6 +16,7 @@ from glassine.auditing.findings import (
     AttributeFinding,
     Bound,
     Check,
+    DisclosureFinding,
     DomainSummary,
     Findings,
     GuaranteeFinding,
@@ -25,7 +26,6 @@ from glassine.auditing.findings import (
     Part,
     PartsFinding,
     ReconstructionFinding,
-    DisclosureFinding,
     SubgroupFinding,
     TreeNode,
 )
