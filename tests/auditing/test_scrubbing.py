@@ -220,3 +220,46 @@ def test_a_regression_on_a_constant_target_has_no_r2() -> None:
         accuracy(tree, pd.DataFrame({"a": [1, 2], "y": [1.0, 1.0]}), "y")
     with pytest.raises(InvalidDataError, match="without gaps"):
         accuracy(tree, pd.DataFrame({"a": [1, 2], "y": ["u", "v"]}), "y")
+
+
+def split(*leaves: int) -> DecisionTree:
+    """A tree on x <= 0.25, x <= 0.504 and n <= 30.5 with leaves of some sizes."""
+    nodes = (
+        Node(branches=(Branch(Between("x", hi=0.504), 1), Branch(Between("x", lo=0.504), 2))),
+        Node(branches=(Branch(Between("x", hi=0.25), 3), Branch(Between("x", lo=0.25), 4))),
+        Node(branches=(Branch(Between("n", hi=30.4), 5), Branch(Between("n", lo=30.4), 6))),
+        *(Node(evidence=Evidence(counts=(size, 0))) for size in leaves),
+    )
+    return DecisionTree(nodes, ("x", "n"), (0, 1))
+
+
+QUARTERS = Domain({"x": Real(0.0, 1.0, thresholds=(0.25, 0.5)), "n": Integer(0, 100, thresholds=(30.5,))})
+
+
+def reported(result: Any) -> tuple[int, int, int]:
+    return result.n_rounded, result.n_dropped, result.n_merged
+
+
+def test_what_was_done_is_counted_by_its_kind() -> None:
+    tree = split(40, 3, 30, 20)
+    assert reported(scrub(tree, QUARTERS)) == (2, 0, 0)
+    # The leaf of three is merged with its sibling.
+    merged = scrub(tree, QUARTERS, counts="keep", smallest_leaf=10)
+    assert reported(merged) == (2, 0, 1)
+    assert [cell.evidence.counts for cell in merged.model.cells] == [(43, 0), (30, 0), (20, 0)]
+    assert not merged.model.approximate
+    # Without 0.25 the public cut points are 0.5 alone: both thresholds move there, and one leaf falls away.
+    halves = Domain({"x": Real(0.0, 1.0, thresholds=(0.5,)), "n": QUARTERS["n"]})
+    assert reported(scrub(tree, halves)) == (3, 1, 0)
+    # Merged by the published counts, before anything moves; by the data, after it.
+    assert reported(scrub(tree, halves, smallest_leaf=25))[1:] == (0, 2)
+    frame = pd.DataFrame({"x": [0.1] * 40 + [0.3] * 3 + [0.9] * 50, "n": [10] * 73 + [60] * 20})
+    assert reported(scrub(tree, halves, smallest_leaf=25, data=frame)) == (3, 1, 1)
+    everything = scrub(tree, halves, smallest_leaf=50, data=frame)
+    assert reported(everything) == (3, 1, 2)
+
+
+def test_rules_that_fall_away_are_counted_and_none_is_merged() -> None:
+    rules = parse_rules("if [x <= 0.2] then [0] ([4 ; 0] examples)\nelse [1] ([0 ; 3] examples)")
+    assert isinstance(rules, RuleList)
+    assert reported(scrub(rules, QUARTERS)) == (1, 0, 0)
