@@ -270,6 +270,7 @@ def test_an_interrupt_is_not_a_verdict(folder: Path) -> None:
     assert not (folder / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_the_demo_needs_nothing_but_the_run_time_dependencies(tmp_path: Path) -> None:
     absent = ("pandas", "pyarrow", "skops", "matplotlib", "duckdb")
     code = (

@@ -121,7 +121,10 @@ def every_tree(X: Any, y: Any, least: int, depth: int) -> tuple[int, int, int]:
     return best
 
 
-@pytest.mark.parametrize(("seed", "least"), [(0, 1), (1, 2), (2, 5), (3, 9)])
+@pytest.mark.parametrize(
+    ("seed", "least"),
+    [pytest.param(0, 1, marks=pytest.mark.slow), pytest.param(1, 2, marks=pytest.mark.slow), (2, 5), (3, 9)],
+)
 def test_optimal_trees_are_those_of_a_plain_search(seed: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tree_search: Any = module("tree_search", monkeypatch)
     X, y = records(seed, 50, 5)

@@ -52,6 +52,7 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch, data: Path | None = None)
     return importlib.import_module(name)
 
 
+@pytest.mark.slow
 def test_the_scripts_run_end_to_end_without_the_data(tmp_path: Path) -> None:
     run("run_all", tmp_path, "--settings", "toy", "--seeds", "2", "--grid", "1", "10")
     assert {path.stem for path in tmp_path.glob("*.csv")} >= set(SCRIPTS)
