@@ -68,9 +68,9 @@ def test_exit_statuses(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        (("audit", "rules.txt", "--domain", "domain.json"), 0),
+        pytest.param(("audit", "rules.txt", "--domain", "domain.json"), 0, marks=pytest.mark.slow),
         (("audit", "tree.json", "--domain", "people.json"), 1),
-        (("audit", "none.txt"), 2),
+        pytest.param(("audit", "none.txt"), 2, marks=pytest.mark.slow),
     ],
 )
 def test_exit_statuses_of_the_process(folder: Path, arguments: tuple[str, ...], status: int) -> None:
