@@ -48,7 +48,7 @@ TESTS = {
     "auditing/trees.py": ("auditing/test_auditing.py", "auditing/test_subjects.py", "auditing/test_membership.py"),
     "scrubbing/scrub.py": ("auditing/test_scrubbing.py", "auditing/test_scrubbing_gaps.py"),
     "scrubbing/additive.py": ("auditing/test_additive_scrubbing.py",),
-    "microaggregation/mdav.py": ("microaggregation/test_mdav.py", "microaggregation/test_inputs.py"),
+    "microaggregation/mdav.py": ("microaggregation/test_distances.py", "microaggregation/test_mdav.py"),
 }
 """The modules that are changed, and the tests below ``tests`` that speak of each; its doctests run as well."""
 
