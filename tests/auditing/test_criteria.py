@@ -227,6 +227,27 @@ def test_bits_are_judged_by_proved_bounds(lower: float, upper: Any, more: Any, s
 
 
 @pytest.mark.parametrize(
+    ("inferred", "named"),
+    [(("a",), "a"), (("a", "b", "c"), "a, b, c"), (("a", "b", "c", "d"), "a, b, c and 1 more")],
+)
+def test_three_names_are_said_and_the_others_counted(inferred: tuple[str, ...], named: str) -> None:
+    bits = Measured(Bits(lower=9.0, upper=9.0, inferred=inferred))
+    check = the(judged(Policy(), bits=bits), "largest_bits_per_record")
+    assert f"the domain of {named} is inferred" in check.meaning
+
+
+@pytest.mark.parametrize(
+    ("kind", "lower", "said"), [("additive model", 0.0, True), ("additive model", 1.0, False), ("tree", 0.0, False)]
+)
+def test_only_of_an_additive_model_of_which_nothing_is_certain_the_data_are_asked(
+    kind: Kind, lower: float, said: bool
+) -> None:
+    check = the(judged(Policy(), kind=kind, bits=Measured(Bits(lower=lower, upper=11.0))), "largest_bits_per_record")
+    assert check.status == "unknown"
+    assert ("Only the data show" in check.meaning) == said
+
+
+@pytest.mark.parametrize(
     ("more", "status", "measured"),
     [
         ({"n_private": 2}, "fail", 2),

@@ -112,11 +112,13 @@ def test_cells_partition_the_records(case: Case, tmp_path: Path) -> None:
 
 def test_counts_are_those_of_the_records(case: Case, tmp_path: Path) -> None:
     model = case.read(tmp_path / "m")
+    if not case.counted and model.classes is not None:
+        pytest.skip("the file holds no counts of these records")
     where = model.apply(columns_of(data_of(case)))
     for i, cell in enumerate(model.cells):
         if case.counted:
             assert cell.evidence.counts == tuple(int((TARGET[where == i] == c).sum()) for c in (0, 1))
-        elif cell.evidence.size and model.classes is None:
+        else:
             assert cell.evidence.size == int((where == i).sum())
 
 

@@ -77,8 +77,12 @@ def test_lightgbm_tells_how_many_records_every_leaf_holds() -> None:
 def test_the_sizes_of_several_boosted_trees_rebuild_rows() -> None:
     pytest.importorskip("ortools")
     coarse = Domain({"age": Integer(18, 90), "dose": Real(-9, 9)})
-    outcome = reconstruct_rows(load_forest(FILES / "lightgbm_three.txt"), coarse, time_limit=20, random_state=0)
+    forest = load_forest(FILES / "lightgbm_three.txt")
+    outcome = reconstruct_rows(forest, coarse, time_limit=20, random_state=0)
     assert isinstance(outcome, Measured)
+    for tree in forest.trees:
+        held = np.bincount(tree.apply(outcome.value.rows), minlength=len(tree.cells)).tolist()
+        assert held == [cell.evidence.total for cell in tree.cells]
 
 
 @pytest.mark.parametrize(

@@ -301,7 +301,7 @@ def far_regression(algorithm: str) -> Callable[[Any, int | None], float]:
     return run
 
 
-@pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
+@pytest.mark.parametrize("algorithm", ["penalized", pytest.param("boosting", marks=pytest.mark.slow)])
 def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
     d0, d1 = far_neighbors()
     assert not lower_bound(

@@ -92,7 +92,6 @@ def checked(mechanism: str, accounting: str) -> PrivateGreedyRuleListClassifier:
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [
         GreedyRuleListClassifier(),
-        GreedyRuleListClassifier(pool="pairs"),
         checked("counted-gini", "strict"),
         checked("smooth-laplace", "strict"),
     ],
@@ -107,11 +106,15 @@ def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    [checked(*form) for form in FORMS if form not in (("counted-gini", "strict"), ("smooth-laplace", "strict"))]
+    [
+        GreedyRuleListClassifier(pool="pairs"),
+        *(checked(*form) for form in FORMS if form not in (("counted-gini", "strict"), ("smooth-laplace", "strict"))),
+    ]
 )
 def test_scikit_learn_contract_of_the_other_forms(estimator: Any, check: Callable[[Any], None]) -> None:
     """No check is exempted."""
     check(estimator)
+    assert not hasattr(estimator, "model_"), "checks work on clones"
 
 
 # GreedyRL against a naive form.

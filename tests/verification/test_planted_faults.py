@@ -162,6 +162,7 @@ def test_its_twin_that_reads_value_by_value_is_not_accused(name: str) -> None:
     assert not found.bound.violated, str(found.bound)
 
 
+@pytest.mark.slow
 def test_a_file_read_by_a_guessed_type_is_found_and_as_the_command_line_reads_it_is_not() -> None:
     pairs = pairs_in(LARGE, (0, 1), "CSV")
     tree = PrivateTreeClassifier(1, epsilon=1.0, domain=LARGE, classes=(0, 1))

@@ -74,6 +74,7 @@ def half_noise(counts: Any, epsilon: Any, total: Any, randomness: Any) -> Any:
     return HONEST(counts, 2 * epsilon, 2 * total, randomness)[0], event
 
 
+@pytest.mark.slow
 def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     # A split is all but forbidden, so that one count carries nearly all of the budget.
     tree = PrivateTreeClassifier(
