@@ -22,7 +22,7 @@ from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as ebm_records
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids
 from glassine.learners.additive.records import blocks_of
-from glassine.learners.additive.targets import take_in_classes
+from glassine.learners.additive.targets import read_classes
 from glassine.privacy.randomness import Randomness
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 
@@ -34,7 +34,7 @@ ALGORITHMS = ("penalized", "boosting", "marginals")
 
 
 def training(frame: Any) -> Any:
-    return take_in_classes(PrivateEBMClassifier(), frame, "sick", domain=DOMAIN, classes=None)
+    return read_classes(PrivateEBMClassifier(), frame, "sick", domain=DOMAIN, classes=None)
 
 
 def axes_of(frame: pl.DataFrame) -> tuple[Any, list[Axis]]:

@@ -206,9 +206,9 @@ class RegionCounter:
     def _count_component(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         used = sorted(_factors(clauses))
         key = (clauses, tuple(self._allowed(inside, factor) for factor in used))
-        known = self._cache.get(key)
-        if known is not None:
-            return known
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         self._steps += 1
         if self._steps > self._max_steps:
             raise CountingLimitError(
@@ -338,14 +338,14 @@ def _components(clauses: frozenset[Clause]) -> list[frozenset[Clause]]:
     for clause in clauses:
         touched = {factor for factor, _ in clause}
         members = [clause]
-        apart = []
+        untouched = []
         for factors, others in groups:
             if factors & touched:
                 touched |= factors
                 members += others
             else:
-                apart.append((factors, others))
-        groups = [*apart, (touched, members)]
+                untouched.append((factors, others))
+        groups = [*untouched, (touched, members)]
     return [frozenset(members) for _, members in groups]
 
 

@@ -220,12 +220,12 @@ def _check_values(literal: Literal, domain: Domain) -> None:
     attribute = domain[literal.attribute]
     if isinstance(literal, Between) or isinstance(attribute, Integer | Real):
         return
-    known: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     for value in literal.values:
-        if value not in known:
+        if value not in values:
             raise InvalidModelError(
                 f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
-                f"{_some([str(v) for v in known])}. Mend the domain or the model."
+                f"{_some([str(v) for v in values])}. Mend the domain or the model."
             )
 
 
@@ -331,11 +331,11 @@ class Space:
 
     def weight(self, factor: int, mask: int) -> Measure:
         """Return the measure of a set of atoms of one factor."""
-        known = self._measures[factor]
-        if mask not in known:
+        measured = self._measures[factor]
+        if mask not in measured:
             weights = self.factors[factor].weights
-            known[mask] = sum((weights[i] for i in bits(mask)), start=0)
-        return known[mask]
+            measured[mask] = sum((weights[i] for i in bits(mask)), start=0)
+        return measured[mask]
 
 
 def bits(mask: int) -> Iterable[int]:

@@ -56,7 +56,7 @@ __all__ = [
     "Intake",
     "pack",
     "read_records",
-    "take_in",
+    "read_training",
 ]
 
 
@@ -152,7 +152,7 @@ class HeldIntake:
         return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
 
 
-def take_in(
+def read_training(
     estimator: BaseEstimator,
     X: Any,
     y: Any,
@@ -215,11 +215,11 @@ def take_in(
         domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
     outside = _outside(domain, private=private) | keep
-    known, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
+    class_values, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
     if outside.refuses or CLASSES_FROM_DATA in caveats:
-        refuse_undeclared(labels, known)
+        refuse_undeclared(labels, class_values)
     else:
         rows = labels >= 0
     if sample_weight is not None:
@@ -228,7 +228,7 @@ def take_in(
         rows &= multiplicities > 0
         multiplicities = multiplicities[rows]
     if not rows.any():
-        raise InvalidDataError(f"no record has one of the declared classes {list(known)}. Check the target.")
+        raise InvalidDataError(f"no record has one of the declared classes {list(class_values)}. Check the target.")
     records, labels = take_rows(records, rows), labels[rows]
     whole = infer_domain(as_frame(names, records)) if domain is None else without_target(domain, names, target)
     if whole.inferred:
@@ -241,7 +241,7 @@ def take_in(
         labels=labels,
         multiplicities=multiplicities,
         domain=whole,
-        classes=known,
+        classes=class_values,
         caveats=tuple(caveats),
     )
     return intake if persons is None else _of_persons(intake, persons.take(rows))
@@ -295,8 +295,10 @@ def _left_in_place(
         raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
     # scikit-learn looks at how often classes occur, but not beyond that they recur.
     recurring = np.repeat(values, np.minimum(counts, 3))
-    known, labels, caveats = _read_target(recurring, domain=domain, target=target, classes=classes, declared=declared)
-    refuse_undeclared(labels, known)
+    class_values, labels, caveats = _read_target(
+        recurring, domain=domain, target=target, classes=classes, declared=declared
+    )
+    refuse_undeclared(labels, class_values)
     if attributes.inferred:
         caveats.append(DOMAIN_FROM_DATA)
     if private:
@@ -305,7 +307,7 @@ def _left_in_place(
         table=table,
         n_records=int(counts.sum()),
         domain=attributes,
-        classes=known,
+        classes=class_values,
         caveats=tuple(caveats),
     )
 
@@ -326,15 +328,15 @@ def _read_target(
     declared: tuple[Scalar, ...] | None = None,
 ) -> tuple[tuple[Scalar, ...], npt.NDArray[np.int64], list[str]]:
     """Return the classes, the code of each label among them, and a caveat where the classes come from the data."""
-    known = declared or declared_classes(domain, target, classes, booleans=holds_booleans(y))
-    if known is None:
+    class_values = declared or declared_classes(domain, target, classes, booleans=holds_booleans(y))
+    if class_values is None:
         labels = one_type(column_or_1d(y, warn=True))
         refuse_gaps(labels)
-        known = classes_of(labels)
-        return known, class_codes(labels, known), [CLASSES_FROM_DATA]
+        class_values = classes_of(labels)
+        return class_values, class_codes(labels, class_values), [CLASSES_FROM_DATA]
     named_in_domain = domain is not None and isinstance(target, str) and target in domain
     inferred = named_in_domain and domain is not None and domain[str(target)].inferred and classes is None
-    return known, class_codes(y, known), [CLASSES_FROM_DATA] if inferred else []
+    return class_values, class_codes(y, class_values), [CLASSES_FROM_DATA] if inferred else []
 
 
 def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
@@ -343,7 +345,7 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
 
 
 def read_records(estimator: Any, X: Any, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
-    """Read the argument of ``predict``, value by value as in the fit; ``keep_undeclared`` as for :func:`take_in`."""
+    """Read the argument of ``predict``, value by value, with ``keep_undeclared``, as in the fit."""
     if isinstance(X, CountTable):
         return X.columns
     _, records = named(estimator, X, reset=False, domain=domain)

@@ -255,7 +255,7 @@ def _largest(tree: Any, node: int, point: Any, norm: float) -> float:
 
 
 @compiled
-def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, found: Any) -> int:
+def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, distances: Any) -> int:
     """Return the place of the remaining record that is farthest from a point, the lowest of equal ones."""
     inner, slots = len(tree.filled) - 1, tree.numbers.shape[1]
     most, number, place = -1.0, np.int64(-1), np.int64(-1)
@@ -270,10 +270,10 @@ def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, found: Any) -> int
             continue
         if node >= inner:
             leaf = node - inner
-            distances_in(tree, leaf, point, found)
+            distances_in(tree, leaf, point, distances)
             for t in range(tree.filled[leaf]):
-                if found[t] >= most and (found[t] > most or tree.numbers[leaf, t] < number):
-                    most, number, place = found[t], tree.numbers[leaf, t], leaf * slots + t
+                if distances[t] >= most and (distances[t] > most or tree.numbers[leaf, t] < number):
+                    most, number, place = distances[t], tree.numbers[leaf, t], leaf * slots + t
             continue
         a, b = 2 * node + 1, 2 * node + 2
         of_a, of_b = _largest(tree, a, point, norm), _largest(tree, b, point, norm)
@@ -288,7 +288,7 @@ def _farthest(tree: Any, point: Any, stack: Any, bounds: Any, found: Any) -> int
 
 
 @compiled
-def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, found: Any) -> Any:
+def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, distances: Any) -> Any:
     """Return the places of the remaining records that are nearest to a point, in increasing order."""
     inner, slots = len(tree.filled) - 1, tree.numbers.shape[1]
     heap, numbers, places = np.empty(count), np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
@@ -303,14 +303,14 @@ def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, found: 
             continue
         if node >= inner:
             leaf = node - inner
-            distances_in(tree, leaf, point, found)
+            distances_in(tree, leaf, point, distances)
             for t in range(tree.filled[leaf]):
                 number = tree.numbers[leaf, t]
                 if size < count:
-                    push(heap, numbers, places, size, found[t], number, leaf * slots + t)
+                    push(heap, numbers, places, size, distances[t], number, leaf * slots + t)
                     size += 1
-                elif found[t] <= heap[0] and (found[t] < heap[0] or number < numbers[0]):
-                    replace_top(heap, numbers, places, count, found[t], number, leaf * slots + t)
+                elif distances[t] <= heap[0] and (distances[t] < heap[0] or number < numbers[0]):
+                    replace_top(heap, numbers, places, count, distances[t], number, leaf * slots + t)
             worst = heap[0] if size == count else np.inf
             continue
         a, b = 2 * node + 1, 2 * node + 2
@@ -329,16 +329,16 @@ def _nearest(tree: Any, point: Any, count: int, stack: Any, bounds: Any, found: 
 def advance(tree: Any, k: int, steps: int, stop: int) -> bool:
     """Form two groups a step; return False once fewer than 3k records, or no more than ``stop``, remain."""
     slots = tree.numbers.shape[1]
-    stack, bounds, found = np.empty(DEEPEST, dtype=np.int64), np.empty(DEEPEST), np.empty(slots)
+    stack, bounds, distances = np.empty(DEEPEST, dtype=np.int64), np.empty(DEEPEST), np.empty(slots)
     point, seed = np.empty(tree.low.shape[1]), np.empty(1, dtype=np.int64)
     for _ in range(steps):
         if tree.cursor[0] < 3 * k or tree.cursor[0] <= stop:
             return False
         means(tree.sums[0], tree.sums[1], tree.factors, tree.bits, tree.cursor[0], point)
         for _ in range(2):
-            seed[0] = _farthest(tree, point, stack, bounds, found)
+            seed[0] = _farthest(tree, point, stack, bounds, distances)
             point[:] = tree.blocks[seed[0] // slots, :, seed[0] % slots]
             take_out(tree, seed, tree.cursor[1])
-            take_out(tree, _nearest(tree, point, k - 1, stack, bounds, found), tree.cursor[1])
+            take_out(tree, _nearest(tree, point, k - 1, stack, bounds, distances), tree.cursor[1])
             tree.cursor[1] += 1
     return True

@@ -81,16 +81,16 @@ def join_rest(
 ) -> None:
     """Put each record without a group into the closest one of fewer than 2k - 1, or the closest one if all are full."""
     n_groups = centers.shape[1]
-    found = np.empty(n_groups)
+    distances = np.empty(n_groups)
     for record in range(len(labels)):
         if labels[record] >= 0:
             continue
-        fill(centers, center_kinds, tables, squared, n_groups, rows[record], kinds[record], found)
+        fill(centers, center_kinds, tables, squared, n_groups, rows[record], kinds[record], distances)
         chosen, roomy = -1, -1
         for g in range(n_groups):
-            if chosen < 0 or found[g] < found[chosen]:
+            if chosen < 0 or distances[g] < distances[chosen]:
                 chosen = g
-            if sizes[g] < 2 * k - 1 and (roomy < 0 or found[g] < found[roomy]):
+            if sizes[g] < 2 * k - 1 and (roomy < 0 or distances[g] < distances[roomy]):
                 roomy = g
         labels[record] = roomy if roomy >= 0 else chosen
         sizes[labels[record]] += 1
@@ -121,16 +121,16 @@ def _closest(
     numbers: Any, codes: Any, centers: Any, center_codes: Any, tables: Any, squared: bool, out: Any, distances: Any
 ) -> None:
     count, n = out.shape[1], centers.shape[1]
-    found, places = np.empty(n), np.empty(count, dtype=np.int64)
+    gaps, places = np.empty(n), np.empty(count, dtype=np.int64)
     for i in range(len(numbers)):
-        fill(centers, center_codes, tables, squared, n, numbers[i], codes[i], found)
+        fill(centers, center_codes, tables, squared, n, numbers[i], codes[i], gaps)
         heap = np.empty(count)
         numbered = np.empty(count, dtype=np.int64)
         for g in range(count):
-            push(heap, numbered, places, g, found[g], g, g)
+            push(heap, numbered, places, g, gaps[g], g, g)
         for g in range(count, n):
-            if found[g] < heap[0]:
-                replace_top(heap, numbered, places, count, found[g], g, g)
+            if gaps[g] < heap[0]:
+                replace_top(heap, numbered, places, count, gaps[g], g, g)
         for last in range(count - 1, -1, -1):
             out[i, last], distances[i, last] = numbered[0], heap[0]
             replace_top(heap, numbered, places, last, heap[last], numbered[last], places[last])

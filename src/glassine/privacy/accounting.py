@@ -239,11 +239,11 @@ _DELTAS = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-280)
 
 def _listed(events: Iterable[Event]) -> tuple[tuple[Pair, int], ...] | None:
     """Return the pairs of events, Gaussian ones as a single pair; None where one has none, or there is no other."""
-    found = _pairs(events)
-    if found is None or all(pair.kind == "gaussian" for pair in found):
+    pairs = _pairs(events)
+    if pairs is None or all(pair.kind == "gaussian" for pair in pairs):
         return None
-    mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in found.items() if pair.kind == "gaussian"))
-    others = [(pair, count) for pair, count in found.items() if pair.kind != "gaussian"]
+    mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in pairs.items() if pair.kind == "gaussian"))
+    others = [(pair, count) for pair, count in pairs.items() if pair.kind != "gaussian"]
     whole = [(Pair(kind="gaussian", size=mu), 1)] if mu else []
     return (*whole, *sorted(others, key=lambda item: (item[0].kind, item[0].size)))
 
@@ -252,10 +252,10 @@ def _pairs(events: Iterable[Event]) -> Counter[Pair] | None:
     """Return how often each pair dominates a release of some events, or None where one has no pair."""
     total: Counter[Pair] = Counter()
     for event in events:
-        found = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
-        if found is None:
+        pairs = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
+        if pairs is None:
             return None
-        total += found
+        total += pairs
     return total
 
 
@@ -334,16 +334,16 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
     left = delta * math.exp(-total.slack / 2) - total.delta
     if left < 0:
         return math.inf
-    found = min(
+    bound = min(
         total.pure,
         _epsilon_of(total, left),
         totals.pure.pure + _epsilon_of(totals.rest, left),
     )
     curve = totals.curve(left)
-    if curve is not None and math.isfinite(found) and curve(found) <= left:
-        by_losses = least_between(lambda epsilon: curve(epsilon) <= left, found)
-        found = by_losses if by_losses <= total.valid else found
-    return found + total.slack
+    if curve is not None and math.isfinite(bound) and curve(bound) <= left:
+        by_losses = least_between(lambda epsilon: curve(epsilon) <= left, bound)
+        bound = by_losses if by_losses <= total.valid else bound
+    return bound + total.slack
 
 
 def delta(events: Iterable[Event], epsilon: float) -> float:
@@ -367,15 +367,15 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     factor = math.exp(min(700.0, total.slack / 2))
     if total.pure <= left:
         return min(1.0, total.delta * factor)
-    found = _delta_of(total, left)
+    bound = _delta_of(total, left)
     if totals.pure.pure <= left:
-        found = min(found, _delta_of(totals.rest, left - totals.pure.pure))
+        bound = min(bound, _delta_of(totals.rest, left - totals.pure.pure))
     for least in _DELTAS:
         curve = totals.curve(least) if left <= total.valid else None
-        found = found if curve is None else min(found, curve(left))
-        if found >= least:
+        bound = bound if curve is None else min(bound, curve(left))
+        if bound >= least:
             break
-    return min(1.0, (found + total.delta) * factor)
+    return min(1.0, (bound + total.delta) * factor)
 
 
 def _epsilon_of(spent: Cost, delta: float) -> float:

@@ -103,9 +103,9 @@ def add_discrete_gaussian(
             left, state, scale.p, scale.q, scale.width, scale.upper_width, most, noise, done
         )
         while status == FAR:
-            found = _finish(multiples, scale.exact, randomness)
-            if found is not None:
-                far[done] = found
+            value = _finish(multiples, scale.exact, randomness)
+            if value is not None:
+                far[done] = value
                 noise[done] = 0
                 done += 1
             done, status, multiples = _fill(
@@ -150,11 +150,11 @@ def _finish(multiples: int, sigma: Fraction, randomness: Randomness) -> int | No
     if not randomness.bernoulli_exp_ratio(k * (k - 1), 2):
         return None
     negative = bool(randomness.bits(1))
-    found = math.ceil(k * sigma) + randomness.below(math.ceil(sigma))
-    x = found / sigma - k
-    if not x < 1 or (found == 0 and negative) or not randomness.bernoulli_exp(x * (2 * k + x) / 2):
+    value = math.ceil(k * sigma) + randomness.below(math.ceil(sigma))
+    x = value / sigma - k
+    if not x < 1 or (value == 0 and negative) or not randomness.bernoulli_exp(x * (2 * k + x) / 2):
         return None
-    return -found if negative else found
+    return -value if negative else value
 
 
 @compiled

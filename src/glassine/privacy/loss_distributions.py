@@ -175,10 +175,10 @@ class Losses:
         kept = masses[raised : len(masses) - cut].copy()
         kept[0] += masses[:raised].sum()
         infinite = self.infinite + float(masses[len(masses) - cut :].sum())
-        found = Losses(first=self.first + raised * self.step, step=self.step, masses=kept, infinite=infinite)
-        while len(found.masses) > MOST:
-            found = found.on(2 * found.step)
-        return found
+        losses = Losses(first=self.first + raised * self.step, step=self.step, masses=kept, infinite=infinite)
+        while len(losses.masses) > MOST:
+            losses = losses.on(2 * losses.step)
+        return losses
 
     def after(self, other: Losses, lost: float) -> Losses:
         """Return the losses of a release of this kind and one of the other kind together."""
@@ -197,14 +197,14 @@ class Losses:
 
     def repeated(self, count: int, lost: float) -> Losses:
         """Return the losses of so many releases of this kind."""
-        found: Losses | None = None
+        composed_losses: Losses | None = None
         power = self
         while True:
             if count & 1:
-                found = power if found is None else found.after(power, lost)
+                composed_losses = power if composed_losses is None else composed_losses.after(power, lost)
             count >>= 1
             if not count:
-                return power if found is None else found
+                return power if composed_losses is None else composed_losses
             power = power.after(power, lost)
 
 
@@ -235,12 +235,12 @@ def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float
     number = sum(count for _, count in listed)
     if number > MOST_RELEASES:
         return lambda epsilon: 1.0
-    found = _product(listed, delta)
+    losses = _product(listed, delta)
 
     def curve(epsilon: float) -> float:
         # The grid's places are off by their rounding, probabilities by that of each product.
-        place = epsilon - 1e-12 * (1 + abs(epsilon) + abs(found.first))
-        return min(1.0, found.delta(place) * (1 + 1e-12 * number + 1e-9) + 1e-290)
+        place = epsilon - 1e-12 * (1 + abs(epsilon) + abs(losses.first))
+        return min(1.0, losses.delta(place) * (1 + 1e-12 * number + 1e-9) + 1e-290)
 
     return curve
 

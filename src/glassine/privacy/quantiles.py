@@ -251,10 +251,10 @@ def _prepared(
 
 
 def _part(number: int, epsilon: Number) -> Fraction:
-    given: object = number
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not given >= 0:
+    count: object = number
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not count >= 0:
         raise InvalidMechanismError(f"number must be a whole number of at least 0, got {number!r}.")
-    return positive(epsilon, "epsilon") / max(1, int(given).bit_length())
+    return positive(epsilon, "epsilon") / max(1, int(count).bit_length())
 
 
 def _middle(number: int) -> int:

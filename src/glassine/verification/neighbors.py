@@ -277,13 +277,13 @@ def search(
         workers=workers,
         progress=progress,
     )
-    found = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
+    hunted = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
     return Search(
-        pair=found.case,
-        bound=found.bound,
-        bounds=found.bounds,
-        preliminary=found.tried,
-        refused=found.refused,
+        pair=hunted.case,
+        bound=hunted.bound,
+        bounds=hunted.bounds,
+        preliminary=hunted.tried,
+        refused=hunted.refused,
         runs=hunt.done,
     )
 
@@ -421,8 +421,8 @@ def _outlier(X: Array, domain: Domain | None, j: int) -> list[Any]:
     if any(isinstance(value, bool) for value in values):
         record[j] = not record[j]
     elif all(isinstance(value, int | float) for value in values):
-        known = [*values, *(v for v in _extremes(X, domain, j) if not isinstance(v, str))]
-        record[j] = max(known) + 1000 * ((max(known) - min(known)) or 1)
+        finite = [*values, *(v for v in _extremes(X, domain, j) if not isinstance(v, str))]
+        record[j] = max(finite) + 1000 * ((max(finite) - min(finite)) or 1)
     else:
         record[j] = OUTLIER
     return record

@@ -35,8 +35,8 @@ def draw_outputs(
     tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
     kept: tuple[list[Any], list[Any]] = ([], [])
     done = 0
-    for (which, chunk), found in zip(tasks, _ran(source, score, (d0, d1), tasks, workers), strict=True):
-        kept[which].extend(found)
+    for (which, chunk), outputs in zip(tasks, _ran(source, score, (d0, d1), tasks, workers), strict=True):
+        kept[which].extend(outputs)
         done += len(chunk)
         if progress is not None:
             progress(done, 2 * each)
@@ -57,10 +57,10 @@ def _ran(
         return (_run(source, score, datasets[which], chunk) for which, chunk in tasks)
     from sklearn.utils.parallel import Parallel, delayed
 
-    found: Iterator[list[Any]] = Parallel(n_jobs=workers, return_as="generator")(
+    chunks: Iterator[list[Any]] = Parallel(n_jobs=workers, return_as="generator")(
         delayed(_run)(source, score, datasets[which], chunk) for which, chunk in tasks
     )
-    return found
+    return chunks
 
 
 def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) -> list[Any]:
@@ -91,7 +91,7 @@ def seeds_of(seed: int | None, number: int) -> list[int | None]:
     if seed is None:
         return [None] * number
     rng = np.random.default_rng(check_seed(seed))
-    found: dict[int | None, None] = {}
-    while len(found) < number:
-        found.update(dict.fromkeys(rng.integers(0, 2**31 - 1, size=number).tolist()))
-    return list(found)[:number]
+    seeds: dict[int | None, None] = {}
+    while len(seeds) < number:
+        seeds.update(dict.fromkeys(rng.integers(0, 2**31 - 1, size=number).tolist()))
+    return list(seeds)[:number]

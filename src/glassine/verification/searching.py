@@ -248,7 +248,7 @@ class Hunt:
             if progress is not None:
                 progress(before + more, total)
 
-        found = draw(
+        outcome = draw(
             self.source,
             plan,
             trial,
@@ -259,7 +259,7 @@ class Hunt:
             progress=shifted,
         )
         self.done += runs
-        return found
+        return outcome
 
     def _noise(self, noise: StatedNoise, runs: int, confidence: float) -> LowerBound:
         """Return the bound on the epsilon of published counts from fresh runs."""
@@ -361,10 +361,10 @@ def _varying(X: Any) -> list[int]:
 
 def _two_labels(plain: Sequence[Any]) -> tuple[Any, Any] | None:
     """Return two labels of the pairs."""
-    found: dict[Any, None] = {}
+    labels: dict[Any, None] = {}
     for pair in plain:
-        found.update(dict.fromkeys(pair.d1[1].tolist()))
-    return (*found,)[:2] if len(found) > 1 else None
+        labels.update(dict.fromkeys(pair.d1[1].tolist()))
+    return (*labels,)[:2] if len(labels) > 1 else None
 
 
 def _corners(X: Any, columns: Sequence[int]) -> Any:

@@ -84,7 +84,7 @@ NO_INTERACTIONS = Interactions()
 """No pairs."""
 
 
-def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
+def check_interactions(interactions: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
     """Return the wish for pairs.
 
     Parameters
@@ -102,18 +102,24 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
         If it is something else, a pair names an unknown attribute or one twice, stands twice, or holds an attribute
         whose scores must be in order.
     """
-    if isinstance(given, str):
-        if given != "auto":
-            raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+    if isinstance(interactions, str):
+        if interactions != "auto":
+            raise InvalidParameterError(
+                f"interactions must be a number, 'auto' or pairs of attributes, got {interactions!r}."
+            )
         return Interactions(number=None)
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if not 0 <= given <= MOST:
-            raise InvalidParameterError(f"interactions must be a number in [0, {MOST}], got {given}. Use 'auto'.")
-        return Interactions(number=int(given))
-    if isinstance(given, bool | dict) or not isinstance(given, Iterable):
-        raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+    if isinstance(interactions, int | np.integer) and not isinstance(interactions, bool):
+        if not 0 <= interactions <= MOST:
+            raise InvalidParameterError(
+                f"interactions must be a number in [0, {MOST}], got {interactions}. Use 'auto'."
+            )
+        return Interactions(number=int(interactions))
+    if isinstance(interactions, bool | dict) or not isinstance(interactions, Iterable):
+        raise InvalidParameterError(
+            f"interactions must be a number, 'auto' or pairs of attributes, got {interactions!r}."
+        )
     named: list[tuple[str, str]] = []
-    for pair in given:
+    for pair in interactions:
         names = tuple(pair) if isinstance(pair, list | tuple) else ()
         if len(names) != 2 or not all(isinstance(name, str) and name in domain for name in names):
             raise InvalidParameterError(
@@ -122,10 +128,10 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
             )
         if names[0] == names[1] or any(set(names) == set(old) for old in named):
             raise InvalidParameterError(f"interactions must name two attributes, each pair once, got {pair!r}.")
-        held = [name for name in names if name in ordered]
-        if held:
+        barred = [name for name in names if name in ordered]
+        if barred:
             raise InvalidParameterError(
-                f"interactions name {held[0]!r}, whose scores must be in order: a pair would break the order. Leave "
+                f"interactions name {barred[0]!r}, whose scores must be in order: a pair would break the order. Leave "
                 "one of the two out."
             )
         named.append((names[0], names[1]))
@@ -291,15 +297,15 @@ def boost(
         share=share,
         proof=PROOF,
     )
-    found, errors, intercept = [], [], np.zeros(outputs)
+    shapes, errors, intercept = [], [], np.zeros(outputs)
     for k, axis in enumerate(axes):
         weights = np.maximum(axis.counts, 1.0)
         score = total[k, : axis.n_bins]
         middle = weights @ score / weights.sum()
-        found.append(score - middle)
+        shapes.append(score - middle)
         errors.append(np.repeat(np.sqrt(square[k, : axis.n_bins])[:, None], outputs, axis=1))
         intercept += middle
-    return Shapes(scores=tuple(found), errors=tuple(errors), intercept=intercept), event
+    return Shapes(scores=tuple(shapes), errors=tuple(errors), intercept=intercept), event
 
 
 def _random_leaves(bins: int, leaves: int, widest: int, randomness: Randomness) -> npt.NDArray[np.int64]:

@@ -80,7 +80,7 @@ class Grid:
         return len(self.groups) if self.groups is not None else len(self.cuts if self.cuts is not None else ()) + 1
 
 
-def public_grids(domain: Domain, given: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
+def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
     """Return the public cells of each attribute.
 
     Guarantee
@@ -102,36 +102,34 @@ def public_grids(domain: Domain, given: Mapping[str, Any] | None, *, equal: int 
     InvalidParameterError
         If the bins name an unknown attribute, or do not fit it.
     """
-    given = {} if given is None else given
-    if not isinstance(given, Mapping):
-        raise InvalidParameterError(f"bins must map attributes to cut points or groups, got {type(given).__name__}.")
-    for name in given:
+    bins = {} if bins is None else bins
+    if not isinstance(bins, Mapping):
+        raise InvalidParameterError(f"bins must map attributes to cut points or groups, got {type(bins).__name__}.")
+    for name in bins:
         if name not in domain:
             raise InvalidParameterError(f"bins name {name!r}, which is not an attribute of the domain. Declare it.")
-    return tuple(_grid(name, domain[name], given.get(name), equal) for name in domain)
+    return tuple(_grid(name, domain[name], bins.get(name), equal) for name in domain)
 
 
-def _grid(name: str, attribute: Attribute, given: Any, equal: int | None) -> Grid:
+def _grid(name: str, attribute: Attribute, bins: Any, equal: int | None) -> Grid:
     if isinstance(attribute, Integer | Real):
         bounds = (float(attribute.lo), float(attribute.hi))
-        cuts = _finest(attribute, equal or FINEST) if given is None else _given_cuts(name, attribute, given)
-        sizes = _sizes(len(cuts) + 1) if given is None and equal is None else (1,)
+        cuts = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
+        sizes = _sizes(len(cuts) + 1) if bins is None and equal is None else (1,)
         return Grid(
             attribute=name,
             cuts=cuts,
             groups=None,
             sizes=sizes,
             missing=attribute.missing,
-            fixed=given is not None,
+            fixed=bins is not None,
             bounds=bounds,
         )
     values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
     # Missing values are a category like the others; what is not declared is in the last cell.
     listed = (*values, None) if attribute.missing else values
-    groups = tuple((value,) for value in listed) if given is None else _given_groups(name, listed, given)
-    return Grid(
-        attribute=name, cuts=None, groups=groups, sizes=(1,), missing=True, fixed=given is not None, bounds=None
-    )
+    groups = tuple((value,) for value in listed) if bins is None else _given_groups(name, listed, bins)
+    return Grid(attribute=name, cuts=None, groups=groups, sizes=(1,), missing=True, fixed=bins is not None, bounds=None)
 
 
 def _finest(attribute: Integer | Real, most: int) -> Array:
@@ -160,23 +158,23 @@ def _sizes(n_cells: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _given_cuts(name: str, attribute: Integer | Real, given: Any) -> Array:
+def _given_cuts(name: str, attribute: Integer | Real, bins: Any) -> Array:
     try:
-        cuts = np.asarray(given, dtype=np.float64)
+        cuts = np.asarray(bins, dtype=np.float64)
     except (TypeError, ValueError):
         cuts = np.array([np.nan])
     inside = cuts.ndim == 1 and bool(((cuts >= attribute.lo) & (cuts < attribute.hi)).all())
     if not inside or not all(a < b for a, b in pairwise(cuts.tolist())) or not len(cuts) <= FINEST:
         raise InvalidParameterError(
             f"bins of {name!r} must be strictly increasing cut points in [{attribute.lo}, {attribute.hi}), at most "
-            f"{FINEST}, got {given!r}."
+            f"{FINEST}, got {bins!r}."
         )
     return cuts
 
 
-def _given_groups(name: str, values: tuple[Scalar | None, ...], given: Any) -> tuple[tuple[Scalar | None, ...], ...]:
+def _given_groups(name: str, values: tuple[Scalar | None, ...], bins: Any) -> tuple[tuple[Scalar | None, ...], ...]:
     try:
-        groups = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in given)
+        groups = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in bins)
     except TypeError:
         groups = ()
     if None in values and not any(value is None for group in groups for value in group):
@@ -184,7 +182,7 @@ def _given_groups(name: str, values: tuple[Scalar | None, ...], given: Any) -> t
     listed = [value for group in groups for value in group]
     if not groups or not all(groups) or len(listed) != len(values) or set(listed) != set(values):
         raise InvalidParameterError(
-            f"bins of {name!r} must be groups that hold each declared value once, got {given!r}. None stands for "
+            f"bins of {name!r} must be groups that hold each declared value once, got {bins!r}. None stands for "
             "missing values, where the domain allows them."
         )
     return groups
@@ -275,8 +273,8 @@ class Axis:
         groups = self.grid.groups or ()
         listed = sorted(set(self.bin_of[:-1].tolist()))
         merged = tuple(
-            tuple(value for group, to in zip(groups, self.bin_of, strict=False) if to == found for value in group)
-            for found in listed
+            tuple(value for group, to in zip(groups, self.bin_of, strict=False) if to == number for value in group)
+            for number in listed
         )
         return CategoryBins(self.grid.attribute, merged), np.array([*listed, last])
 

@@ -122,16 +122,16 @@ class Marginals:
             if (frozenset(names) in named) if named else not names & set(directions):
                 fitted.append(self._interaction(j, k, caution))
         if not named:
-            fitted.sort(key=lambda found: -found.evidence)
+            fitted.sort(key=lambda term: -term.evidence)
             if wish.number is None:
-                fitted = [found for found in fitted[:1] if found.evidence > CLEAR * self.base.n_records]
+                fitted = [term for term in fitted[:1] if term.evidence > CLEAR * self.base.n_records]
             else:
                 fitted = fitted[: wish.number]
         return terms_of_pairs(
-            [found.pair for found in fitted],
-            [found.counts for found in fitted],
-            [found.scores for found in fitted],
-            [found.errors for found in fitted],
+            [term.pair for term in fitted],
+            [term.counts for term in fitted],
+            [term.scores for term in fitted],
+            [term.errors for term in fitted],
             self.frame,
         )
 
@@ -233,8 +233,8 @@ class Marginals:
         excess = np.eye(len(counts))
         for (j, k), table in self.tables.items():
             left, right = roots[parts[j]], roots[parts[k]]
-            found = table[..., 0] / np.outer(left, right) - np.outer(left, right) / n
-            u, s, v = np.linalg.svd(found, full_matrices=False)
+            residual = table[..., 0] / np.outer(left, right) - np.outer(left, right) / n
+            u, s, v = np.linalg.svd(residual, full_matrices=False)
             level = math.sqrt(self.variance * float(np.mean(1 / np.outer(left, right) ** 2)))
             level *= math.sqrt(len(left)) + math.sqrt(len(right))
             kept = np.minimum(np.sqrt(np.maximum(s**2 - level**2, 0.0)), 1.0)

@@ -163,11 +163,13 @@ def cells_of_pair(pair: Pair, counts: Array) -> Cells:
         Released joint counts, at least 1.
     """
     rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
-    found: list[Array | None] = []
+    covariances: list[Array | None] = []
     for share in rough:
         product = np.kron(_centred(pair.axes[0], share), _centred(pair.axes[1], share))
-        found.append(np.asarray(product * (len(product) / max(float(np.trace(product)), 1e-300)), dtype=np.float64))
-    return Cells(counts=counts, covariances=tuple(found))
+        covariances.append(
+            np.asarray(product * (len(product) / max(float(np.trace(product)), 1e-300)), dtype=np.float64)
+        )
+    return Cells(counts=counts, covariances=tuple(covariances))
 
 
 def _centred(axis: Axis, share: float) -> Array:
@@ -386,12 +388,12 @@ def release_gains(
         share=share,
         proof=PROOF,
     )
-    found = Gains(
+    gains = Gains(
         pairs=tuple((pair.first, pair.second) for pair in pairs),
         values=noisy * (float(reach) * noise.units / scale),
         deviation=float(reach) * noise.deviation,
     )
-    return found, event
+    return gains, event
 
 
 def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:

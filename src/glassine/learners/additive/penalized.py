@@ -276,8 +276,8 @@ class _Asked:
         )
         events.append(event)
         by_chance = chance(compared, base, clip)
-        found = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)
-        return [Pair.of(axes, j, k, most) for j, k in found], SELECT_SHARE
+        pairs = gains.clear(most_pairs(self.strength), by_chance) if number is None else gains.best(number)
+        return [Pair.of(axes, j, k, most) for j, k in pairs], SELECT_SHARE
 
 
 def _coarse_sums(

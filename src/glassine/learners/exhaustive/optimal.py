@@ -12,7 +12,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, fitted, keep
 from glassine.learners.exhaustive.families import ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.intake import take_in
+from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["OptimalRuleListClassifier", "OptimalTreeClassifier"]
@@ -48,7 +48,7 @@ class _Optimal(ClassLearner):
         """
         self._check_parameters()
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = take_in(
+        intake = read_training(
             self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
         )
         conditions = self._conditions(intake.domain).from_data(intake)

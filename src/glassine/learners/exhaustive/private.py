@@ -16,7 +16,7 @@ from glassine.learners.budget import Budget, certify, check_number, claim, selec
 from glassine.learners.estimator import PrivateLearner, fitted
 from glassine.learners.exhaustive.families import ClassLearner, Conditions, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes
-from glassine.learners.intake import Intake, take_in
+from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.certificate import Certificate
@@ -55,7 +55,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
         conditions = self._conditions(intake.domain)
         budget = Budget.split(
             self.epsilon,

@@ -28,7 +28,7 @@ from glassine.learners.greedy.published import (
 )
 from glassine.learners.greedy.satisfied import most_satisfied
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
-from glassine.learners.intake import Intake, take_in
+from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
@@ -161,7 +161,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
         unit = RECORD if persons is None else persons.unit
         # Parameters that contradict each other are refused before the records are read.
         self._budget(with_literals=False, unit=unit)
-        intake = take_in(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
         pools = self._conditions(intake.domain)
         plan = self._budget(with_literals=bool(pools.quantiled), unit=unit)
         caveats = intake.caveats

@@ -231,17 +231,17 @@ class GreedyPool:
             If a literal names an attribute or a value that the domain does not have.
         """
         space = Space(domain, [literal for rule in antecedents for literal in rule], domain_aware=True)
-        found: dict[tuple[tuple[int, int], ...], tuple[Antecedent, Box]] = {}
+        distinct: dict[tuple[tuple[int, int], ...], tuple[Antecedent, Box]] = {}
         for rule in antecedents:
             box = {factor: mask & space.factors[factor].possible for factor, mask in space.box(rule).items()}
             box = {factor: mask for factor, mask in box.items() if mask != space.factors[factor].possible}
             if box and 0 not in box.values():
-                found.setdefault(tuple(sorted(box.items())), (rule, box))
+                distinct.setdefault(tuple(sorted(box.items())), (rule, box))
         return cls(
             domain=domain,
             space=space,
-            antecedents=tuple(rule for rule, _ in found.values()),
-            boxes=tuple(box for _, box in found.values()),
+            antecedents=tuple(rule for rule, _ in distinct.values()),
+            boxes=tuple(box for _, box in distinct.values()),
         )
 
     def __repr__(self) -> str:
