@@ -14,6 +14,7 @@ from glassine import Category, Domain, Integer, PrivateEBMClassifier
 from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive.boosting import Boosting, boost
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_axes, public_grids
 from glassine.learners.additive.records import Binned
 from glassine.privacy.accounting import DiscreteGaussianNoise
@@ -30,7 +31,7 @@ def axes_of(n_terms: int) -> list[Axis]:
     domain = Domain({f"x{k}": Integer(0, 3) for k in range(n_terms)})
     grids = public_grids(domain, {f"x{k}": [0, 1, 2] for k in range(n_terms)})
     codes = np.tile(np.arange(400, dtype=np.uint16) % 4, (n_terms, 1))
-    return bin_axes(codes, grids, 1e3, 0.1, Randomness.of(0))[0]
+    return bin_axes(codes, grids, Portion(mu=1e3, share=0.1, randomness=Randomness.of(0)))[0]
 
 
 def problem(n_classes: int, n: int = 400, seed: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -62,9 +63,7 @@ def test_steps_agree_with_a_naive_oracle(n_classes: int, monkeypatch: pytest.Mon
         axes,
         n_classes=n_classes,
         boosting=Boosting(epochs=30, leaves=4, rate=0.5),
-        mu=1.0,
-        share=0.9,
-        randomness=Randomness.of(0),
+        portion=Portion(mu=1.0, share=0.9, randomness=Randomness.of(0)),
         progress=None,
     )
     outputs = n_classes if n_classes > 2 else 1
@@ -87,20 +86,11 @@ def step_sums(codes: Any, scores: Any, target: Any) -> npt.NDArray[np.float64]:
     """Return the sums of one step of one term, four leaves, in units, as the released scores tell them."""
     outputs = len(scores)
     total = np.zeros((1, 4, outputs))
-    table = ebm_sums.exponential_table() if outputs > 1 else np.zeros(0)
-    ebm_boosting._epoch(
-        codes[:1],
-        scores.copy(),
-        target,
-        np.arange(4)[None],
-        np.zeros((1, 4, outputs), dtype=np.int64),
-        np.ones((1, 4)),
-        1.0,
-        1.0,
-        UNITS,
-        table,
-        total,
+    leaves = ebm_boosting.Leaves(
+        of_bin=np.arange(4)[None], sizes=np.ones((1, 4)), noise=np.zeros((1, 4, outputs), dtype=np.int64)
     )
+    loss = ebm_sums.Loss.of(outputs, 1.0, UNITS, classes=outputs > 1)
+    ebm_boosting._epoch(codes[:1], scores.copy(), target, leaves, 1.0, loss, total)
     return np.asarray(total[0])
 
 
@@ -137,9 +127,7 @@ def boosted(dataset: Any, seed: int | None) -> npt.NDArray[np.float64]:
         axes_of(1),
         n_classes=3,
         boosting=Boosting(epochs=2, leaves=4),
-        mu=0.5,
-        share=0.9,
-        randomness=Randomness.of(seed),
+        portion=Portion(mu=0.5, share=0.9, randomness=Randomness.of(seed)),
         progress=None,
     )
     return np.asarray(shapes.scores[0])

@@ -20,6 +20,7 @@ from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive import targets as ebm_targets
 from glassine.learners.additive.boosting import ACCOUNTINGS
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import bin_axes, public_grids, read_cells
 from glassine.learners.additive.targets import Target, release_base
@@ -116,7 +117,11 @@ def test_a_record_counts_once_on_each_level_of_a_tree(monkeypatch: pytest.Monkey
     for n in (300, 299):
         seen.clear()
         frame = pl.DataFrame({"x": x[:n], "job": ["a"] * n})
-        bin_axes(read_cells(conform(frame, domain), grids), grids, 1.0, 0.1, Randomness.of(0))
+        bin_axes(
+            read_cells(conform(frame, domain), grids),
+            grids,
+            Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
+        )
         released.append([array.copy() for array in seen])
     levels = sum(len(grid.sizes) for grid in grids)
     same = [a for a, b in zip(*released, strict=False) if len(a) == len(b)]
@@ -137,7 +142,7 @@ def test_the_base_counts_each_record_once(monkeypatch: pytest.MonkeyPatch) -> No
     numbers = np.array([-1.0, 0.5, 1.0])
     for n in (3, 2):
         target = Target(classes=None, bounds=(0.0, 1.0), name="y")
-        release_base(target, numbers[:n], 1.0, 0.1, Randomness.of(0))
+        release_base(target, numbers[:n], Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
     change = (caught[0][0] - caught[1][0]).astype(float)
     assert 0 < np.linalg.norm(change) <= caught[0][1]
 

@@ -18,6 +18,7 @@ from glassine.formats import to_python
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners.additive import pairs as ebm_pair_choice
 from glassine.learners.additive.boosting import check_interactions
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.pairs import SCORE, Pair, cells_of_pair, coarser, codes_of, gain, release_gains
@@ -335,7 +336,9 @@ def worst_neighbors() -> tuple[Any, Any]:
 def noisy_gain(records: Any, seed: int | None) -> float:
     pair = Pair.of([axis_of("x", [9.0, 9.0]), axis_of("w", [9.0, 9.0])], 0, 1, 8)
     sums, counts = tables_of(records[:, 2], records[:, 0].astype(int), records[:, 1].astype(int), (2, 2))
-    found, _ = release_gains([pair], [sums], [counts], UNITS, mu=1.0, share=0.1, randomness=Randomness.of(seed))
+    found, _ = release_gains(
+        [pair], [sums], [counts], UNITS, Portion(mu=1.0, share=0.1, randomness=Randomness.of(seed))
+    )
     return float(found.values[0])
 
 
@@ -365,7 +368,7 @@ def test_counts_of_pairs_that_pay_too_little_are_found(monkeypatch: pytest.Monke
 
     def run(codes: Any, seed: int | None) -> float:
         counts, _, _ = ebm_pair_choice.release_counts(
-            [pair], codes[None, :], mu=1.0, share=0.1, randomness=Randomness.of(seed)
+            [pair], codes[None, :], Portion(mu=1.0, share=0.1, randomness=Randomness.of(seed))
         )
         return float(counts[0][0])
 

@@ -20,6 +20,7 @@ from glassine.data import lazy as engines
 from glassine.data.conform import collect
 from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as ebm_records
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids
 from glassine.learners.additive.records import blocks_of
 from glassine.learners.additive.targets import read_classes
@@ -41,7 +42,7 @@ def axes_of(frame: pl.DataFrame) -> tuple[Any, list[Axis]]:
     held = training(frame)
     grids = public_grids(held.domain, None)
     counts = held.records.cell_counts(grids)
-    return grids, bin_counted(counts, grids, 100.0, 0.1, Randomness.of(0))[0]
+    return grids, bin_counted(counts, grids, Portion(mu=100.0, share=0.1, randomness=Randomness.of(0)))[0]
 
 
 @pytest.mark.parametrize("engine", LAZY)

@@ -159,8 +159,7 @@ def read_training(
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
-    sample_weight: Any = None,
-    persons: Persons | None = None,
+    times: Persons | npt.ArrayLike | None = None,
     private: bool,
     keep_undeclared: bool = False,
 ) -> Intake:
@@ -184,10 +183,9 @@ def read_training(
         The public domain; it may declare the target. None infers it from the data, which must be in memory then.
     classes : sequence of scalars or None
         The public classes. None takes them from the domain's attribute of the target's name, or from the data.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers: how many records each row stands for.
-    persons : Persons, optional
-        Whose records they are; then some are left out or repeated. Not with ``sample_weight``, nor with a table.
+    times : array-like of shape (n,), or Persons, optional
+        How often each row counts: whole numbers, or whose records they are; some are then left out or repeated.
+        Persons not with a table.
     private : bool
         Whether the fit is private: it warns of what is taken from the data.
     keep_undeclared : bool, default=False
@@ -201,6 +199,8 @@ def read_training(
         public domain, if a value or a class is missing or not declared.
     """
     check_domain(domain)
+    persons = times if isinstance(times, Persons) else None
+    sample_weight = None if isinstance(times, Persons) else times
     keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     target = y if isinstance(y, str) else getattr(y, "name", None)
     multiplicities = None

@@ -127,9 +127,7 @@ class MultiwayTreeClassifier(TransparentClassifier):
             deepest=DEEPEST if self.max_depth is None else check_whole(self.max_depth, "max_depth", 1, DEEPEST),
             gain=check_number(self.min_impurity_decrease, "min_impurity_decrease", low=0.0, high=1.0),
         )
-        intake = read_training(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         model = DecisionTree(
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,

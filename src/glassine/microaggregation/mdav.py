@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
 from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
 from glassine.microaggregation.reading import Unscaled
-from glassine.microaggregation.scan import farthest, fill, form_group, measure, push, remove, replace_top
+from glassine.microaggregation.scan import Remaining, farthest, fill, form_group, measure, push, remove, replace_top
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
 
 __all__ = ["Points", "advance", "central_codes", "closest", "join_rest", "search_method"]
@@ -23,8 +23,15 @@ __all__ = ["Points", "advance", "central_codes", "closest", "join_rest", "search
 # V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
 
 
+class Mixed(NamedTuple):
+    """Records, one point or many centers: scaled numbers and codes of categories."""
+
+    numbers: AnyArray
+    codes: AnyArray
+
+
 @compiled
-def _lowest(distances: Any, numbers: Any, n: int) -> int:
+def _lowest(distances: AnyArray, numbers: AnyArray, n: int) -> int:
     """Return the place of the smallest distance, the lowest record of equal ones."""
     place = 0
     for i in range(1, n):
@@ -34,8 +41,11 @@ def _lowest(distances: Any, numbers: Any, n: int) -> int:
 
 
 @compiled
-def _extend(state: Any, rows: Any, kinds: Any, members: Any, k: int, factor: float, gaps: Any) -> None:
+def _extend(state: Remaining, records: Mixed, members: AnyArray, k: int, factor: float, gaps: AnyArray) -> None:
     """Take the record nearest to any of the group in, while it is ``factor`` times closer to it than to the others."""
+    # records: (n, p) and (n, q); gaps: room of shape (n,), the distance of each remaining place to the nearest member.
+    # Members k and later are compared with the whole group, those that joined included.
+    rows, kinds = records
     group, n = state.labels[members[0]], state.cursor[0]
     gaps[:n] = np.inf
     for i in range(k):
@@ -62,30 +72,32 @@ def _extend(state: Any, rows: Any, kinds: Any, members: Any, k: int, factor: flo
 
 
 @compiled
-def advance(
-    state: Any, rows: Any, kinds: Any, middle: Any, middle_kinds: Any, k: int, factor: float, gaps: Any, steps: int
-) -> bool:
+def advance(state: Remaining, records: Mixed, middle: Mixed, k: int, factor: float, gaps: AnyArray, steps: int) -> bool:
     """Form a group a step around the record farthest from the middle; return False once fewer than k remain."""
+    # middle: (p,) and (q,), the center of all records, which V-MDAV never computes anew.
     for _ in range(steps):
         if state.cursor[0] < k:
             return False
-        measure(state, middle, middle_kinds)
+        measure(state, middle.numbers, middle.codes)
         members = form_group(state, farthest(state.distances, state.numbers, state.cursor[0]), k)
-        _extend(state, rows, kinds, members, k, factor, gaps)
+        _extend(state, records, members, k, factor, gaps)
     return True
 
 
 @compiled
 def join_rest(
-    rows: Any, kinds: Any, centers: Any, center_kinds: Any, tables: Any, squared: bool, k: int, sizes: Any, labels: Any
+    records: Mixed, centers: Mixed, tables: AnyArray, squared: bool, k: int, sizes: AnyArray, labels: AnyArray
 ) -> None:
     """Put each record without a group into the closest one of fewer than 2k - 1, or the closest one if all are full."""
-    n_groups = centers.shape[1]
+    # centers: (p, g) and (q, g); sizes: (g,), and labels: (n,), are changed in place, record by record in their order:
+    # a group that fills up is closed to those that follow.
+    n_groups = centers.numbers.shape[1]
     distances = np.empty(n_groups)
     for record in range(len(labels)):
         if labels[record] >= 0:
             continue
-        fill(centers, center_kinds, tables, squared, n_groups, rows[record], kinds[record], distances)
+        point, kinds = records.numbers[record], records.codes[record]
+        fill(centers.numbers, centers.codes, tables, squared, n_groups, point, kinds, distances)
         chosen, roomy = -1, -1
         for g in range(n_groups):
             if chosen < 0 or distances[g] < distances[chosen]:
@@ -103,14 +115,12 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
-def closest(
-    metric: Metric, table: Unscaled, centers: tuple[FloatArray, npt.NDArray[np.int32]], count: int
-) -> tuple[IntArray, FloatArray]:
+def closest(metric: Metric, table: Unscaled, centers: Mixed, count: int) -> tuple[IntArray, FloatArray]:
     """Return the closest groups of each record, the closest first, and their distances."""
     numbers = metric.scaled(table.numbers)
     out = np.empty((len(numbers), count), dtype=np.int64)
     distances = np.empty((len(numbers), count))
-    _closest(numbers, table.codes, *centers, metric.tables, metric.squared, out, distances)
+    _closest(numbers, table.codes, centers, metric.tables, metric.squared, out, distances)
     if metric.squared:
         return out, np.sqrt(distances) * metric.unit
     return out, distances / len(metric.names)
@@ -118,12 +128,20 @@ def closest(
 
 @compiled
 def _closest(
-    numbers: Any, codes: Any, centers: Any, center_codes: Any, tables: Any, squared: bool, out: Any, distances: Any
+    numbers: AnyArray,
+    codes: AnyArray,
+    centers: Mixed,
+    tables: AnyArray,
+    squared: bool,
+    out: AnyArray,
+    distances: AnyArray,
 ) -> None:
-    count, n = out.shape[1], centers.shape[1]
+    # out, distances: (n, count), the closest group first. A heap of the closest so far, its top the farthest of them,
+    # is emptied from the last place on.
+    count, n = out.shape[1], centers.numbers.shape[1]
     gaps, places = np.empty(n), np.empty(count, dtype=np.int64)
     for i in range(len(numbers)):
-        fill(centers, center_codes, tables, squared, n, numbers[i], codes[i], gaps)
+        fill(centers.numbers, centers.codes, tables, squared, n, numbers[i], codes[i], gaps)
         heap = np.empty(count)
         numbered = np.empty(count, dtype=np.int64)
         for g in range(count):
@@ -137,7 +155,7 @@ def _closest(
 
 
 @compiled
-def central_codes(codes: Any, order: Any, ends: Any, table: Any, out: Any) -> None:
+def central_codes(codes: AnyArray, order: AnyArray, ends: AnyArray, table: AnyArray, out: AnyArray) -> None:
     """Write for each group the value with the least sum of squared dissimilarities, the first of equal ones."""
     size = len(table)
     counts = np.zeros(size, dtype=np.int64)
@@ -223,7 +241,7 @@ class Points:
         rows, factors = on_grid(metric.scaled(numbers), bits)
         return cls(rows=rows, codes=np.ascontiguousarray(codes), metric=metric, factors=factors, bits=bits)
 
-    def centers(self, labels: IntArray) -> tuple[FloatArray, CodeArray]:
+    def centers(self, labels: IntArray) -> Mixed:
         """Return the means (p, g) and central categories (q, g) of groups; a label below 0 is no group."""
         order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
         ends = np.cumsum(np.bincount(labels[labels >= 0]))
@@ -232,7 +250,7 @@ class Points:
         codes = np.zeros((self.codes.shape[1], len(ends)), dtype=np.int32)
         for j in range(len(codes)):
             central_codes(np.ascontiguousarray(self.codes[:, j]), order, ends, self.metric.tables[j], codes[j])
-        return np.ascontiguousarray(means.T), codes
+        return Mixed(np.ascontiguousarray(means.T), codes)
 
     def mdav(self, k: int, progress: Progress | None, method: str | None = None) -> IntArray:
         """Return the group of each record by MDAV; a search that is named is kept to the end."""
@@ -257,14 +275,15 @@ class Points:
         middle, kinds = self.centers(np.zeros(n, dtype=np.int64))
         factor = gamma * gamma if metric.squared else gamma
         gaps, steps, more = np.empty(n), self._steps(n, k + 2), True
-        arrays = (self.rows, self.codes, np.ascontiguousarray(middle[:, 0]), np.ascontiguousarray(kinds[:, 0]))
+        records = Mixed(self.rows, self.codes)
+        center = Mixed(np.ascontiguousarray(middle[:, 0]), np.ascontiguousarray(kinds[:, 0]))
         while more:
-            more = advance(state, *arrays, k, factor, gaps, steps)
+            more = advance(state, records, center, k, factor, gaps, steps)
             _report(progress, n - int(state.cursor[0]), n)
         labels = state.labels
         if (labels < 0).any():
             sizes = np.bincount(labels[labels >= 0])
-            join_rest(self.rows, self.codes, *self.centers(labels), metric.tables, metric.squared, k, sizes, labels)
+            join_rest(records, self.centers(labels), metric.tables, metric.squared, k, sizes, labels)
             _report(progress, n, n)
         return labels
 
@@ -278,7 +297,7 @@ class Points:
             _report(progress, n - int(tree.cursor[0]), n)
         return tree.labels, int(tree.cursor[1])
 
-    def _remaining(self, left: IntArray) -> scan.Remaining:
+    def _remaining(self, left: IntArray) -> Remaining:
         return scan.remaining(
             np.ascontiguousarray(self.rows[left].T),
             np.ascontiguousarray(self.codes[left].T),

@@ -15,11 +15,11 @@ from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidParameterError
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.sums import count_cells, grid_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
-from glassine.privacy.randomness import Randomness
 
 __all__ = [
     "MERGE",
@@ -429,9 +429,7 @@ PROOF = "learners/additive/grids.md"
 def bin_axes(
     codes: Codes,
     grids: Sequence[Grid],
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
     *,
     quantiles: int | None = None,
 ) -> tuple[list[Axis], DiscreteGaussianNoise]:
@@ -442,15 +440,13 @@ def bin_axes(
     That of :func:`bin_counted`; see ``grids.md``.
     """
     counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
-    return bin_counted(counts, grids, mu, share, randomness, quantiles=quantiles)
+    return bin_counted(counts, grids, portion, quantiles=quantiles)
 
 
 def bin_counted(
     counts: Sequence[npt.NDArray[np.int64]],
     grids: Sequence[Grid],
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
     *,
     quantiles: int | None = None,
 ) -> tuple[list[Axis], DiscreteGaussianNoise]:
@@ -467,12 +463,8 @@ def bin_counted(
         Exact number of records in each cell of each attribute, the last cell included.
     grids : sequence of Grid
         The public cells.
-    mu : float
-        Budget.
-    share : float
-        Its share of the whole, for the event.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     quantiles : int, optional
         Merge cells of a number until each holds one in so many of the records, by their noisy total. By default as far
         as the noise asks for.
@@ -484,7 +476,7 @@ def bin_counted(
     DiscreteGaussianNoise
         The event.
     """
-    noise = FineNoise.of(mu, sum(len(grid.sizes) for grid in grids))
+    noise = FineNoise.of(portion.mu, sum(len(grid.sizes) for grid in grids))
     exact = [np.append(0, np.cumsum(row)) for row in counts]
     trees = [CountTree(grid) for grid in grids]
     drawn = 0
@@ -493,21 +485,13 @@ def bin_counted(
         sums = np.concatenate(
             [total[spans[:, 1]] - total[spans[:, 0]] for total, spans in zip(exact, wanted, strict=True)]
         )
-        noisy = noise.release(sums.astype(np.int64) * noise.units, randomness)
+        noisy = noise.release(sums.astype(np.int64) * noise.units, portion.randomness)
         drawn += len(noisy)
         at = 0
         for tree, spans in zip(trees, wanted, strict=True):
             tree.take(noisy[at : at + len(spans)], level)
             at += len(spans)
-    event = DiscreteGaussianNoise(
-        name="numbers of records in cells",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=drawn,
-        share=share,
-        proof=PROOF,
-    )
+    event = portion.event("numbers of records in cells", noise, drawn, proof=PROOF)
     least = None
     if quantiles is not None:
         # Each attribute counts all records; those with fewer cells carry less noise.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions, check_interactions
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.pairs import Pair, cells_of_pair, terms_of_pairs
 from glassine.learners.additive.publishing import PAIR_BINS, Frame, Shapes, check_monotone, in_order, publish
@@ -24,7 +25,6 @@ from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel, Term
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
-from glassine.privacy.randomness import Randomness
 
 __all__ = ["QUANTILES", "Marginals", "release_marginals"]
 
@@ -315,9 +315,7 @@ def release_marginals(
     *,
     base: Base,
     frame: Frame,
-    mu: float,
-    share: float,
-    randomness: Randomness,
+    portion: Portion,
     progress: Progress | None,
 ) -> tuple[Marginals, DiscreteGaussianNoise]:
     """Release the tables of all pairs of terms.
@@ -337,16 +335,14 @@ def release_marginals(
         The released bins, of at least two terms.
     base, frame
         What the fits need besides.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     progress : callable or None
         Called with the tables done and in all.
     """
     pairs = list(combinations(range(len(axes)), 2))
     classes = frame.target.classes
-    noise = FineNoise.of(mu, len(pairs) * (1 if classes is not None else 2))
+    noise = FineNoise.of(portion.mu, len(pairs) * (1 if classes is not None else 2))
     channels = 2 if classes is None else len(classes)
     ones = first = np.zeros(0, dtype=np.int64)
     if isinstance(counted, Binned):
@@ -359,20 +355,12 @@ def release_marginals(
             _pair(counted.codes[j], counted.codes[k], first, ones, exact)
         else:
             exact = counted[j, k]
-        noisy = noise.release(exact if classes is None else exact * noise.units, randomness)
+        noisy = noise.release(exact if classes is None else exact * noise.units, portion.randomness)
         tables[j, k] = _centred(noisy, base, classes is not None)
         drawn += exact.size
         if progress is not None:
             progress(done + 1, len(pairs))
-    event = DiscreteGaussianNoise(
-        name="tables of all pairs with the target",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=drawn,
-        share=share,
-        proof=PROOF,
-    )
+    event = portion.event("tables of all pairs with the target", noise, drawn, proof=PROOF)
     variance = noise.deviation**2
     if classes is None:
         counts, targets = variance, variance * (1 + base.start**2)

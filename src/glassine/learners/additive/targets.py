@@ -18,6 +18,7 @@ from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import reading
+from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
 from glassine.learners.budget import check_number
 from glassine.learners.caveats import DOMAIN_FROM_DATA, RANGE_FROM_DATA, warn_of
@@ -26,7 +27,6 @@ from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise, wrapped
-from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = ["Base", "Target", "Training", "read_classes", "read_numbers", "release_base"]
@@ -127,7 +127,7 @@ def read_classes(
 ) -> Training:
     """Read the arguments of a classifier's fit; errors as :func:`glassine.learners.intake.read_training`."""
     intake = read_training(
-        estimator, X, y, domain=domain, classes=classes, persons=persons, private=True, keep_undeclared=True
+        estimator, X, y, domain=domain, classes=classes, times=persons, private=True, keep_undeclared=True
     )
     if isinstance(intake, EngineIntake):
         target = Target(classes=intake.classes, bounds=None, name=_name(y))
@@ -288,9 +288,7 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
     return _checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 
-def release_base(
-    target: Target, values: npt.NDArray[Any], mu: float, share: float, randomness: Randomness
-) -> tuple[Base, DiscreteGaussianNoise]:
+def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> tuple[Base, DiscreteGaussianNoise]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
     Guarantee
@@ -304,29 +302,24 @@ def release_base(
         Classes or range.
     values : ndarray, shape (n,)
         Index of the class, or the number clipped to its range and brought to [-1, 1], of each record, in any order.
-    mu, share : float
-        Budget, and its share of the whole.
-    randomness : Randomness
-        Source of the noise.
+    portion : Portion
+        What it may cost.
     """
     if target.classes is not None:
-        noise = FineNoise.of(mu, 1)
+        noise = FineNoise.of(portion.mu, 1)
         exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * noise.units
     else:
-        noise = FineNoise.of(mu, 3)
+        noise = FineNoise.of(portion.mu, 3)
         units = noise.units
         first = np.rint(values * units).astype(np.int64)
         second = np.rint(values**2 * units).astype(np.int64)
         # Modulo 2^64, as everywhere: see fine_gaussian.md.
         exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
-    noisy = noise.release(exact, randomness)
-    event = DiscreteGaussianNoise(
-        name="numbers of records" if target.classes is not None else "number of records, sums of the target",
-        l2_sensitivity=noise.l2_sensitivity,
-        sigma=noise.sigma,
-        units=noise.units,
-        values=len(noisy),
-        share=share,
+    noisy = noise.release(exact, portion.randomness)
+    event = portion.event(
+        "numbers of records" if target.classes is not None else "number of records, sums of the target",
+        noise,
+        len(noisy),
         proof=PROOF,
     )
     return (_class_base(noisy) if target.classes is not None else _number_base(noisy)), event

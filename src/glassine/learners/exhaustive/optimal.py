@@ -48,9 +48,7 @@ class _Optimal(ClassLearner):
         """
         self._check_parameters()
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = read_training(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
         members = self._members(intake.domain, conditions, len(intake.classes))
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)

@@ -55,7 +55,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
-        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, persons=persons, private=True)
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
         conditions = self._conditions(intake.domain)
         budget = Budget.split(
             self.epsilon,

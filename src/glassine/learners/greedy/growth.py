@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.counting.space import Box, Space
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import _popcount
@@ -95,20 +95,10 @@ class Remaining:
         """Return the class counts of what each of some rules captures among the remaining records, shape (m, c)."""
         chosen = np.array(rules, dtype=np.int64)
         out = np.zeros((len(chosen), self.bitsets.n_classes), dtype=np.int64)
-        sets = self.bitsets
+        sets = _Segments.of(self.bitsets)
 
         def work(start: int, stop: int) -> None:
-            _count_rules(
-                sets.words,
-                sets.starts,
-                sets.labels,
-                sets.weights,
-                self.words,
-                self.rows,
-                self.starts,
-                chosen[start:stop],
-                out[start:stop],
-            )
+            _count_rules(sets, self.words, self.rows, self.starts, chosen[start:stop], out[start:stop])
 
         run(cuts(len(chosen), SLICES), work)
         return out
@@ -117,21 +107,11 @@ class Remaining:
         """Return the class counts of the remaining records that each two of some rules capture, shape (m, m, c)."""
         chosen = np.array(rules, dtype=np.int64)
         out = np.zeros((len(chosen), len(chosen), self.bitsets.n_classes), dtype=np.int64)
-        sets = self.bitsets
+        sets = _Segments.of(self.bitsets)
 
         def work(start: int, stop: int) -> None:
             for i in range(start, stop):
-                _count_rules(
-                    sets.words,
-                    sets.starts,
-                    sets.labels,
-                    sets.weights,
-                    self._captured(int(chosen[i])),
-                    self.rows,
-                    self.starts,
-                    chosen,
-                    out[i],
-                )
+                _count_rules(sets, self._captured(int(chosen[i])), self.rows, self.starts, chosen, out[i])
 
         run(cuts(len(chosen), SLICES), work)
         return out
@@ -149,21 +129,27 @@ class Remaining:
         return self.bitsets.count(captured)
 
 
+class _Segments(NamedTuple):
+    """Bit sets for the kernel: ``words`` (literals, w), and the first word, label and weight of each of s segments."""
+
+    words: AnyArray
+    starts: AnyArray
+    labels: AnyArray
+    weights: AnyArray
+
+    @classmethod
+    def of(cls, sets: BitSets) -> _Segments:
+        return cls(sets.words, sets.starts, sets.labels, sets.weights)
+
+
 @compiled
 def _count_rules(
-    words: Any,
-    segments: Any,
-    labels: Any,
-    weights: Any,
-    remaining: Any,
-    rows: Any,
-    starts: Any,
-    rules: Any,
-    out: Any,
+    sets: _Segments, remaining: AnyArray, rows: AnyArray, starts: AnyArray, rules: AnyArray, out: AnyArray
 ) -> None:  # pragma: no cover - compiled
-    # words: (literals, w), a bit for each record; segments: (s + 1,), the words of one class and weight each; out:
-    # (m, c). A chunk of words is counted for all rules before the next, so that the literals' rows are read from the
-    # cache. One and two literals, the most frequent rules, are formed without a buffer.
+    # remaining: (w,), a bit for each record; rules: (m,); out: (m, c). A chunk of words is counted for all rules before
+    # the next, so that the literals' rows are read from the cache. One and two literals, the most frequent rules, are
+    # formed without a buffer.
+    words, segments, labels, weights = sets
     buffer = np.empty(CHUNK, dtype=np.uint64)
     for segment in range(len(labels)):
         label, weight = labels[segment], weights[segment]

@@ -126,9 +126,7 @@ class GreedyRuleListClassifier(Lists):
         """
         self._check_parameters()
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
-        intake = read_training(
-            self, X, y, domain=self.domain, classes=self.classes, sample_weight=sample_weight, private=False
-        )
+        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=sample_weight, private=False)
         pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
         model = list_model(
