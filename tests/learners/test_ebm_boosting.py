@@ -20,7 +20,7 @@ from glassine.learners.additive.records import Binned
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 
 UNITS = 1 << 20
 CLASSES = ("low", "middle", "high")
@@ -140,7 +140,7 @@ def lead(scores: npt.NDArray[np.float64]) -> float:
 
 def test_several_classes_keep_their_claim_and_shared_noise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     d0, d1 = neighbors()
-    assert not lower_bound(boosted, d0, d1, runs=400, mu=0.5, score=lead, seed=1).violated
+    assert not lower_bound(boosted, d0, d1, Claim(mu=0.5), score=lead, runs=Runs(400, seed=1)).violated
     original = FineNoise.draw
 
     def shared(self: FineNoise, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
@@ -148,7 +148,7 @@ def test_several_classes_keep_their_claim_and_shared_noise_is_found(monkeypatch:
         return np.repeat(original(self, (*shape[:-1], 1), randomness), shape[-1], axis=-1)
 
     monkeypatch.setattr(FineNoise, "draw", shared)
-    assert lower_bound(boosted, d0, d1, runs=400, mu=0.5, score=lead, seed=1).violated
+    assert lower_bound(boosted, d0, d1, Claim(mu=0.5), score=lead, runs=Runs(400, seed=1)).violated
 
 
 def test_several_classes_are_learnt() -> None:

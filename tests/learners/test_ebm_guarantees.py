@@ -27,7 +27,7 @@ from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
 from glassine.privacy.randomness import Randomness
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 
 UNITS = 1 << 20
 
@@ -262,11 +262,9 @@ def test_a_category_that_one_person_has_does_not_show() -> None:
         lambda data, seed: named_category(data, seed, declared=True),
         d0,
         d1,
-        runs=400,
-        epsilon=1.0,
-        delta=1e-6,
+        Claim(epsilon=1.0, delta=1e-6),
         score=pope_shows,
-        seed=1,
+        runs=Runs(400, seed=1),
     )
     assert not honest.violated
 
@@ -279,7 +277,7 @@ def test_names_taken_from_the_data_are_found() -> None:
         return float("pope" in model.domain_["job"].values)  # type: ignore[union-attr]  # a category
 
     d0, d1 = job_neighbors()
-    assert lower_bound(leaking, d0, d1, runs=200, epsilon=1.0, delta=1e-6, score=float, seed=1).violated
+    assert lower_bound(leaking, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(200, seed=1)).violated
     with pytest.warns(PrivacyLeakWarning):
         model = PrivateEBMClassifier(random_state=0).fit(*d1)
     assert any("domain inferred" in caveat for caveat in model.certificate_.caveats)
@@ -310,7 +308,7 @@ def far_regression(algorithm: str) -> Callable[[Any, int | None], float]:
 def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
     d0, d1 = far_neighbors()
     assert not lower_bound(
-        far_regression(algorithm), d0, d1, runs=240, epsilon=1.0, delta=1e-6, score=float, seed=1
+        far_regression(algorithm), d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1)
     ).violated
 
 
@@ -345,6 +343,6 @@ def test_residuals_without_centre_and_clip_are_found(monkeypatch: pytest.MonkeyP
         return caught[2]
 
     d0, d1 = far_neighbors()
-    found = lower_bound(first_sum, d0, d1, runs=240, epsilon=1.0, delta=1e-6, score=float, seed=1)
+    found = lower_bound(first_sum, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1))
     assert found.violated
     assert ebm_targets.SMALLEST_SPREAD > 0

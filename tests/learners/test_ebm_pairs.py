@@ -27,7 +27,7 @@ from glassine.models.scoring import explain, scores
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
-from glassine.verification import lower_bound
+from glassine.verification import Claim, Runs, lower_bound
 
 UNITS = 1 << 20
 DOMAIN = Domain(
@@ -343,7 +343,7 @@ def noisy_gain(records: Any, seed: int | None) -> float:
 
 
 def test_gains_keep_their_claim() -> None:
-    assert not lower_bound(noisy_gain, *worst_neighbors(), runs=500, mu=1.0, score=float, seed=1).violated
+    assert not lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 
 
 @pytest.mark.parametrize("planted", ["a choice that is not paid", "the sensitivity of a smaller score"])
@@ -358,7 +358,7 @@ def test_gains_that_pay_too_little_are_found(planted: str, monkeypatch: pytest.M
     else:
         original = ebm_pair_choice.gain
         monkeypatch.setattr(ebm_pair_choice, "gain", lambda *given: 5 * original(*given))
-    assert lower_bound(noisy_gain, *worst_neighbors(), runs=500, mu=1.0, score=float, seed=1).violated
+    assert lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 
 
 def test_counts_of_pairs_that_pay_too_little_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,10 +372,10 @@ def test_counts_of_pairs_that_pay_too_little_are_found(monkeypatch: pytest.Monke
         )
         return float(counts[0][0])
 
-    assert not lower_bound(run, *rows, runs=400, mu=1.0, score=float, seed=1).violated
+    assert not lower_bound(run, *rows, Claim(mu=1.0), score=float, runs=Runs(400, seed=1)).violated
     honest = FineNoise.of
     monkeypatch.setattr(FineNoise, "of", classmethod(lambda cls, mu, square: honest(5 * mu, square)))
-    assert lower_bound(run, *rows, runs=400, mu=1.0, score=float, seed=1).violated
+    assert lower_bound(run, *rows, Claim(mu=1.0), score=float, runs=Runs(400, seed=1)).violated
 
 
 @pytest.mark.slow
@@ -392,4 +392,4 @@ def test_a_whole_fit_with_a_chosen_pair_keeps_its_claim() -> None:
         return float(model.predict(records.head(1))[0])
 
     d0, d1 = (frame, np.full(200, 99.5)), (more, np.append(np.full(200, 99.5), 100.0))
-    assert not lower_bound(run, d0, d1, runs=240, epsilon=1.0, delta=1e-6, score=float, seed=1).violated
+    assert not lower_bound(run, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(240, seed=1)).violated

@@ -12,7 +12,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.privacy.release import fresh_count
 from glassine.verification.containers import check_seed
 from glassine.verification.features import REFUSED
-from glassine.verification.protocols import Progress, Refusal, Score, Source
+from glassine.verification.protocols import Refusal, Runs, Score, Source
 
 __all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
 
@@ -20,22 +20,18 @@ __all__ = ["draw_outputs", "kept_of", "refuse_the_refused", "seeds_of"]
 def draw_outputs(
     source: Source,
     score: Score,
-    d0: Any,
-    d1: Any,
-    each: int,
-    *,
-    seed: int | None = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
+    datasets: tuple[Any, Any],
+    runs: Runs,
 ) -> tuple[list[Any], list[Any]]:
-    """Return what a score keeps of so many independent outputs on each of two data sets."""
+    """Return what a score keeps of independent outputs, half of them on each of two data sets."""
+    each, workers, progress = (runs.number or 0) // 2, runs.workers, runs.progress
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
         raise InvalidParameterError(f"workers must be a whole number of at least 1, or -1 for all, got {workers!r}.")
-    seeds = seeds_of(seed, 2 * each)
+    seeds = seeds_of(runs.seed, 2 * each)
     tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
     kept: tuple[list[Any], list[Any]] = ([], [])
     done = 0
-    for (which, chunk), outputs in zip(tasks, _ran(source, score, (d0, d1), tasks, workers), strict=True):
+    for (which, chunk), outputs in zip(tasks, _ran(source, score, datasets, tasks, workers), strict=True):
         kept[which].extend(outputs)
         done += len(chunk)
         if progress is not None:
