@@ -97,6 +97,7 @@ class NumberFactor:
             if isinstance(value, bool | str):
                 raise InvalidModelError(f"{literal.attribute!r} is a number, but the model compares it with {value!r}.")
             if isinstance(self._attribute, Integer):
+                # A single value is the interval from the value before it, left open.
                 below: float = math.ceil(value) - 1
             elif self._attribute.resolution is not None:
                 below = float(exact(value) - exact(self._attribute.resolution) / 2)
@@ -137,6 +138,7 @@ class NumberFactor:
             rows = np.flatnonzero(atoms == atom)
             lo, hi = self._spans[atom]
             if isinstance(attribute, Real) and attribute.resolution is None:
+                # From the right end, which an interval (lo, hi] includes.
                 left, right = max(lo, attribute.lo), min(hi, attribute.hi)
                 out[rows] = right - rng.random(len(rows)) * (right - left)
                 continue
@@ -179,6 +181,7 @@ class ListFactor:
         truths = {literal: _truths(literal, items, at[literal.attribute]) for literal in dict.fromkeys(literals)}
         classes: dict[tuple[bool, ...], list[int]] = {}
         for i in range(len(items)):
+            # Values on which all literals agree are one atom: no count depends on which of them it is.
             classes.setdefault(tuple(truth[i] for truth in truths.values()), []).append(i)
         self._classes = list(classes.values())
         self.weights: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
@@ -285,6 +288,7 @@ class Space:
             _check_values(literal, domain)
             used.setdefault(literal.attribute, []).append(literal)
         self.factors: list[Factor] = []
+        # Tied attributes are one factor, at the place of the first of them.
         blocks = {block[0]: (block, rows) for block, rows in domain.blocks} if domain_aware else {}
         tied = {name for block, _ in blocks.values() for name in block}
         for name in domain:

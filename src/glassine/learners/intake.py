@@ -208,6 +208,7 @@ def read_training(
         X, y, multiplicities, domain = open_table(X, y)
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
+            # The engine counts: no record comes into memory.
             return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, keep=keep)
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
@@ -219,8 +220,10 @@ def read_training(
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
     if outside.refuses or CLASSES_FROM_DATA in caveats:
+        # Where classes are the data's own, or values may be refused, a label outside is an error of the caller.
         refuse_undeclared(labels, class_values)
     else:
+        # A refusal would tell that such a record is there: it is left out, and its number is nowhere kept.
         rows = labels >= 0
     if sample_weight is not None:
         multiplicities = multiplicities_of(sample_weight, len(labels))
@@ -230,6 +233,7 @@ def read_training(
     if not rows.any():
         raise InvalidDataError(f"no record has one of the declared classes {list(class_values)}. Check the target.")
     records, labels = take_rows(records, rows), labels[rows]
+    # From the records that are left, so that a record that is left out has no part in the domain either.
     whole = infer_domain(as_frame(names, records)) if domain is None else without_target(domain, names, target)
     if whole.inferred:
         caveats.append(DOMAIN_FROM_DATA)
@@ -288,6 +292,7 @@ def _left_in_place(
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
     if declared is not None and not outside.refuses:
+        # As in memory: records without a declared class are left out where a refusal would tell of them.
         X = _with_declared_target(X, target, declared)
     table = LazyTable(frame=X, outside=outside, keep=target)
     values, counts = table.totals({name: attributes[name] for name in attributes})

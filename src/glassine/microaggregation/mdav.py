@@ -33,6 +33,7 @@ class Mixed(NamedTuple):
 @compiled
 def _lowest(distances: AnyArray, numbers: AnyArray, n: int) -> int:
     """Return the place of the smallest distance, the lowest record of equal ones."""
+    # distances, numbers: (n,), of the places that remain.
     place = 0
     for i in range(1, n):
         if distances[i] <= distances[place] and (distances[i] < distances[place] or numbers[i] < numbers[place]):
@@ -63,6 +64,7 @@ def _extend(state: Remaining, records: Mixed, members: AnyArray, k: int, factor:
         for t in range(n):
             if t != place:
                 others = min(others, state.distances[t])
+        # The last one that remains has no others to be closer to, and joins.
         if n > 1 and not gaps[place] < factor * others:
             return
         for t in range(n):
@@ -157,6 +159,8 @@ def _closest(
 @compiled
 def central_codes(codes: AnyArray, order: AnyArray, ends: AnyArray, table: AnyArray, out: AnyArray) -> None:
     """Write for each group the value with the least sum of squared dissimilarities, the first of equal ones."""
+    # codes: (n,); order, ends: as of groups; table: (c, c); out: (g,). Counts are cleared value by value, so that a
+    # group costs no more than the values that it holds.
     size = len(table)
     counts = np.zeros(size, dtype=np.int64)
     present = np.empty(size, dtype=np.int64)
@@ -243,6 +247,7 @@ class Points:
 
     def centers(self, labels: IntArray) -> Mixed:
         """Return the means (p, g) and central categories (q, g) of groups; a label below 0 is no group."""
+        # Stable, so that within a group the records keep their order.
         order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
         ends = np.cumsum(np.bincount(labels[labels >= 0]))
         means = np.empty((len(ends), self.rows.shape[1]))
@@ -259,6 +264,7 @@ class Points:
         if self.metric.squared and (method or search_method(n, k, p)) == "kd-tree":
             stop = 0 if method else int(_fewest_in_tree(k, p))
             labels, groups = self._in_tree(k, stop, progress)
+        # The scan goes on where the tree stopped; both give the same groups.
         left = np.flatnonzero(labels < 0)
         state = self._remaining(left)
         steps = self._steps(len(left), 3)
@@ -273,6 +279,7 @@ class Points:
         n, metric = len(self.rows), self.metric
         state = self._remaining(np.arange(n))
         middle, kinds = self.centers(np.zeros(n, dtype=np.int64))
+        # Squared distances are compared with a squared factor: no roots are drawn.
         factor = gamma * gamma if metric.squared else gamma
         gaps, steps, more = np.empty(n), self._steps(n, k + 2), True
         records = Mixed(self.rows, self.codes)

@@ -35,6 +35,8 @@ def push(
     distances: AnyArray, numbers: AnyArray, places: AnyArray, size: int, distance: float, number: int, place: int
 ) -> None:
     """Add a record to a heap that holds ``size`` of them."""
+    # Upwards from the new leaf: parents that are nearer, or as near and of a lower number, come down. Ties go by
+    # number, so that groups do not depend on places.
     at = size
     while at > 0:
         parent = (at - 1) // 2
@@ -50,6 +52,7 @@ def replace_top(
     distances: AnyArray, numbers: AnyArray, places: AnyArray, size: int, distance: float, number: int, place: int
 ) -> None:
     """Put a record in the place of the farthest one."""
+    # Downwards: the farther of two children comes up until the new record is farther than both.
     at = 0
     while True:
         child = 2 * at + 1
@@ -68,6 +71,7 @@ def replace_top(
     distances[at], numbers[at], places[at] = distance, number, place
 
 
+# Distances of so many places, 4 KB, stay in the first-level cache while all attributes are added to them.
 BLOCK = 512
 
 
@@ -145,6 +149,8 @@ def fill(
     out: AnyArray,
 ) -> None:
     """Write the dissimilarity of the first n records to a point, added up attribute by attribute in their order."""
+    # columns: (p, n); codes: (q, n); tables: (q, c, c); point: (p,); kinds: (q,); out: (n,). Attributes are added in
+    # one order whatever the place of a record, so that equal records have equal distances.
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
         size = last - first
@@ -179,6 +185,8 @@ def farthest(distances: AnyArray, numbers: AnyArray, n: int) -> int:
 @compiled
 def _nearest(distances: AnyArray, numbers: AnyArray, n: int, count: int) -> Any:
     """Return the places of the ``count`` smallest distances, the lowest records of equal ones, in increasing order."""
+    # distances, numbers: (n,). The first ``count`` fill the heap; each later one replaces the farthest where it is
+    # nearer. Sorted places, so that the caller can take them from the last down.
     heap, heap_numbers = np.empty(count), np.empty(count, dtype=np.int64)
     places = np.empty(count, dtype=np.int64)
     for i in range(count):
@@ -193,6 +201,7 @@ def _nearest(distances: AnyArray, numbers: AnyArray, n: int, count: int) -> Any:
 @compiled
 def center(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
     """Write the mean of what remains, and of each category attribute the closest value, the first of equal ones."""
+    # point: (p,); kinds: (q,). From the exact sums, not from the records: the center costs no pass.
     means(state.high, state.low, state.factors, state.bits, state.cursor[0], point)
     size = state.tables.shape[1]
     for j in range(len(kinds)):
@@ -214,6 +223,7 @@ def measure(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
 @compiled
 def remove(state: Remaining, place: int, group: int) -> None:
     """Put the record of a place into a group; the last one that remains takes its place."""
+    # What leaves the sums is exactly what entered them: they never drift.
     add(state.high, state.low, state.columns[:, place], state.factors, state.bits, -1)
     last = state.cursor[0] - 1
     state.labels[state.numbers[place]] = group
@@ -266,6 +276,8 @@ def advance(state: Remaining, k: int, steps: int) -> None:
         n = state.cursor[0]
         if n == 0:
             return
+        # MDAV: fewer than 2k form the last group. From 3k on, a second group forms around the record farthest from
+        # the first; with less the two could not both have k.
         if n < 2 * k:
             _label_rest(state)
             return

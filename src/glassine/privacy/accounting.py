@@ -92,10 +92,13 @@ class Cost:
 def _pure(value: float, *, bounded_range: bool = False, delta: float = 0.0) -> Cost:
     # Products of huge numbers are infinite, where powers of them raise an error.
     square, mu = value * value, mu_from_pure(value)
+    # Bounded range gives epsilon^2 / 8 in zCDP (Cesar and Rogers 2021), any pure epsilon epsilon^2 / 2 (Bun and
+    # Steinke 2016).
     return Cost(pure=value, rho=square / (8 if bounded_range else 2), mu_squared=mu * mu, delta=delta)
 
 
 def _selection(event: Selection | NoisyMax) -> Cost:
+    # Monotone scores all move in one direction, and so does the normalizing sum: half the cost.
     value = event.inverse_temperature * event.sensitivity * (1 if event.monotone else 2)
     return _pure(value, bounded_range=isinstance(event, Selection))
 
@@ -111,6 +114,8 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
         return Cost(pure=0.0, rho=0.0, mu_squared=0.0)
     if isinstance(event, GaussianNoise):
         return Cost(pure=math.inf, rho=square / 2, mu_squared=square)
+    # Discrete noise is exact in zCDP. Its mu needs a tail for each value, which nobody can set aside without their
+    # number.
     if not event.values:
         return Cost(pure=math.inf, rho=square / 2, mu_squared=math.inf)
     return Cost(
@@ -141,6 +146,7 @@ _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     DiscreteLaplaceNoise: _laplace,
     GaussianNoise: _gaussian,
     DiscreteGaussianNoise: _gaussian,
+    # Densities of Cauchy noise that are s apart differ in logarithm by at most 2 asinh(s / (2 scale)).
     CauchyNoise: lambda event: _pure(2 * math.asinh(event.sensitivity / (2 * event.scale))),
     SmoothCauchyNoise: lambda event: _pure(2 * math.asinh(1 / (2 * event.ratio)) + event.smoothness),
     SmoothCauchyMax: lambda event: _pure(
@@ -161,6 +167,7 @@ def cost(event: Event) -> Cost:
         If there is no rule for its exact type; subclasses of known events are unknown.
     """
     if type(event) is Parallel:
+        # A record is in one branch alone: the worst of them counts, not their sum.
         branches = [_sum([cost(inner) for inner in branch]) for branch in event.branches]
         return Cost(
             pure=max((branch.pure for branch in branches), default=0.0),
@@ -186,6 +193,7 @@ def cost(event: Event) -> Cost:
 def _sum(costs: Iterable[Cost]) -> Cost:
     listed = list(costs)
     return Cost(
+        # Correctly rounded sums: what is spent does not depend on the order of the events.
         pure=math.fsum(one.pure for one in listed),
         rho=math.fsum(one.rho for one in listed),
         mu_squared=math.fsum(one.mu_squared for one in listed),
@@ -230,6 +238,7 @@ class _Totals:
         """
         if not self.pairs or not 0 < delta < 1:
             return None
+        # Few deltas, so that the curves can be kept: the largest that is not above the one asked for.
         return composed(self.pairs, next((least for least in _DELTAS if least <= delta), _DELTAS[-1]))
 
 
@@ -242,6 +251,7 @@ def _listed(events: Iterable[Event]) -> tuple[tuple[Pair, int], ...] | None:
     pairs = _pairs(events)
     if pairs is None or all(pair.kind == "gaussian" for pair in pairs):
         return None
+    # Gaussian releases compose into one, exactly. Sorted, so that equal lists of events are one entry of the cache.
     mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in pairs.items() if pair.kind == "gaussian"))
     others = [(pair, count) for pair, count in pairs.items() if pair.kind != "gaussian"]
     whole = [(Pair(kind="gaussian", size=mu), 1)] if mu else []
@@ -331,9 +341,12 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
         raise InvalidMechanismError(f"delta must lie in [0, 1), got {delta}.")
     totals = _Totals.of(events)
     total = totals.all
+    # The inverse of what :func:`delta` does: slack makes outputs more probable, tails of discrete noise take their
+    # part.
     left = delta * math.exp(-total.slack / 2) - total.delta
     if left < 0:
         return math.inf
+    # Three sound bounds: plain sums; all by one conversion; what is pure as a sum, and the rest by a conversion.
     bound = min(
         total.pure,
         _epsilon_of(total, left),
@@ -342,6 +355,7 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
     curve = totals.curve(left)
     if curve is not None and math.isfinite(bound) and curve(bound) <= left:
         by_losses = least_between(lambda epsilon: curve(epsilon) <= left, bound)
+        # Beyond ``valid`` the tails of discrete noise are not bounded.
         bound = by_losses if by_losses <= total.valid else bound
     return bound + total.slack
 
@@ -370,6 +384,7 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     bound = _delta_of(total, left)
     if totals.pure.pure <= left:
         bound = min(bound, _delta_of(totals.rest, left - totals.pure.pure))
+    # From coarse to fine: a curve whose tails are cut off at a delta says nothing below it.
     for least in _DELTAS:
         curve = totals.curve(least) if left <= total.valid else None
         bound = bound if curve is None else min(bound, curve(left))

@@ -100,6 +100,7 @@ def add_discrete_gaussian(
         left = np.concatenate([left[state[0] >> 6 : -1], randomness.words(max(wanted, 1)), PAD])
         state[0], state[1] = state[0] & 63, 64 * (len(left) - 1)
         done, status, multiples = _fill(left, state, scale, most, noise, done)
+        # Less than exp(-most / 2) of the draws come here: Python's integers finish them with bits of their own.
         while status == FAR:
             value = _finish(multiples, exact, randomness)
             if value is not None:
@@ -174,6 +175,7 @@ def _take(words: AnyArray, state: AnyArray, width: int) -> Any:
 def _below(words: AnyArray, state: AnyArray, limit: int, width: int) -> Any:
     """Return a uniform number below a limit of so many bits; the limit itself where the stream ends."""
     value = _take(words, state, width)
+    # The end of the stream, -1, is below every limit: the loop ends there too.
     while value >= limit:
         value = _take(words, state, width)
     return limit if value < 0 else value
@@ -183,6 +185,7 @@ def _below(words: AnyArray, state: AnyArray, limit: int, width: int) -> Any:
 def _one_in(words: AnyArray, state: AnyArray, n: int) -> Any:
     """Return True with probability ``1 / n``; False where the stream ends."""
     width = 0
+    # As many bits as the largest number below n has: rejection then takes two tries on average at most.
     while (n - 1) >> width:
         width += 1
     return _below(words, state, n, width) == 0
@@ -193,6 +196,7 @@ def _root(words: AnyArray, state: AnyArray) -> bool:
     """Return True with probability ``exp(-1 / 2)``; False soon after the stream ends."""
     n = 1
     coin = _take(words, state, 1)
+    # Round n goes on with probability 1 / (2 n): to end at an odd n has the alternating series of exp(-1 / 2).
     while coin == 0 and _one_in(words, state, n):
         n += 1
         coin = _take(words, state, 1)
@@ -224,6 +228,7 @@ def _draw(words: AnyArray, state: AnyArray, scale: _Scale, most: int) -> Any:
     p, q, width, upper_width = scale
     while True:
         k = 0
+        # Karney's steps: k with probability proportional to exp(-k^2 / 2), as exp(-k / 2) times exp(-k (k - 1) / 2).
         while k < most and _root(words, state):
             k += 1
         passed = True
@@ -241,6 +246,8 @@ def _draw(words: AnyArray, state: AnyArray, scale: _Scale, most: int) -> Any:
         if not passed:
             continue
         negative = _take(words, state, 1)
+        # ``first`` is k sigma rounded up, ``gap`` what rounding added, in units of 2**-q; the whole part and the rest
+        # of sigma apart, so that no product leaves 64 bits.
         rest = k * (p & ((1 << q) - 1))
         first, gap = k * (p >> q) + (rest >> q), -rest & ((1 << q) - 1)
         if gap:
@@ -251,6 +258,7 @@ def _draw(words: AnyArray, state: AnyArray, scale: _Scale, most: int) -> Any:
             state[2] = EXHAUSTED
             return 0
         a = (steps << q) + gap
+        # Zero has one sign, or it would be drawn twice as often.
         if a >= p or (first + steps == 0 and negative):
             continue
         for _ in range(k + 1):
@@ -364,7 +372,9 @@ class FineNoise:
                 f"mu must be positive and finite and squared_sensitivity at least 1, got {mu}, {squared_sensitivity}."
             )
         ones = math.sqrt(squared_sensitivity) / mu
+        # A power of two: dividing by it loses nothing.
         units = 2 ** min(40, max(10, math.ceil(math.log2(UNITS / ones))))
+        # Rounded upwards, here and for sigma: what is stated is never below what is.
         l2 = units * math.sqrt(squared_sensitivity) * (1 + 1e-12)
         sigma = max(l2 / mu * (1 + 1e-12), FINE_SIGMA)
         return cls(units=units, sigma=sigma, mu=mu, l2_sensitivity=l2)

@@ -258,6 +258,7 @@ def boost(
     codes, target = binned.codes, binned.values
     terms, widest = len(axes), max(axis.n_bins for axis in axes)
     steps = boosting.epochs * terms
+    # Squares of mu add up over the steps; in each a record adds at most 1, in one leaf.
     noise = FineNoise.of(portion.mu / math.sqrt(steps), 1)
     clip = 1.0 if n_classes else boosting.clip
     outputs = n_classes if n_classes > 2 else 1

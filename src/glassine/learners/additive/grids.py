@@ -149,6 +149,7 @@ def _finest(attribute: Integer | Real, most: int) -> Array:
 
 def _sizes(n_cells: int) -> tuple[int, ...]:
     """Return the widths of nodes, level by level: about eight nodes first, then each in four."""
+    # A record pays on every level: four children a node halve the levels of a binary tree, and the noise with them.
     bits = max(0, math.ceil(math.log2(n_cells)))
     depth = min(3, bits)
     sizes = [2 ** (bits - depth)]
@@ -265,6 +266,7 @@ class Axis:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
         last = int(self.bin_of[-1]) if self.grid.missing else -1
         if self.grid.cuts is not None:
+            # A cut of the model stands wherever two neighbouring cells are in different bins.
             borders = np.flatnonzero(np.diff(self.bin_of[:-1]))
             bins = NumericBins(
                 self.grid.attribute, tuple(float(cut) for cut in self.grid.cuts[borders]), bounds=self.grid.bounds
@@ -311,6 +313,7 @@ class CountTree:
         size, end = self.grid.sizes[level], self.grid.n_cells
         parents: list[int | None] = [None]
         if level:
+            # By noisy counts, so that what is opened next is post-processing of what was released.
             parents = [node for node in self.active if self.counts[node] > enough]
         for parent in parents:
             first, last = (0, end) if parent is None else self.spans[parent]
@@ -357,6 +360,7 @@ class CountTree:
                 bin_of[spans[leaf][0] : spans[leaf][1]] = i
         merged = [float(counts[members].sum()) for members in bins]
         spread = [float(variances[members].sum()) for members in bins]
+        # Undeclared or missing values that are too few share the last bin; otherwise they have one of their own.
         bin_of[-1] = len(merged) - 1
         if self.gap is not None and target is not None and self.gap < target and not self.grid.fixed:
             merged[-1] += max(self.gap, 0.0)
@@ -371,6 +375,8 @@ class CountTree:
         """Return spans, counts and variances of the leaves, after least squares over the tree."""
         size = len(self.spans)
         # Lists, because most nodes have four children, for which arrays take longer.
+        # Upwards: each node's own count and the sum of its children, weighed by their precision. Downwards: what the
+        # children lack of their node is divided by their variances.
         value, variance = list(self.counts), [1.0] * size
         for node in reversed(range(size)):
             below = self.children[node]
@@ -477,6 +483,7 @@ def bin_counted(
         The event.
     """
     noise = FineNoise.of(portion.mu, sum(len(grid.sizes) for grid in grids))
+    # Cumulated, so that the count of any span is one difference.
     exact = [np.append(0, np.cumsum(row)) for row in counts]
     trees = [CountTree(grid) for grid in grids]
     drawn = 0

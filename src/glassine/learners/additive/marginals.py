@@ -119,6 +119,7 @@ class Marginals:
         fitted = []
         for j, k in self.tables:
             names = {self.axes[j].grid.attribute, self.axes[k].grid.attribute}
+            # A pair that the rule takes must not undo an order that was asked for.
             if (frozenset(names) in named) if named else not names & set(directions):
                 fitted.append(self._interaction(j, k, caution))
         if not named:
@@ -191,10 +192,12 @@ class Marginals:
         scores = [np.zeros((axis.n_bins, outputs)) for axis in self.axes]
         for _ in range(SWEEPS):
             for k, axis in enumerate(self.axes):
+                # What the other terms explain of the sums in this term's bins, by the released joint counts.
                 rest = joint[ends[k] : ends[k + 1]] @ np.concatenate(scores)
                 up = directions.get(axis.grid.attribute)
                 for c in range(outputs):
                     sums = margins[k][:, c] - rest[:, c]
+                    # The intercept is the base's: a term says only how its bins differ.
                     sums = sums - sums.sum() * smoothers[k][c].counts / smoothers[k][c].counts.sum()
                     new = smoothers[k][c].scores(sums, 1.0)
                     scores[k][:, c] = new if up is None else in_order(new, axis.counts, axis, up)
@@ -215,6 +218,8 @@ class Marginals:
             for j in terms:
                 if j != k:
                     table = self.tables[min(j, k), max(j, k)][..., 1:]
+                    # Every table with the term tells its margin; one over fewer cells does so with less noise, and
+                    # weighs more.
                     total += table.sum(axis=1 if k < j else 0) / self.axes[j].n_bins
                     precision += 1.0 / self.axes[j].n_bins
             margins.append(total / precision)
@@ -234,12 +239,15 @@ class Marginals:
         for (j, k), table in self.tables.items():
             left, right = roots[parts[j]], roots[parts[k]]
             residual = table[..., 0] / np.outer(left, right) - np.outer(left, right) / n
+            # Singular values of pure noise stay below about the sum of the roots of both sizes: what is smaller is
+            # taken for noise, what is larger shrinks by it.
             u, s, v = np.linalg.svd(residual, full_matrices=False)
             level = math.sqrt(self.variance * float(np.mean(1 / np.outer(left, right) ** 2)))
             level *= math.sqrt(len(left)) + math.sqrt(len(right))
             kept = np.minimum(np.sqrt(np.maximum(s**2 - level**2, 0.0)), 1.0)
             excess[parts[j], parts[k]] = (u * kept) @ v
             excess[parts[k], parts[j]] = excess[parts[j], parts[k]].T
+        # Noise may leave a matrix of correlations with negative eigenvalues, with which the fit would diverge.
         values, vectors = np.linalg.eigh(excess)
         excess = (vectors * np.maximum(values, FLOOR)) @ vectors.T
         size = np.sqrt(np.diag(excess))
@@ -285,6 +293,7 @@ def _beyond_both(sums: Array, counts: Array, share: float | None) -> tuple[Array
     """
     rows, columns = np.zeros((len(counts), 1)), np.zeros((1, counts.shape[1]))
     left, curved = sums, counts
+    # Rows and columns in turn: a score of each attribute alone takes what it can, and what is left is the pair's own.
     for half in range(2 * BACKFITS):
         if half % 2:
             columns = columns + left.sum(axis=0, keepdims=True) / curved.sum(axis=0, keepdims=True)
@@ -301,6 +310,8 @@ def _beyond_both(sums: Array, counts: Array, share: float | None) -> tuple[Array
 
 @compiled
 def _pair(left: Any, right: Any, first: Any, second: Any, out: Any) -> None:
+    # left, right: (n,); out: (bins, bins, channels): count and sum of a number, or the count of each class.
+    # ``second`` is empty for classes.
     for i in range(len(left)):
         if len(second):
             out[left[i], right[i], 0] += second[i]
@@ -342,6 +353,7 @@ def release_marginals(
     """
     pairs = list(combinations(range(len(axes)), 2))
     classes = frame.target.classes
+    # A record is in one cell of each table, to which it adds one count; of numbers, a sum of at most 1 besides.
     noise = FineNoise.of(portion.mu, len(pairs) * (1 if classes is not None else 2))
     channels = 2 if classes is None else len(classes)
     ones = first = np.zeros(0, dtype=np.int64)

@@ -110,6 +110,8 @@ class _Stage:
         self, records: _Passes, terms: Sequence[Cells], codes: Packed, base: Base, before: Descent | None
     ) -> tuple[Descent, DiscreteGaussianNoise]:
         """Run the rounds; the scores of the records are those after the last of them."""
+        # Squares of mu add up over the rounds. In each a record adds at most 1 to one bin of every term, and half to
+        # the curvature.
         noise = FineNoise.of(self.portion.mu / np.sqrt(self.rounds.number), len(terms) + CURVATURE**2)
         clip, outputs = self.rounds.clip, len(base.start)
         descent = Descent(terms, base, self.rounds, (clip * noise.deviation) ** 2, before)
@@ -118,6 +120,7 @@ class _Stage:
         # A record's curvature is told relative to the largest that its loss can have.
         most_curved = 0.25 if records.classes and outputs == 1 else 1.0
         for number in range(self.rounds.number):
+            # The step of the round before is made in the pass that sums the residuals of this one: one pass a round.
             exact, curvature = records.advance(codes, step, shift, clip, noise.units)
             released = noise.release(np.append(exact[there], curvature), self.portion.randomness)
             sums = np.zeros_like(step)
@@ -125,6 +128,7 @@ class _Stage:
             step, shift = descent.take(sums, float(released[-1]) / CURVATURE * most_curved)
             if self.progress is not None:
                 self.progress(self.done + number + 1, self.all)
+        # Nobody reads the scores after the last round.
         if self.done + self.rounds.number < self.all:
             records.advance(codes, step, shift, clip, noise.units)
         event = self.portion.event(
@@ -173,6 +177,7 @@ def fit_rounds(
     """
     records = _Passes(binned=binned, scores=start_scores(len(binned.values), base.start), classes=classes)
     terms = [cells_of(axis) for axis in axes]
+    # What is released later depends on what was released: the filter holds all of it within mu.
     packed, spending = records.packed(terms), GaussianFilter(portion.mu)
 
     def part_of(part: float) -> Portion:

@@ -139,6 +139,7 @@ def choices(*, classes: bool, n_terms: int, n_records: float, mu: float, pairs: 
     [12, 20, 40]
     """
     signal = strength(n_terms=n_terms, n_records=n_records, mu=mu)
+    # By released figures alone: the choice is post-processing.
     at = 0 if signal < FAINT else 2 if signal > STRONG and n_records <= AMPLE else 1
     if classes:
         rate = 0.15 if signal < FAINT else 0.2

@@ -80,6 +80,7 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
     outputs : int
         Scores of each bin.
     """
+    # The largest first: first fit then fills the groups well.
     room, groups = ROOM // outputs, list[list[int]]()
     cells: list[int] = []
     for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
@@ -95,6 +96,7 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
         for k in members:
             places[k] = g, sizes[k], below, cells[g]
             below *= sizes[k]
+    # Nothing was joined, so that the bins are the cells.
     if len(groups) == len(sizes):
         places[:, 0] = np.arange(len(sizes))
         return Packed(codes=codes, places=places)
@@ -106,6 +108,8 @@ def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
 @compiled
 def _join(codes: AnyArray, places: AnyArray, out: AnyArray) -> None:
     for k in range(len(places)):
+        # codes: (terms, n); places: (terms, 4), as in Packed; out: (groups, n). The bin of a term is one digit of the
+        # cell.
         row, below = out[places[k, 0]], places[k, 2]
         for i in range(len(row)):
             row[i] += codes[k, i] * below
@@ -114,6 +118,8 @@ def _join(codes: AnyArray, places: AnyArray, out: AnyArray) -> None:
 @compiled
 def _spread(step: AnyArray, places: AnyArray, out: AnyArray) -> None:
     for k in range(len(places)):
+        # step: (terms, bins, outputs); out: (groups, cells, outputs). Cell high * size * below + b * below + low is
+        # in bin b.
         group, size, below, cells = places[k, 0], places[k, 1], places[k, 2], places[k, 3]
         for high in range(cells // (size * below)):
             for b in range(size):
@@ -218,6 +224,7 @@ def grid_cells(values: Array, cuts: Array, out: npt.NDArray[np.uint16]) -> None:
 def _counts(codes: AnyArray, out: AnyArray) -> None:
     for k in range(codes.shape[0]):
         for i in range(codes.shape[1]):
+            # codes: (terms, n); out: (terms, cells).
             out[k, codes[k, i]] += 1
 
 
@@ -279,6 +286,7 @@ def _add_scores(codes: AnyArray, step: AnyArray, shift: AnyArray, first: int, la
 @compiled
 def number_units(scores: AnyArray, target: AnyArray, clip: float, units: int, out: AnyArray) -> int:
     """Write the residual of a number, clipped, in whole units of ``clip / units``; return half the curvature's sum."""
+    # scores, out: (outputs, n); target: (n,). A clipped residual does not move with its score: it has no curvature.
     factor, most = units / clip, float(units)
     curvature = 0
     for i in range(scores.shape[1]):
@@ -299,6 +307,7 @@ def binary_units(scores: AnyArray, target: AnyArray, clip: float, units: int, ta
     curvature = 0
     for i in range(scores.shape[1]):
         score = min(max(scores[0, i], -16.0), 16.0)
+        # STEPS a unit of the score; REACH * STEPS lie below zero, and a half rounds.
         chance = table[int(score * 4096.0 + 65536.5)]
         residual = (target[i] - chance) * factor
         if -most <= residual <= most:
@@ -323,6 +332,7 @@ def class_units(scores: AnyArray, target: AnyArray, clip: float, units: int, tab
             top = max(top, scores[c, i])
         total = 0.0
         for c in range(n_classes):
+            # As above, from -2 * REACH to 0: less than the largest score, so that nothing overflows.
             work[c] = table[int(max(scores[c, i] - top, -32.0) * 4096.0 + 131072.5)]
             total += work[c]
         square, variance = 0.0, 0.0

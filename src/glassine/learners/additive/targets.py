@@ -224,6 +224,7 @@ def read_numbers(
     values = (np.clip(numbers, *limits) - middle) / half
     outside = Outside.KEEP_UNDECLARED | (Outside.REFUSE if strict else Outside.CLIP)
     columns = records if isinstance(records, Columns) else conform(records, domain, outside=outside)
+    # Rounding may have left the interval on which the sensitivity rests.
     values = np.clip(values, -1.0, 1.0)
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
@@ -273,6 +274,7 @@ def _checked_bounds(bounds: Any, *, widen: bool = False) -> tuple[float, float]:
     low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     if widen and low == high:
+        # A target of one value still needs a range; any will do, as all lies in its middle.
         low, high = low - 0.5, high + 0.5
     if not low < high or not high / 2 - low / 2 > 0:
         raise InvalidParameterError(f"target_range must be (lo, hi) with lo < hi, got {bounds!r}. Widen it.")
@@ -306,9 +308,11 @@ def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> 
         What it may cost.
     """
     if target.classes is not None:
+        # A record adds 1 to the count of one class.
         noise = FineNoise.of(portion.mu, 1)
         exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * noise.units
     else:
+        # A record adds at most 1 in size to each of three sums: squares add up to 3.
         noise = FineNoise.of(portion.mu, 3)
         units = noise.units
         first = np.rint(values * units).astype(np.int64)
@@ -326,6 +330,7 @@ def release_base(target: Target, values: npt.NDArray[Any], portion: Portion) -> 
 
 
 def _class_base(noisy: Array) -> Base:
+    # Noisy counts may be negative, and a share of zero has no log-odds.
     counts = np.maximum(noisy, 0.5)
     shares = np.clip(counts / counts.sum(), 0.01, 0.99)
     weights = shares * (1 - shares)

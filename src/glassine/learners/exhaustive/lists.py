@@ -72,6 +72,8 @@ def admissible(
                 taken |= mask[w] & masks[rule, w]
                 left |= mask[w] & ~masks[rule, w]
             out[rule] = taken != 0 and left != 0
+    # Rules of several literals are beyond the atoms of one block: one earlier rule is compared at a time. More may be
+    # admitted than is possible, never less.
     if len(covers):
         for i in range(m):
             for rule in range(len(out)):
@@ -232,6 +234,8 @@ class ListClass(ModelClass[DrawnList]):
         p, leaf = len(self.logic.antecedents), math.log(self.n_classes)
         upper = leaf
         for _ in range(self.levels):
+            # The default rule weighs at most the number of labels; one of p rules that, times the list that follows
+            # it.
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + leaf + upper))
         return upper - self.levels * min(0.0, math.log(part_weight))
 
@@ -241,6 +245,7 @@ class ListClass(ModelClass[DrawnList]):
 
     def sums(self, bitsets: BitSets, weighting: Weighting, progress: Progress | None = None) -> ListSums:
         """Return the sums over the class on some records, given as the bit sets of the rules."""
+        # What a set of rules leaves is the conjunction of their negations: one table for trees and lists.
         counts = count_conjunctions(bitsets.complement(), self.levels, progress)
         return ListSums.of(self, counts, weighting, progress)
 
@@ -328,6 +333,7 @@ class ListSums:
         allowed = np.empty(p, dtype=np.bool_)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
         admissible(rules, Atoms.of(logic), logic.covers, mask, allowed)
+        # The sums behind the last rule are not kept: only the default rule follows it.
         last = m == self.lists.levels - 1
         children = Weighed(*((np.zeros(0),) * 2 if last else (self.costs[m + 1], self.weights[m + 1])))
         counts, prior = Counts.of(self.counts, p, self.lists.length), Prior.of(self.weighting)

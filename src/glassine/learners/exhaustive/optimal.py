@@ -53,6 +53,7 @@ class _Optimal(ClassLearner):
         members = self._members(intake.domain, conditions, len(intake.classes))
         members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit)
         n = intake.n_records
+        # A share of the records as a penalty becomes errors, in which the sums count.
         sums = members.sums(intake.pack(members.antecedents), Weighting.optimal(penalty * n), self.progress)
         best = sums.best()
         counts = sums.class_counts(best)

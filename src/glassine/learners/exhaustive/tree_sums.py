@@ -125,6 +125,7 @@ def leaf_errors(counts: AnyArray) -> Any:  # pragma: no cover - compiled
     """Return the least number of errors of one label, given class counts."""
     # counts: (c,), whole numbers, so that what is returned is exact.
     total = 0
+    # counts: (c,); powers: (k,).
     most = counts[0]
     for c in range(len(counts)):
         total += counts[c]
@@ -267,6 +268,7 @@ def last_choices(
         for literal in range(p):
             most[0, literal] = max(most[0, literal], beside[c, literal])
             most[1, literal] = max(most[1, literal], inside[c] - beside[c, literal])
+    # Gaps are capped at the last power, which is 0, so that no lookup needs a branch.
     last = len(powers) - 1
     for literal in range(p):
         costs[literal] = penalty + (size - most[0, literal] - most[1, literal])

@@ -106,7 +106,9 @@ class TreeClass(ModelClass[Tree]):
         p, leaf = len(self.logic.literals), math.log(self.n_classes)
         upper = leaf
         for _ in range(self.levels):
+            # A leaf weighs at most the number of labels; one of p splits the product of its two subtrees.
             upper = float(np.logaddexp(leaf, math.log(part_weight * p) + 2 * upper))
+        # A choice weighs at least its prior: of a full tree the product over its splits, where that is below one.
         return upper - float(2**self.levels - 1) * min(0.0, math.log(part_weight))
 
     def rounding(self) -> float:
@@ -230,6 +232,7 @@ class TreeSums:
         number = pick(self._options(chosen, signs))
         if number == LEAF:
             return Leaf(pick(self._labels(chosen, signs)))
+        # The true side first, in every walk: the draws of a seed stand in this order.
         true, false = children(chosen, signs, number)
         return Split(number, self._grow(*true, pick), self._grow(*false, pick))
 
@@ -262,6 +265,7 @@ class TreeSums:
 
 def children(chosen: tuple[int, ...], signs: int, literal: int) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return the two nodes, set and signs, into which a split on a literal divides a node: where true, where false."""
+    # The sign of the new literal goes between those of the smaller and of the larger ones.
     at = sum(other < literal for other in chosen)
     wider = (*chosen[:at], literal, *chosen[at:])
     low, high = signs & (1 << at) - 1, (signs >> at) << (at + 1)
@@ -278,6 +282,7 @@ def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
             out.append((chosen, signs))
             continue
         true, false = children(chosen, signs, node.literal)
+        # The last one in comes out first: true before false.
         stack += [(node.false, *false), (node.true, *true)]
     return out
 

@@ -76,6 +76,7 @@ class Remaining:
         for antecedent in antecedents:
             for literal in antecedent:
                 row.setdefault(literal, len(row))
+        # One row a distinct literal, however many rules share it.
         bitsets = intake.pack([(literal,) for literal in row])
         return cls(
             bitsets=bitsets,
@@ -221,6 +222,7 @@ class GreedyPool:
         for rule in antecedents:
             box = {factor: mask & space.factors[factor].possible for factor, mask in space.box(rule).items()}
             box = {factor: mask for factor, mask in box.items() if mask != space.factors[factor].possible}
+            # Equal boxes are equal rules: the first one stays.
             if box and 0 not in box.values():
                 distinct.setdefault(tuple(sorted(box.items())), (rule, box))
         return cls(
