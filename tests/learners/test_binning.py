@@ -13,9 +13,11 @@ from glassine.data.conform import Outside, conform
 from glassine.errors import InvalidParameterError
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier
-from glassine.learners.additive.grids import MERGE, Axis, bin_axes, public_grids, read_cells
+from glassine.learners.additive.grids import MERGE, Axis, public_grids, read_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.randomness import Randomness
+
+from .binning import bin_axes
 
 DOMAIN = Domain(
     {

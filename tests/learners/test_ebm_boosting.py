@@ -15,12 +15,14 @@ from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive.boosting import Boosting, boost
 from glassine.learners.additive.budget import Portion
-from glassine.learners.additive.grids import Axis, bin_axes, public_grids
+from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.records import Binned
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
 from glassine.verification import Claim, Runs, lower_bound
+
+from .binning import bin_axes
 
 UNITS = 1 << 20
 CLASSES = ("low", "middle", "high")

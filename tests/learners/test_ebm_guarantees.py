@@ -22,12 +22,14 @@ from glassine.learners.additive import targets as ebm_targets
 from glassine.learners.additive.boosting import ACCOUNTINGS
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.grids import bin_axes, public_grids, read_cells
+from glassine.learners.additive.grids import public_grids, read_cells
 from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
 from glassine.privacy.randomness import Randomness
 from glassine.verification import Claim, Runs, lower_bound
+
+from .binning import bin_axes
 
 UNITS = 1 << 20
 

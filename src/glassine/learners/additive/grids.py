@@ -16,7 +16,7 @@ from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidParameterError
 from glassine.learners.additive.budget import Portion
-from glassine.learners.additive.sums import count_cells, grid_cells
+from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
@@ -26,7 +26,6 @@ __all__ = [
     "Axis",
     "CountTree",
     "Grid",
-    "bin_axes",
     "bin_counted",
     "counted_once",
     "public_grids",
@@ -430,23 +429,6 @@ def _runs(counts: Array, least: float) -> list[list[int]]:
 
 
 PROOF = "learners/additive/grids.md"
-
-
-def bin_axes(
-    codes: Codes,
-    grids: Sequence[Grid],
-    portion: Portion,
-    *,
-    quantiles: int | None = None,
-) -> tuple[list[Axis], DiscreteGaussianNoise]:
-    """Release the bins of records whose cells, shape (attributes, n), are given; see :func:`bin_counted`.
-
-    Guarantee
-    ---------
-    That of :func:`bin_counted`; see ``grids.md``.
-    """
-    counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
-    return bin_counted(counts, grids, portion, quantiles=quantiles)
 
 
 def bin_counted(
