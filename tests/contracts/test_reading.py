@@ -36,7 +36,7 @@ from glassine.data.sources import read_frame
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
-from glassine.learners.intake import read_records, take_in
+from glassine.learners.intake import read_records, read_training
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (
@@ -119,7 +119,7 @@ def records_read(data: Any) -> list[tuple[Any, ...]]:
     """Return the codes and numbers of records as a private fit reads them."""
     estimator = PrivateTreeClassifier(domain=DOMAIN)
     n = len(data)
-    intake = take_in(estimator, data, [0] * n, domain=DOMAIN, classes=(0, 1), private=True)
+    intake = read_training(estimator, data, [0] * n, domain=DOMAIN, classes=(0, 1), private=True)
     return row_values(intake.columns)
 
 

@@ -50,8 +50,8 @@ def _finite(value: object, what: str) -> float:
     elif isinstance(value, numbers.Real):
         number = float(value)
     if not abs(number) <= LARGEST:
-        shown = repr(value) if not isinstance(value, int) else "one beyond 1e300"
-        raise InvalidDomainError(f"{what} must be a finite number, got {shown}. Give the public bound.")
+        quoted = repr(value) if not isinstance(value, int) else "one beyond 1e300"
+        raise InvalidDomainError(f"{what} must be a finite number, got {quoted}. Give the public bound.")
     return number
 
 
@@ -224,9 +224,9 @@ class Category:
     inferred: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        given: object = self.values
-        if isinstance(given, str):
-            raise InvalidDomainError(f"values must be a list, got the string {given!r}. Put it in a tuple.")
+        listed: object = self.values
+        if isinstance(listed, str):
+            raise InvalidDomainError(f"values must be a list, got the string {listed!r}. Put it in a tuple.")
         values = tuple(self.values)
         if not values:
             raise InvalidDomainError("Category needs at least one value, got none. List the public values.")

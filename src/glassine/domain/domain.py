@@ -73,9 +73,9 @@ class Domain:
                     f"attribute {name!r} must be Integer, Real, Category or Binary, got {type(attribute).__name__}."
                 )
         for group in self._groups:
-            given: object = group
-            if not isinstance(given, Group):
-                raise InvalidDomainError(f"groups must be ExactlyOne, Implies and so on, got {type(given).__name__}.")
+            one: object = group
+            if not isinstance(one, Group):
+                raise InvalidDomainError(f"groups must be ExactlyOne, Implies and so on, got {type(one).__name__}.")
             for name in group.attributes:
                 member = self._attributes.get(name)
                 if member is None:
@@ -221,8 +221,8 @@ def product(factors: Sequence[Number]) -> Number:
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    listed = ", ".join(repr(name) for name in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
 # Domains as JSON, schema ``glassine.domain/1``.

@@ -245,17 +245,17 @@ def patterns(block: Sequence[str], groups: Sequence[Group]) -> list[Pattern]:
     InvalidDomainError
         If no combination is possible, or more than 65,536 are.
     """
-    known: list[str] = []
+    joined_names: list[str] = []
     rows: set[Pattern] = {()}
     for group in sorted(groups, key=lambda g: len(g.attributes)):
-        shared = [name for name in group.attributes if name in known]
-        fresh = [name for name in group.attributes if name not in known]
+        shared = [name for name in group.attributes if name in joined_names]
+        fresh = [name for name in group.attributes if name not in joined_names]
         at = {name: i for i, name in enumerate(group.attributes)}
         extensions: dict[Pattern, list[Pattern]] = {}
         for pattern in group.patterns():
             key = tuple(pattern[at[name]] for name in shared)
             extensions.setdefault(key, []).append(tuple(pattern[at[name]] for name in fresh))
-        where = [known.index(name) for name in shared]
+        where = [joined_names.index(name) for name in shared]
         joined: set[Pattern] = set()
         for row in rows:
             joined.update(row + more for more in extensions.get(tuple(row[i] for i in where), ()))
@@ -264,10 +264,10 @@ def patterns(block: Sequence[str], groups: Sequence[Group]) -> list[Pattern]:
                     f"the groups over {', '.join(block)} allow more than {MAX_PATTERNS:,} combinations. "
                     "Declare fewer ties between these attributes, or list their possible values as one category."
                 )
-        rows, known = joined, known + fresh
+        rows, joined_names = joined, joined_names + fresh
     if not rows:
         raise InvalidDomainError(
             f"the groups over {', '.join(block)} contradict each other: no combination is possible. Drop or mend one."
         )
-    order = [known.index(name) for name in block]
+    order = [joined_names.index(name) for name in block]
     return sorted(tuple(row[i] for i in order) for row in rows)

@@ -260,13 +260,13 @@ def _only_missing(literals: Iterable[Literal]) -> bool:
 
 def without_closed(literals: Iterable[Literal]) -> list[Literal]:
     """Return literals, those on an attribute that only a missing value satisfies together as one that says so."""
-    given = list(literals)
+    listed = list(literals)
     on: dict[str, list[Literal]] = {}
-    for literal in given:
+    for literal in listed:
         on.setdefault(literal.attribute, []).append(literal)
     closed = {name for name, own in on.items() if _only_missing(own)}
-    plain = (OneOf(one.attribute, (), missing=True) if one.attribute in closed else one for one in given)
-    return list(dict.fromkeys(plain)) if closed else given
+    plain = (OneOf(one.attribute, (), missing=True) if one.attribute in closed else one for one in listed)
+    return list(dict.fromkeys(plain)) if closed else listed
 
 
 def all_of(texts: Iterable[str]) -> str:

@@ -157,6 +157,7 @@ def fitted(intake: Intake, model: DecisionTree | RuleList, certificate: Certific
 def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:
     """Set fitted attributes, all at once, and forget those that an earlier fit had besides."""
     vars(estimator).update(attributes)
+    # A second fit must not leave a certificate of the first beside its own model.
     for name in estimator.released - OF_THE_INTAKE - set(attributes):
         vars(estimator).pop(name, None)
 
@@ -171,6 +172,7 @@ def tags_of_domain(tags: Any, domain: object) -> Any:
 def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
     """Return classes as an array of one type; of objects where they are mixed."""
     kinds = {type(value) for value in classes}
+    # NumPy would turn 1 and "1" into the same text.
     if len(kinds) > 1:
         out = np.empty(len(classes), dtype=object)
         out[:] = classes
@@ -238,6 +240,7 @@ class PrivateLearner(ABC):
         if unit.is_person:
             domain = getattr(self, "domain", None)
             X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
+        # All that may be refused is refused here, before release() charges: the order is part of the guarantee.
         planned = self._plan(X, y, whose)
         _check_progress(self.progress)
         released = release(planned, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state)

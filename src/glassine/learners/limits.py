@@ -44,9 +44,9 @@ def check_size(
     Both follow from public quantities alone, so that the refusal tells nothing about the records.
     """
     for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
-        given: object = limit
-        if isinstance(given, bool) or not isinstance(given, int | float | np.number):
-            raise InvalidParameterError(f"{name} must be a number, got {given!r}.")
+        bound: object = limit
+        if isinstance(bound, bool) or not isinstance(bound, int | float | np.number):
+            raise InvalidParameterError(f"{name} must be a number, got {bound!r}.")
     seconds = steps * SECONDS_PER_STEP
     if not log_range <= LOG_RANGE:
         raise ClassTooLargeError(

@@ -102,6 +102,7 @@ class Persons:
         out = np.zeros(len(person), dtype=np.int64)
         there = np.flatnonzero(person >= 0)
         whose, most = person[there], self.unit.most_records
+        # number: (n,), how many records the person of each record has.
         number = np.bincount(whose, minlength=len(places))[whose]
         # Of k records each counts m // k times, and the first m % k of them once more.
         whole, more = np.divmod(most, number)
@@ -111,6 +112,8 @@ class Persons:
         some = more > 0
         if some.any():
             rows = there[some]
+            # Which records count once more depends on the data of the person alone, through hashes: not on the order
+            # of the records, nor on other persons.
             keys = np.array([_hash(key) for key in places], dtype=np.uint64)
             rank = _ranks(whose[some], keys[whose[some]], _contents(columns, labels, rows))
             out[rows] += rank < more[some]
@@ -244,6 +247,7 @@ def identifier(value: object) -> bytes | None:
     """
     if isinstance(value, str):
         if WHOLE.fullmatch(value):
+            # "7", 7 and 7.0 are one person, however a file was read.
             return f"n{int(value):x}/1".encode()
         return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
     if isinstance(value, bytes):

@@ -74,9 +74,9 @@ def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:
     """Return the class probabilities of each cell of a published model, shape (k, c); labels alone count as certain."""
     n_classes = len(model.classes or ())
     rows = []
-    for cell, known in zip(model.cells, cell_probabilities(model), strict=True):
+    for cell, shares in zip(model.cells, cell_probabilities(model), strict=True):
         certain = tuple(float(i == cell.evidence.prediction) for i in range(n_classes))
-        rows.append(known or certain)
+        rows.append(shares or certain)
     return np.array(rows)
 
 

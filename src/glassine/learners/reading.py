@@ -117,15 +117,15 @@ def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) 
     """Return an array of numbers, or of Python objects where a domain says what they are."""
     sequence = isinstance(X, list | tuple)
     if declared and are_rows(X):
-        given: Any = rows_as_objects(X)
+        cells: Any = rows_as_objects(X)
     else:
-        given = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X
-    objects = texts and isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "OU"
+        cells = np.asarray(X) if isinstance(X, np.ndarray) or sequence else X
+    objects = texts and isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind in "OU"
     try:
         return np.asarray(
             validate_data(
                 estimator,
-                given if objects else X,
+                cells if objects else X,
                 reset=reset,
                 dtype=None if objects else "numeric",
                 ensure_all_finite=False,

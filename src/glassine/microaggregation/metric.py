@@ -214,8 +214,10 @@ class Metric:
 
     def read(self, X: Any) -> Unscaled:
         """Read records that have the attributes of this metric, whatever the order of a frame's columns."""
-        known = dict(zip(self._categories, self.values, strict=True))
-        table = read_unscaled(X, domain=self.domain, categorical=not self.squared, known=known, names=self.names)
+        categories = dict(zip(self._categories, self.values, strict=True))
+        table = read_unscaled(
+            X, domain=self.domain, categorical=not self.squared, categories=categories, names=self.names
+        )
         if len(table.names) != len(self.names):
             raise InvalidDataError(
                 f"X must have {len(self.names)} attributes, got {len(table.names)}. Check its columns."
@@ -239,10 +241,10 @@ class Metric:
 
 def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
     """Read records as a distance needs them."""
-    known: dict[str, tuple[Scalar, ...]] = {}
+    categories: dict[str, tuple[Scalar, ...]] = {}
     if isinstance(distance, SemanticDistance):
-        known = {name: distance.taxonomy(name).values for name in distance.taxonomies}
-    return read_unscaled(X, domain=domain, categorical=distance != "euclidean", known=known)
+        categories = {name: distance.taxonomy(name).values for name in distance.taxonomies}
+    return read_unscaled(X, domain=domain, categorical=distance != "euclidean", categories=categories)
 
 
 def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:

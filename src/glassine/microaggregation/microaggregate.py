@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError
-from glassine.microaggregation.mdav import Points, closest
+from glassine.microaggregation.mdav import Mixed, Points, closest
 from glassine.microaggregation.metric import Metric, SemanticDistance, metric_of, read_records
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.sums import group_means, on_grid, word_bits
@@ -55,7 +55,7 @@ class Microaggregation:
         where all records are equal.
     metric : Metric
         The distance. Private unless its scales are public: means, standard deviations and ranges come from the records.
-    centers : ndarray of float64, shape (p, g), and of int32, shape (q, g)
+    centers : Mixed, shapes (p, g) and (q, g)
         The representatives as the metric sees them.
     """
 
@@ -68,7 +68,7 @@ class Microaggregation:
     sse: float
     information_loss: float
     metric: Metric
-    centers: tuple[FloatArray, npt.NDArray[np.int32]]
+    centers: Mixed
 
     @property
     def n_groups(self) -> int:
@@ -232,7 +232,7 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
         k=k,
         method=method,
         labels=labels,
-        representatives=_representatives(table, labels, centers[1]),
+        representatives=_representatives(table, labels, centers.codes),
         sizes=sizes,
         names=table.names,
         sse=sse * metric.unit * metric.unit,
@@ -243,12 +243,12 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
     )
 
 
-def _squares(points: Points, centers: tuple[FloatArray, npt.NDArray[np.int32]], labels: IntArray) -> float:
+def _squares(points: Points, centers: Mixed, labels: IntArray) -> float:
     """Return the sum of squared dissimilarities to the centers, attribute by attribute."""
     total = 0.0
-    for column, center in zip(points.rows.T, centers[0], strict=True):
+    for column, center in zip(points.rows.T, centers.numbers, strict=True):
         total += float(np.sum((column - center[labels]) ** 2))
-    for j, center_codes in enumerate(centers[1]):
+    for j, center_codes in enumerate(centers.codes):
         total += float(np.sum(points.metric.tables[j][center_codes[labels], points.codes[:, j]] ** 2))
     return total
 

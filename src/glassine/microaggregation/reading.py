@@ -73,7 +73,7 @@ def read_unscaled(
     *,
     domain: Domain | None,
     categorical: bool,
-    known: Mapping[str, Sequence[Scalar]],
+    categories: Mapping[str, Sequence[Scalar]],
     names: Sequence[str] = (),
 ) -> Unscaled:
     """Read records.
@@ -102,13 +102,13 @@ def read_unscaled(
     if np.ma.isMaskedArray(X):
         raise InvalidDataError("X must hold a value everywhere, got a masked array. Fill it, or drop these records.")
     if domain is not None:
-        return _conformed(X, domain, categorical=categorical, known=known)
+        return _conformed(X, domain, categorical=categorical, categories=categories)
     table = _opened(X)
     if table is None:
         array = _as_array(X, objects=categorical)
         width = array.shape[1]
         names = tuple(names) if len(names) == width else tuple(f"x{i}" for i in range(width))
-        if array.dtype != object and not known:
+        if array.dtype != object and not categories:
             return _of_numbers(names, array)
         arrays = dict(zip(names, array.T, strict=True))
         booleans: set[str] = set()
@@ -116,10 +116,10 @@ def read_unscaled(
         arrays = table.arrays
         schema = table.frame.collect_schema()
         booleans = {name for name in arrays if schema[name] == nw.Boolean}
-    absent = [name for name in known if name not in arrays]
+    absent = [name for name in categories if name not in arrays]
     if absent:
         raise InvalidDataError(f"data lack the column {absent[0]!r}, whose values are given. Add or rename it.")
-    return _of_columns(arrays, booleans, categorical=categorical, known=known)
+    return _of_columns(arrays, booleans, categorical=categorical, categories=categories)
 
 
 def _opened(X: Any) -> Table | None:
@@ -201,14 +201,14 @@ def _of_columns(
     booleans: set[str],
     *,
     categorical: bool,
-    known: Mapping[str, Sequence[Scalar]],
+    categories: Mapping[str, Sequence[Scalar]],
 ) -> Unscaled:
     numbers, codes, values, numeric = [], [], [], []
     for name, column in arrays.items():
         texts = column.dtype.kind not in "biuf" and any(
             isinstance(value, str | bool | np.bool_) for value in column.tolist()
         )
-        is_category = name in known or (categorical and (texts or name in booleans))
+        is_category = name in categories or (categorical and (texts or name in booleans))
         numeric.append(not is_category)
         if not is_category:
             numbers.append(_numbers_of(name, column))
@@ -216,7 +216,7 @@ def _of_columns(
             continue
         # Booleans without gaps are read as 0 and 1.
         listed = column.astype(bool).tolist() if name in booleans and column.dtype.kind == "i" else column.tolist()
-        codes.append(_codes_of(name, listed, known.get(name)))
+        codes.append(_codes_of(name, listed, categories.get(name)))
         values.append(codes[-1][1])
     n = len(next(iter(arrays.values())))
     return Unscaled(
@@ -224,12 +224,12 @@ def _of_columns(
         numeric=np.array(numeric, dtype=bool),
         numbers=np.column_stack(numbers) + 0.0 if numbers else np.empty((n, 0)),
         values=tuple(values),
-        codes=np.column_stack([found for found, _ in codes]) if codes else np.empty((n, 0), dtype=np.int32),
+        codes=np.column_stack([each for each, _ in codes]) if codes else np.empty((n, 0), dtype=np.int32),
     )
 
 
 def _codes_of(
-    name: str, column: list[Any], known: Sequence[Scalar] | None
+    name: str, column: list[Any], values: Sequence[Scalar] | None
 ) -> tuple[npt.NDArray[np.int32], tuple[Scalar, ...]]:
     column = [value.item() if isinstance(value, np.generic) else value for value in column]
     odd = next((value for value in column if not isinstance(value, str | int | float) or value != value), None)
@@ -238,32 +238,32 @@ def _codes_of(
             f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}. "
             "Give missing values a category of their own, and convert others to strings."
         )
-    if known is None:
+    if values is None:
         if len({isinstance(value, str) for value in column}) > 1:
             raise InvalidDataError(f"column {name!r} holds both text and numbers. Convert all of it to text.")
-        known = sorted(set(column))
-    if len(known) > MOST_VALUES:
+        values = sorted(set(column))
+    if len(values) > MOST_VALUES:
         raise InvalidDataError(
-            f"column {name!r} has {len(known)} different values, more than {MOST_VALUES}: an identifier? Leave it out, "
-            "or merge rare values."
+            f"column {name!r} has {len(values)} different values, more than {MOST_VALUES}: an identifier? "
+            "Leave it out, or merge rare values."
         )
-    lookup = {value: code for code, value in enumerate(known)}
+    lookup = {value: code for code, value in enumerate(values)}
     codes = np.fromiter((lookup.get(value, -1) for value in column), dtype=np.int32, count=len(column))
     if (codes < 0).any():
         raise InvalidDataError(
             f"column {name!r} holds values that its taxonomy, or the records of the groups, do not have: "
             f"{int((codes < 0).sum())} records. Add them to the taxonomy, or drop the records."
         )
-    return codes, tuple(known)
+    return codes, tuple(values)
 
 
-def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Unscaled:
+def _conformed(X: Any, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar]]) -> Unscaled:
     if not isinstance(domain, Domain):
         raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
     columns = conform(X, domain)
     if columns.n_records == 0:
         raise InvalidDataError("X must hold at least one record, got none. Check the data.")
-    absent = [name for name in known if name not in domain]
+    absent = [name for name in categories if name not in domain]
     if absent:
         raise InvalidDataError(f"the domain lacks the attribute {absent[0]!r}, whose values are given. Declare it.")
     numbers, bounds, codes, values, numeric = [], [], [], [], []
@@ -277,16 +277,16 @@ def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str,
                 f"the attribute {name!r} is a category, and a Euclidean distance needs numbers. Use distance='gower' "
                 "or a SemanticDistance."
             )
-        numeric.append(not (is_category or name in known))
+        numeric.append(not (is_category or name in categories))
         if numeric[-1]:
             numbers.append(array.astype(np.float64))
             bounds.append((attribute.lo, attribute.hi) if isinstance(attribute, Integer | Real) else (0.0, 1.0))
         else:
             declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
             listed = columns.values(name).tolist()
-            found = _codes_of(name, listed, known.get(name, declared))
-            codes.append(found[0])
-            values.append(found[1])
+            coded = _codes_of(name, listed, categories.get(name, declared))
+            codes.append(coded[0])
+            values.append(coded[1])
     n = columns.n_records
     return Unscaled(
         names=columns.names,

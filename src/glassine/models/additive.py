@@ -82,10 +82,10 @@ class AdditiveModel:
 
     def __post_init__(self) -> None:
         for name in ("attributes", "terms", "intercept", "edits", *(("classes",) if self.classes is not None else ())):
-            given: object = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Iterable):
-                raise InvalidModelError(f"the {name} of an additive model must be a list, got {given!r}.")
-            object.__setattr__(self, name, tuple(given))
+            members: object = getattr(self, name)
+            if isinstance(members, str) or not isinstance(members, Iterable):
+                raise InvalidModelError(f"the {name} of an additive model must be a list, got {members!r}.")
+            object.__setattr__(self, name, tuple(members))
         for name in ("target", "source"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidModelError(f"a model's {name} must be a text, got {getattr(self, name)!r}.")
@@ -115,8 +115,8 @@ class AdditiveModel:
             object.__setattr__(self, "target_bounds", checked_range(self.target_bounds, "target_bounds"))
 
     def _check_terms(self) -> None:
-        known = set(self.attributes)
-        if not all(is_name(name) for name in self.attributes) or len(known) < len(self.attributes):
+        attributes = set(self.attributes)
+        if not all(is_name(name) for name in self.attributes) or len(attributes) < len(self.attributes):
             raise InvalidModelError("the attributes of an additive model must be non-empty strings, each named once.")
         kinds: dict[str, type] = {}
         names: set[str] = set()
@@ -131,7 +131,7 @@ class AdditiveModel:
                     f"term {term.name!r} has {term.n_outputs} scores per bin, but the model {self.n_outputs} outputs."
                 )
             for bins in term.bins:
-                if bins.attribute not in known:
+                if bins.attribute not in attributes:
                     raise InvalidModelError(f"term {term.name!r} reads {bins.attribute!r}, not one of the attributes.")
                 if kinds.setdefault(bins.attribute, type(bins)) is not type(bins):
                     raise InvalidModelError(f"terms read {bins.attribute!r} as a number and as a category. Choose one.")
@@ -195,8 +195,8 @@ def _check_edits(model: AdditiveModel) -> None:
     """Raise InvalidModelError unless each edit leads from the scores before it to those after it."""
     scores = {term.name: term.scores.copy().reshape(-1) for term in model.terms}
     for number, edit in enumerate(model.edits, start=1):
-        given: object = edit
-        if not isinstance(given, Edit) or given.number != number:
+        member: object = edit
+        if not isinstance(member, Edit) or member.number != number:
             raise InvalidModelError("edits must be numbered 1, 2, 3 and so on, in order, without a gap.")
         if edit.term not in scores:
             raise InvalidModelError(f"edit {number} changes term {edit.term!r}, which the model lacks.")

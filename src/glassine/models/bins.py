@@ -98,8 +98,8 @@ class NumericBins:
     def index(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         """Return the bin of each number, NaN being missing; same shape."""
         side: Any = "left" if self.closed == "right" else "right"
-        found = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), values, side=side)
-        return np.where(np.isnan(values), self.n_bins - 1, found)
+        places = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), values, side=side)
+        return np.where(np.isnan(values), self.n_bins - 1, places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,9 @@ class CategoryBins:
 Bins: TypeAlias = NumericBins | CategoryBins
 
 
-def checked_range(given: object, what: str) -> tuple[float, float]:
+def checked_range(limits: object, what: str) -> tuple[float, float]:
     """Return two finite numbers in order, or raise InvalidModelError."""
-    pair = _listed(given, what)
+    pair = _listed(limits, what)
     if len(pair) != 2:
         raise InvalidModelError(f"{what} must be a lowest and a highest number, got {len(pair)} values.")
     low, high = (_finite(value, what) for value in pair)
@@ -216,10 +216,10 @@ def _check_name(name: object) -> None:
         raise InvalidModelError(f"bins need the name of an attribute, a non-empty string, got {name!r}.")
 
 
-def _listed(given: Any, what: str) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidModelError(f"{what} must be a list, got {given!r}.")
-    return tuple(given)
+def _listed(values: Any, what: str) -> tuple[Any, ...]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidModelError(f"{what} must be a list, got {values!r}.")
+    return tuple(values)
 
 
 def _finite(value: object, what: str) -> float:

@@ -63,9 +63,9 @@ class Forest:
         if not self.trees:
             raise InvalidModelError("a forest needs at least one tree, got none.")
         for i, tree in enumerate(self.trees):
-            given: object = tree
-            if not isinstance(given, DecisionTree):
-                raise InvalidModelError(f"a forest holds decision trees, got {type(given).__name__} at place {i}.")
+            member: object = tree
+            if not isinstance(member, DecisionTree):
+                raise InvalidModelError(f"a forest holds decision trees, got {type(member).__name__} at place {i}.")
             if (tree.attributes, tree.classes) != (self.attributes, self.classes):
                 raise InvalidModelError(f"tree {i} of the forest has other attributes or classes than the first tree.")
         if not self.bootstrap and (self.drawn is not None or self.multiplicities is not None):

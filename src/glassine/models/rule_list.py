@@ -79,14 +79,14 @@ class RuleList:
             raise InvalidModelError("a rule list must end with a default rule, one without conditions. Add an else.")
         if len(self.rules) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, got {len(self.rules):,}.")
-        known = set(self.attributes)
-        if len(known) < len(self.attributes):
+        names = set(self.attributes)
+        if len(names) < len(self.attributes):
             raise InvalidModelError("a rule list names an attribute twice. Name each once.")
         for i, rule in enumerate(self.rules[:-1], start=1):
             if not rule.antecedent:
                 raise InvalidModelError(f"rule {i} has no condition, so no later rule captures anything. Put it last.")
             for literal in rule.antecedent:
-                if literal.attribute not in known:
+                if literal.attribute not in names:
                     raise InvalidModelError(f"rule {i} tests {literal.attribute!r}, not an attribute of the list.")
         check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
         check_guarantee(self.guarantee)

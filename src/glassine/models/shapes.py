@@ -288,18 +288,18 @@ def _axis(bins: Bins, edges: list[tuple[float, float]], height: int) -> Iterator
         marks = [(edges[i][1], number(cut, 6)) for i, cut in enumerate(bins.cuts)]
     else:
         marks = [((a + b) / 2, label) for (a, b), label in zip(edges[:-1], bins.labels[:-1], strict=True)]
-    apart = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
-    marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if apart else MISSING))
+    other = isinstance(bins, CategoryBins) and bins.missing < len(bins.groups)
+    marks.append(((edges[-1][0] + edges[-1][1]) / 2, OTHER if other else MISSING))
     free = -math.inf
     # The last mark is drawn in any case; the others give way to it and to those at their left.
     last = min(marks[-1][0], edges[-1][1] - 4 * LETTER)
     for k, (x, text) in enumerate(marks):
         final = k == len(marks) - 1
         x = last if final else x
-        shown = short(text, 14)
-        half = len(shown) * LETTER / 2
+        caption = short(text, 14)
+        half = len(caption) * LETTER / 2
         if final or (x - half >= free and x + half <= last - 5 * LETTER):
-            yield _tick(shown, x, height - BOTTOM + 15, "middle")
+            yield _tick(caption, x, height - BOTTOM + 15, "middle")
             free = x + half + 9
     yield _name(short(bins.attribute, 60), (edges[0][0] + edges[-1][1]) / 2, height - 4)
 
@@ -314,10 +314,10 @@ def _heat_map(shape: ShapeFunction, output: int, width: int, height: int) -> Ite
     labels = [bins.labels for bins in shape.term.bins]
     for i, j in np.ndindex(rows, columns):
         score = float(scores[i, j])
-        told = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
+        title = f"{short(labels[0][i], 60)} & {short(labels[1][j], 60)}: {score:+.4g}"
         yield element(
             "rect",
-            *([element("title", told)] if rows * columns <= MOST_CELL_TITLES else []),
+            *([element("title", title)] if rows * columns <= MOST_CELL_TITLES else []),
             class_="cell",
             x=left + j * wide,
             y=TOP + i * tall,

@@ -142,15 +142,15 @@ class DecisionTree:
         object.__setattr__(self, "_cells", tuple(self._walk()))
 
     def _check_shape(self) -> None:
-        known = set(self.attributes)
-        if len(known) < len(self.attributes):
+        names = set(self.attributes)
+        if len(names) < len(self.attributes):
             raise InvalidModelError("a decision tree names an attribute twice. Name each once.")
         parents = [0] * len(self.nodes)
         for i, node in enumerate(self.nodes):
             if len(node.branches) == 1:
                 raise InvalidModelError(f"node {i} has one branch; a split needs at least two.")
             for branch in node.branches:
-                if branch.literal.attribute not in known:
+                if branch.literal.attribute not in names:
                     raise InvalidModelError(
                         f"node {i} tests {branch.literal.attribute!r}, not an attribute of the tree."
                     )

@@ -92,10 +92,13 @@ class Cost:
 def _pure(value: float, *, bounded_range: bool = False, delta: float = 0.0) -> Cost:
     # Products of huge numbers are infinite, where powers of them raise an error.
     square, mu = value * value, mu_from_pure(value)
+    # Bounded range gives epsilon^2 / 8 in zCDP (Cesar and Rogers 2021), any pure epsilon epsilon^2 / 2 (Bun and
+    # Steinke 2016).
     return Cost(pure=value, rho=square / (8 if bounded_range else 2), mu_squared=mu * mu, delta=delta)
 
 
 def _selection(event: Selection | NoisyMax) -> Cost:
+    # Monotone scores all move in one direction, and so does the normalizing sum: half the cost.
     value = event.inverse_temperature * event.sensitivity * (1 if event.monotone else 2)
     return _pure(value, bounded_range=isinstance(event, Selection))
 
@@ -111,6 +114,8 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
         return Cost(pure=0.0, rho=0.0, mu_squared=0.0)
     if isinstance(event, GaussianNoise):
         return Cost(pure=math.inf, rho=square / 2, mu_squared=square)
+    # Discrete noise is exact in zCDP. Its mu needs a tail for each value, which nobody can set aside without their
+    # number.
     if not event.values:
         return Cost(pure=math.inf, rho=square / 2, mu_squared=math.inf)
     return Cost(
@@ -141,6 +146,7 @@ _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     DiscreteLaplaceNoise: _laplace,
     GaussianNoise: _gaussian,
     DiscreteGaussianNoise: _gaussian,
+    # Densities of Cauchy noise that are s apart differ in logarithm by at most 2 asinh(s / (2 scale)).
     CauchyNoise: lambda event: _pure(2 * math.asinh(event.sensitivity / (2 * event.scale))),
     SmoothCauchyNoise: lambda event: _pure(2 * math.asinh(1 / (2 * event.ratio)) + event.smoothness),
     SmoothCauchyMax: lambda event: _pure(
@@ -161,6 +167,7 @@ def cost(event: Event) -> Cost:
         If there is no rule for its exact type; subclasses of known events are unknown.
     """
     if type(event) is Parallel:
+        # A record is in one branch alone: the worst of them counts, not their sum.
         branches = [_sum([cost(inner) for inner in branch]) for branch in event.branches]
         return Cost(
             pure=max((branch.pure for branch in branches), default=0.0),
@@ -186,6 +193,7 @@ def cost(event: Event) -> Cost:
 def _sum(costs: Iterable[Cost]) -> Cost:
     listed = list(costs)
     return Cost(
+        # Correctly rounded sums: what is spent does not depend on the order of the events.
         pure=math.fsum(one.pure for one in listed),
         rho=math.fsum(one.rho for one in listed),
         mu_squared=math.fsum(one.mu_squared for one in listed),
@@ -230,6 +238,7 @@ class _Totals:
         """
         if not self.pairs or not 0 < delta < 1:
             return None
+        # Few deltas, so that the curves can be kept: the largest that is not above the one asked for.
         return composed(self.pairs, next((least for least in _DELTAS if least <= delta), _DELTAS[-1]))
 
 
@@ -239,11 +248,12 @@ _DELTAS = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-280)
 
 def _listed(events: Iterable[Event]) -> tuple[tuple[Pair, int], ...] | None:
     """Return the pairs of events, Gaussian ones as a single pair; None where one has none, or there is no other."""
-    found = _pairs(events)
-    if found is None or all(pair.kind == "gaussian" for pair in found):
+    pairs = _pairs(events)
+    if pairs is None or all(pair.kind == "gaussian" for pair in pairs):
         return None
-    mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in found.items() if pair.kind == "gaussian"))
-    others = [(pair, count) for pair, count in found.items() if pair.kind != "gaussian"]
+    # Gaussian releases compose into one, exactly. Sorted, so that equal lists of events are one entry of the cache.
+    mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in pairs.items() if pair.kind == "gaussian"))
+    others = [(pair, count) for pair, count in pairs.items() if pair.kind != "gaussian"]
     whole = [(Pair(kind="gaussian", size=mu), 1)] if mu else []
     return (*whole, *sorted(others, key=lambda item: (item[0].kind, item[0].size)))
 
@@ -252,10 +262,10 @@ def _pairs(events: Iterable[Event]) -> Counter[Pair] | None:
     """Return how often each pair dominates a release of some events, or None where one has no pair."""
     total: Counter[Pair] = Counter()
     for event in events:
-        found = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
-        if found is None:
+        pairs = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
+        if pairs is None:
             return None
-        total += found
+        total += pairs
     return total
 
 
@@ -331,19 +341,23 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
         raise InvalidMechanismError(f"delta must lie in [0, 1), got {delta}.")
     totals = _Totals.of(events)
     total = totals.all
+    # The inverse of what :func:`delta` does: slack makes outputs more probable, tails of discrete noise take their
+    # part.
     left = delta * math.exp(-total.slack / 2) - total.delta
     if left < 0:
         return math.inf
-    found = min(
+    # Three sound bounds: plain sums; all by one conversion; what is pure as a sum, and the rest by a conversion.
+    bound = min(
         total.pure,
         _epsilon_of(total, left),
         totals.pure.pure + _epsilon_of(totals.rest, left),
     )
     curve = totals.curve(left)
-    if curve is not None and math.isfinite(found) and curve(found) <= left:
-        by_losses = least_between(lambda epsilon: curve(epsilon) <= left, found)
-        found = by_losses if by_losses <= total.valid else found
-    return found + total.slack
+    if curve is not None and math.isfinite(bound) and curve(bound) <= left:
+        by_losses = least_between(lambda epsilon: curve(epsilon) <= left, bound)
+        # Beyond ``valid`` the tails of discrete noise are not bounded.
+        bound = by_losses if by_losses <= total.valid else bound
+    return bound + total.slack
 
 
 def delta(events: Iterable[Event], epsilon: float) -> float:
@@ -367,15 +381,16 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     factor = math.exp(min(700.0, total.slack / 2))
     if total.pure <= left:
         return min(1.0, total.delta * factor)
-    found = _delta_of(total, left)
+    bound = _delta_of(total, left)
     if totals.pure.pure <= left:
-        found = min(found, _delta_of(totals.rest, left - totals.pure.pure))
+        bound = min(bound, _delta_of(totals.rest, left - totals.pure.pure))
+    # From coarse to fine: a curve whose tails are cut off at a delta says nothing below it.
     for least in _DELTAS:
         curve = totals.curve(least) if left <= total.valid else None
-        found = found if curve is None else min(found, curve(left))
-        if found >= least:
+        bound = bound if curve is None else min(bound, curve(left))
+        if bound >= least:
             break
-    return min(1.0, (found + total.delta) * factor)
+    return min(1.0, (bound + total.delta) * factor)
 
 
 def _epsilon_of(spent: Cost, delta: float) -> float:

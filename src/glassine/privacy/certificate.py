@@ -229,8 +229,8 @@ class Certificate:
             caveats, the events spend more than is claimed, or an event has no proof and there is no caveat.
         """
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-            found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {found!r:.80}.")
+            schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
+            raise InvalidCertificateError(f"a certificate must have the schema {SCHEMA!r}, got {schema!r:.80}.")
         if "holds" not in values:
             raise InvalidCertificateError("the certificate lacks the key 'holds'.")
         entries = {key: entry for key, entry in values.items() if key not in ("schema", "holds")}

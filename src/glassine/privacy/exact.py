@@ -12,7 +12,16 @@ import numpy as np
 
 from glassine.errors import InvalidMechanismError
 
-__all__ = ["Number", "common_denominator", "decimal", "float_above", "positive", "rational"]
+__all__ = [
+    "Number",
+    "common_denominator",
+    "decimal",
+    "decimal_above",
+    "decimal_below",
+    "float_above",
+    "positive",
+    "rational",
+]
 
 Number: TypeAlias = int | float | Fraction | np.integer | np.floating
 
@@ -66,3 +75,19 @@ def common_denominator(values: Iterable[Fraction]) -> tuple[list[int], int]:
     listed = list(values)
     denominator = math.lcm(*(value.denominator for value in listed))
     return [value.numerator * (denominator // value.denominator) for value in listed], denominator
+
+
+def decimal_above(amount: Fraction) -> float:
+    """Return a float whose decimal is not below an amount."""
+    number = float(amount)
+    while decimal(number, "amount") < amount:
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def decimal_below(amount: Fraction) -> float:
+    """Return a float whose decimal is not above an amount."""
+    number = float(amount)
+    while decimal(number, "amount") > amount:
+        number = math.nextafter(number, -math.inf)
+    return number

@@ -85,6 +85,7 @@ def discrete_laplace(values: npt.ArrayLike, scale: Number, randomness: Randomnes
     """
     array = _integers(values)
     width = float_above(positive(scale, "scale"))
+    # OpenDP draws from the operating system alone; under a seed the same law comes from our own samplers.
     if not randomness.seeded:
         return _released(array, "laplace", width)
     exact = Fraction(width)
@@ -332,6 +333,7 @@ def _contrib() -> Iterator[None]:
     """Allow OpenDP's constructors that are behind its feature ``contrib``, for the time of one construction."""
     from opendp import mod
 
+    # The features of OpenDP are those of the process: two threads must not switch them at once.
     with _SWITCH:
         was_on = "contrib" in mod.GLOBAL_FEATURES
         mod.enable_features("contrib")

@@ -201,6 +201,8 @@ def draw_scaled(numerators: Sequence[int], denominator: int, randomness: Randomn
     if not denominator > 0:
         raise InvalidMechanismError(f"denominator must be positive, got {denominator}. Give a whole number above 0.")
     size = len(numerators)
+    # Rejection: a uniform candidate is kept with exp(log-weight less the best). No sum is formed, so that nothing is
+    # rounded.
     best = max(numerators)
     while True:
         index = randomness.below(size)
@@ -319,6 +321,8 @@ def permute_and_flip(
         index = order[place]
         if randomness.bernoulli_exp_ratio(best - numerators[index], denominator):
             return index
+        # A candidate whose coin fell against it is out; the last one takes its place, so that the rest stay equally
+        # likely.
         order[place] = order[last]
         order.pop()
 
@@ -361,6 +365,8 @@ def report_noisy_max(
     1
     """
     step = positive(granularity, "granularity")
+    # On a public grid noise of whole steps is exact. Scores within the sensitivity of each other lie within so many
+    # steps, rounded up.
     levels = [math.floor(score / step) for score in _exact_scores(scores)]
     reach = math.ceil(positive(sensitivity, "sensitivity") / step)
     rate = _rate(epsilon, reach, monotone)

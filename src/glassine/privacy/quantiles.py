@@ -137,6 +137,7 @@ def private_quantiles_of_attributes(
         odd = sorted(set(columns) ^ set(candidates))
         raise InvalidMechanismError(f"columns and candidates must name the same attributes, differ in {odd}.")
     total = positive(epsilon, "epsilon")
+    # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
     spending = sum(len(candidates[attribute]) > number for attribute in columns)
     thresholds: dict[str, Thresholds] = {}
     events: list[Event] = []
@@ -162,6 +163,7 @@ def quantile_events(n_candidates: int, number: int, epsilon: Number, *, name: st
     levels: list[Event] = []
     wanted = [number]
     while wanted:
+        # The quantiles of a level split disjoint parts of the column: a record pays once a level.
         branches = tuple(
             (_selection(_middle(count) / Fraction(count + 1), part, f"{name}, one of {count}"),) for count in wanted
         )
@@ -251,10 +253,11 @@ def _prepared(
 
 
 def _part(number: int, epsilon: Number) -> Fraction:
-    given: object = number
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or not given >= 0:
+    count: object = number
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not count >= 0:
         raise InvalidMechanismError(f"number must be a whole number of at least 0, got {number!r}.")
-    return positive(epsilon, "epsilon") / max(1, int(given).bit_length())
+    # As many levels as the number has binary digits: each level halves what is left.
+    return positive(epsilon, "epsilon") / max(1, int(count).bit_length())
 
 
 def _middle(number: int) -> int:

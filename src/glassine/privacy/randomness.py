@@ -124,18 +124,18 @@ class Randomness:
         InvalidMechanismError
             If it is anything else, or a negative seed.
         """
-        given: object = random_state
-        if isinstance(given, Randomness):
-            return given
-        if given is None:
+        source: object = random_state
+        if isinstance(source, Randomness):
+            return source
+        if source is None:
             return cls()
-        if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 0:
-            return cls(np.random.default_rng(int(given)).bytes, seeded=True)
-        if isinstance(given, np.random.Generator | np.random.RandomState):
-            return cls(given.bytes, seeded=True)
+        if isinstance(source, int | np.integer) and not isinstance(source, bool) and source >= 0:
+            return cls(np.random.default_rng(int(source)).bytes, seeded=True)
+        if isinstance(source, np.random.Generator | np.random.RandomState):
+            return cls(source.bytes, seeded=True)
         raise InvalidMechanismError(
             "random_state must be None, a whole number of at least 0, a numpy Generator or a numpy RandomState, "
-            f"got {given!r}. Use None for a private release."
+            f"got {source!r}. Use None for a private release."
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -159,8 +159,11 @@ def release(planned: Planned[R], *, ledger: object, dataset: object, random_stat
     InvalidMechanismError
         If ``random_state`` is no source of randomness.
     """
+    # The order is the guarantee. A seed that cannot be used and whatever the plan refuses come first: they cost
+    # nothing.
     randomness = Randomness.of(random_state)
     planned.check()
+    # Paid before anything is drawn: a crash in between over-counts, and nothing is released that is not charged.
     receipt, counted = _pay(planned.price, ledger, dataset, seeded=randomness.seeded)
     caveats = (*planned.caveats, *((SEEDED,) if randomness.seeded else ()), *counted)
     return planned.draw(Paid(randomness=randomness, caveats=caveats, receipt=receipt))
@@ -210,6 +213,7 @@ def fresh_count() -> Iterator[None]:
 
     It is for fits on records that are no persons', such as those of a verification.
     """
+    # A context variable: threads and tasks beside this one go on counting in their own.
     token = _COUNT.set(_Count())
     try:
         yield

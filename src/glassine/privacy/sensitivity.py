@@ -115,6 +115,7 @@ def _largest(n: int, least: int, beta: float) -> float:
             f"a smooth sensitivity needs n >= 0, a support of at least 1 and a positive beta, got {n}, {least}, {beta}."
         )
     last = max(0, n - least)
+    # The largest lies at an end, or beside the smaller root of the derivative.
     steps = {0, last}
     square = (1 - beta) ** 2 - 4 * beta
     if square >= 0 and beta < 1:

@@ -15,7 +15,7 @@ from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.verification.bounds import check_probability
 from glassine.verification.containers import check_seed, pair_of, source_of
-from glassine.verification.protocols import verdict
+from glassine.verification.protocols import NO_CLAIM, Claim, verdict
 
 __all__ = ["OneRunBound", "audit_one_run", "one_run_bound", "one_run_p_value"]
 
@@ -184,11 +184,9 @@ def audit_one_run(
     dataset: Any,
     canaries: Any,
     score: Callable[[Any, Any], npt.ArrayLike],
+    claim: Claim = NO_CLAIM,
     *,
     guesses: int | None = None,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    confidence: float = 0.95,
     seed: int | None = 0,
 ) -> OneRunBound:
     """Put each canary in by a fair coin, run a learner once, and guess from its output which were in.
@@ -207,11 +205,11 @@ def audit_one_run(
         Records that are each put in or left out; the more the learner can show of each, the better. Hundreds.
     score : callable
         From the output and all canaries to one number for each; the higher, the more likely it was in.
+    claim : Claim, optional
+        Of epsilon, with delta and the confidence; no other claim is tested by one run.
     guesses : int, optional
         How many are guessed: one half, those of the highest scores, to be in, the other, those of the lowest, to be
         out. By default a fifth of the canaries.
-    epsilon, delta, confidence
-        As in ``one_run_bound``.
     seed : int or None, default=0
         Of coins and run. None draws both from the operating system.
 
@@ -219,6 +217,8 @@ def audit_one_run(
     ------
     InvalidDataError
         If the scores are not one number for each canary.
+    InvalidParameterError
+        If ``guesses`` is out of its range, or the claim is not one of epsilon.
 
     Examples
     --------
@@ -226,9 +226,11 @@ def audit_one_run(
     >>> def response(records, seed):
     ...     truth = np.isin(np.arange(1000), [i for i, _ in records])
     ...     return np.where(np.random.default_rng(seed).random(1000) < 0.9, truth, ~truth)
-    >>> audit_one_run(response, [], bits, lambda output, canaries: output, guesses=1000, epsilon=1.0).violated
+    >>> audit_one_run(response, [], bits, lambda output, canaries: output, Claim(epsilon=1.0), guesses=1000).violated
     True
     """
+    if (claim.mu, claim.bound, claim.value) != (None, None, None):
+        raise InvalidParameterError("one run tests a claim of epsilon and delta alone, got another. Use lower_bound.")
     source = source_of(learner)
     number = _size(canaries)
     wanted = max(2, number // 5) if guesses is None else guesses
@@ -246,7 +248,7 @@ def audit_one_run(
     guessed = np.zeros(number, dtype=int)
     guessed[order[: wanted // 2]] = -1
     guessed[order[number - (wanted - wanted // 2) :]] = 1
-    return one_run_bound(coins, guessed, epsilon=epsilon, delta=delta, confidence=confidence)
+    return one_run_bound(coins, guessed, epsilon=claim.epsilon, delta=claim.delta, confidence=claim.confidence)
 
 
 def _largest_rejected(correct: int, guesses: int, canaries: int, delta: float, alpha: float) -> float:

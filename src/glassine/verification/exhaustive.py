@@ -151,7 +151,7 @@ def verify_exhaustively(
     """
     _check(universe, max_records, min_records, epsilon, slack)
     laws = _Laws(mechanism, universe)
-    found: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
+    worst_case: tuple[tuple[int, ...], tuple[int, ...], int] = ((), (), 0)
     worst, n_pairs = -math.inf, 0
     for size in range(min_records, max_records + 1):
         for smaller in multisets(range(len(universe)), size):
@@ -160,9 +160,9 @@ def verify_exhaustively(
                 ratio, output = laws.compare(smaller, larger)
                 n_pairs += 1
                 if not ratio <= worst and not math.isnan(worst):
-                    worst, found = ratio, (smaller, larger, output)
+                    worst, worst_case = ratio, (smaller, larger, output)
         laws.forget(size)
-    smaller, larger, output = found
+    smaller, larger, output = worst_case
     return ExhaustiveResult(
         epsilon=float(epsilon),
         slack=float(slack),
@@ -207,10 +207,10 @@ class _Laws(Generic[Record]):
             del self._known[dataset]
 
     def _law(self, dataset: tuple[int, ...]) -> npt.NDArray[np.float64]:
-        known = self._known.get(dataset)
-        if known is None:
-            known = self._known[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
-        return known
+        law = self._known.get(dataset)
+        if law is None:
+            law = self._known[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
+        return law
 
     def _evaluate(self, dataset: tuple[Record, ...]) -> npt.NDArray[np.float64]:
         stated = self.mechanism(dataset)

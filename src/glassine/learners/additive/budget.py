@@ -11,15 +11,16 @@ from typing import Any
 from glassine.errors import InvalidParameterError
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
-from glassine.privacy.accounting import Event
+from glassine.privacy.accounting import DiscreteGaussianNoise, Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.exact import decimal
-from glassine.privacy.fine_gaussian import UNITS, slack_of, tail_per_value
+from glassine.privacy.fine_gaussian import UNITS, FineNoise, slack_of, tail_per_value
+from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["RESERVED", "GaussianBudget", "usable"]
+__all__ = ["RESERVED", "GaussianBudget", "Portion", "usable"]
 
 RESERVED = 1e-6
 """Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
@@ -124,4 +125,36 @@ class GaussianBudget:
             paid=paid,
             public=public,
             assumptions=(RELEASES, *assumptions),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """What one release may cost, and where its noise comes from.
+
+    Attributes
+    ----------
+    mu : float
+        Gaussian differential privacy of the release.
+    share : float
+        Its share of the budget, for the certificate.
+    randomness : Randomness
+        Source of the noise.
+    """
+
+    mu: float
+    share: float
+    randomness: Randomness
+
+    def event(self, name: str, noise: FineNoise, values: int, *, proof: str, count: int = 1) -> DiscreteGaussianNoise:
+        """Return the event of so many values, released with the noise so many times."""
+        return DiscreteGaussianNoise(
+            name=name,
+            l2_sensitivity=noise.l2_sensitivity,
+            sigma=noise.sigma,
+            units=noise.units,
+            values=values,
+            count=count,
+            share=self.share,
+            proof=proof,
         )

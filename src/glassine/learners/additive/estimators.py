@@ -22,7 +22,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
-from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
+from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import Parameters, PrivateLearner, class_array, tags_of_domain
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
@@ -124,11 +124,11 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
     random_state: Any
 
     @abstractmethod
-    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
+    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        training = self._take_in(X, y, persons)
+        training = self._read_training(X, y, persons)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
             training,
@@ -325,8 +325,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
     ) -> None:
         self._store(locals())
 
-    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        training = take_in_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
+    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, persons=persons)
         classes = training.target.classes or ()
         if len(classes) < 2:
             raise InvalidParameterError(
@@ -336,13 +336,13 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        found = self._scores(X)
-        return found[:, 0] if self.model_.link == "logit" else found
+        scores = self._scores(X)
+        return scores[:, 0] if self.model_.link == "logit" else scores
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of each class for each record, shape (n, c)."""
-        found = self._scores(X)
-        return probabilities_of(self.model_, found)
+        scores = self._scores(X)
+        return probabilities_of(self.model_, scores)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, shape (n,).
@@ -352,8 +352,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        found = self._scores(X)
-        chosen = (found[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else found.argmax(axis=1)
+        scores = self._scores(X)
+        chosen = (scores[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
 
@@ -424,8 +424,8 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
     ) -> None:
         self._store(locals())
 
-    def _take_in(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        return take_in_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
+    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, persons=persons)
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predicted number of each record, shape (n,), within the public range.

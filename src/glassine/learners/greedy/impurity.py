@@ -157,9 +157,9 @@ CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassifi
 
 def check_criterion(value: object) -> Criterion:
     """Return a criterion, or raise InvalidParameterError."""
-    for known in CRITERIA:
-        if isinstance(value, str) and value == known:
-            return known
+    for criterion in CRITERIA:
+        if isinstance(value, str) and value == criterion:
+            return criterion
     raise InvalidParameterError(f"criterion must be one of {', '.join(CRITERIA)}, got {value!r}. Name one of them.")
 
 

@@ -10,7 +10,7 @@ from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_numbe
 from glassine.privacy.exact import decimal
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan"]
+__all__ = ["ACCOUNTINGS", "MECHANISMS", "GreedyPlan", "GreedyWish"]
 
 MECHANISMS = (
     "smooth-laplace",
@@ -44,6 +44,21 @@ LEAST_LEFT = Fraction(1, 1000)
 
 SMALLEST = Fraction(1, 10**6)
 """Least epsilon for one record, far below any use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GreedyWish:
+    """The parameters of a greedy estimator that its plan follows from, as they were passed; the length is checked."""
+
+    mechanism: object
+    accounting: object
+    epsilon: object
+    delta: object
+    max_rules: int
+    min_support: object
+    confidence: object
+    leaf_counts_share: object
+    quantile_share: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,51 +103,37 @@ class GreedyPlan:
     unit: PrivacyUnit = RECORD
 
     @classmethod
-    def of(
-        cls,
-        *,
-        mechanism: object,
-        accounting: object,
-        epsilon: object,
-        delta: object,
-        length: int,
-        min_support: object,
-        confidence: object,
-        counts_share: object,
-        literals_share: object,
-        with_literals: bool,
-        unit: PrivacyUnit = RECORD,
-    ) -> GreedyPlan:
+    def of(cls, wish: GreedyWish, *, with_literals: bool, unit: PrivacyUnit = RECORD) -> GreedyPlan:
         """Return the plan that the parameters of an estimator ask for.
 
         Raises
         ------
         InvalidParameterError
             If a parameter is out of its range or missing, if the parts of epsilon do not fit, or if epsilon, delta,
-            ``counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
+            ``leaf_counts_share`` or ``accounting`` has no effect. ``min_support`` and ``confidence`` may have none.
         """
-        name = _mechanism(mechanism, accounting)
-        support = decimal(check_number(min_support, "min_support", low=0.0, high=0.5), "min_support")
+        name = _mechanism(wish.mechanism, wish.accounting)
+        support = decimal(check_number(wish.min_support, "min_support", low=0.0, high=0.5), "min_support")
         # With certainty the threshold of the paper would be infinite.
-        sure = check_number(confidence, "confidence", low=0.5, high=1 - 1e-12)
-        share = decimal(check_number(literals_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
-        published = accounting == "published"
+        sure = check_number(wish.confidence, "confidence", low=0.5, high=1 - 1e-12)
+        share = decimal(check_number(wish.quantile_share, "quantile_share", low=0.0, high=1.0, low_open=True), "share")
+        published = wish.accounting == "published"
         if unit.is_person and published:
             raise InvalidParameterError(
                 f"records_per_person={unit.most_records} needs accounting='strict': the published forms have no "
                 "guarantee for persons."
             )
-        total = _epsilon(epsilon, unit.most_records)
-        lost = _delta(delta, name, published)
+        total = _epsilon(wish.epsilon, unit.most_records)
+        lost = _delta(wish.delta, name, published)
         literals = total * share if with_literals else Fraction(0)
-        counts = total * _counts_share(counts_share, published, float(share) if with_literals else 0.0)
+        counts = total * _counts_share(wish.leaf_counts_share, published, float(share) if with_literals else 0.0)
         records = total * TOTAL_SHARE if name == "smooth-laplace" and not published else Fraction(0)
         left = total - literals - counts - records
         _check_parts(total, left, literals, None if published else counts)
         return cls(
             mechanism=name,
             published=published,
-            length=length,
+            length=wish.max_rules,
             support=support,
             confidence=sure,
             total=total,
@@ -140,7 +141,7 @@ class GreedyPlan:
             literals=literals,
             counts=counts,
             records=records,
-            steps=() if published else (left / length,) * length,
+            steps=() if published else (left / wish.max_rules,) * wish.max_rules,
             unit=unit,
         )
 
