@@ -461,9 +461,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         return tags_of_domain(super().__sklearn_tags__(), self.domain)
 
 
-def split(
-    weights: npt.NDArray[np.int64], persons: Persons | None, fraction: Fraction, randomness: Randomness
-) -> Bools:
+def split(weights: npt.NDArray[np.int64], persons: Persons | None, fraction: Fraction, randomness: Randomness) -> Bools:
     """Draw which records are for training, shape (n,): one coin for each record, or for each person.
 
     A coin depends on nothing, so that no record decides on which side another one is.
