@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
     from glassine.learners.limits import suggested_depth
     from glassine.learners.multiway_tree import MultiwayTreeClassifier
+    from glassine.learners.search import PrivateSearchCV
     from glassine.microaggregation import Microaggregation, SemanticDistance, microaggregate
     from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node, Rule, RuleList
     from glassine.models.additive import AdditiveModel, explain_global
@@ -110,6 +111,7 @@ _HOME = {
     "PrivateEBMRegressor": "glassine.learners.additive.estimators",
     "PrivateGreedyRuleListClassifier": "glassine.learners.greedy.estimator",
     "PrivateRuleListClassifier": "glassine.learners.exhaustive.private",
+    "PrivateSearchCV": "glassine.learners.search",
     "PrivateTreeClassifier": "glassine.learners.exhaustive.private",
     "ProbabilisticDataset": "glassine.attacks.reconstruction.entropy",
     "Real": "glassine.domain",
@@ -190,6 +192,7 @@ __all__ = [
     "PrivateEBMRegressor",
     "PrivateGreedyRuleListClassifier",
     "PrivateRuleListClassifier",
+    "PrivateSearchCV",
     "PrivateTreeClassifier",
     "ProbabilisticDataset",
     "Real",

@@ -30,6 +30,7 @@ from glassine.privacy.events import (
     NoisyMax,
     Parallel,
     Release,
+    RepeatedSelection,
     Selection,
     SmoothCauchyMax,
     SmoothCauchyNoise,
@@ -38,6 +39,7 @@ from glassine.privacy.events import (
 )
 from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_of, tail_per_value
 from glassine.privacy.loss_distributions import LARGEST_SIGMA, Kind, Pair, composed
+from glassine.privacy.selection import mean_runs
 
 __all__ = [
     "CauchyNoise",
@@ -51,6 +53,7 @@ __all__ = [
     "LaplaceNoise",
     "NoisyMax",
     "Parallel",
+    "RepeatedSelection",
     "Selection",
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
@@ -139,6 +142,11 @@ def _count_bound(event: CountBound) -> Cost:
     )
 
 
+def _repeated_selection(event: RepeatedSelection) -> Cost:
+    lost = mean_runs(event.shape, event.stop) * event.delta
+    return _pure((2 + event.shape) * event.epsilon, delta=min(1.0, lost))
+
+
 _RULES: dict[type[Release], Callable[[Any], Cost]] = {
     Selection: _selection,
     NoisyMax: _selection,
@@ -153,6 +161,7 @@ _RULES: dict[type[Release], Callable[[Any], Cost]] = {
         event.records * (2 * math.asinh(1 / event.ratio) + event.candidates * event.smoothness)
     ),
     GaussianMax: _gaussian_max,
+    RepeatedSelection: _repeated_selection,
     CountBound: _count_bound,
     Stated: lambda event: _pure(event.epsilon, delta=event.delta),
 }

@@ -15,8 +15,17 @@ from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, liste
 from glassine.errors import GlassineError, InvalidCertificateError, InvalidMechanismError, UnknownEventError, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
-from glassine.privacy.events import KINDS, UNPROVED, DiscreteGaussianNoise, Event, Parallel, refuse
+from glassine.privacy.events import (
+    KINDS,
+    UNPROVED,
+    DiscreteGaussianNoise,
+    Event,
+    Parallel,
+    RepeatedSelection,
+    refuse,
+)
 from glassine.privacy.receipt import RECEIPT, Receipt
+from glassine.privacy.selection import mean_runs
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 __all__ = [
@@ -373,10 +382,13 @@ def _mechanism(event: Event) -> str:
         "SmoothCauchyNoise": "Cauchy noise of {ratio:.6g} times the smooth sensitivity",
         "SmoothCauchyMax": "one noisy choice of {candidates}, Cauchy noise of {ratio:.6g} times the smooth sensitivity",
         "GaussianMax": "one noisy choice of {candidates}, Gaussian noise of standard deviation {sigma:.6g}",
+        "RepeatedSelection": "one of a random number of runs, {mean:.6g} in the mean, of {candidates} candidates",
         "CountBound": "a noisy count less {threshold} taken for a lower bound",
         "Stated": "as stated elsewhere",
     }
     values = event_to_dict(event)
+    if isinstance(event, RepeatedSelection):
+        values["mean"] = mean_runs(event.shape, event.stop)
     if isinstance(event, DiscreteGaussianNoise):
         # The figures are in steps of a grid; a reader sees multiples of one, such as records.
         values["deviation"] = event.sigma / event.units

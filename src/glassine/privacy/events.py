@@ -24,6 +24,7 @@ __all__ = [
     "NoisyMax",
     "Parallel",
     "Release",
+    "RepeatedSelection",
     "Selection",
     "SmoothCauchyMax",
     "SmoothCauchyNoise",
@@ -326,6 +327,46 @@ class GaussianMax(Release):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedSelection(Release):
+    """The best of a random number of runs, of which nothing else is released.
+
+    Guarantee
+    ---------
+    ``((2 + shape) * epsilon, mean * delta)``, ``mean`` being that of the number of runs. See ``privacy/selection.md``.
+
+    Parameters
+    ----------
+    candidates : int
+        From how many mechanisms each run draws one.
+    epsilon, delta : float
+        What every one of them costs, in one run.
+    shape : float
+        Eta of the truncated negative binomial distribution of the number of runs, in (-1, 1].
+    stop : float
+        Its gamma, in (0, 1): the smaller, the more runs.
+    """
+
+    candidates: int
+    epsilon: float
+    delta: float = 0.0
+    shape: float = 1.0
+    stop: float
+    proof: str = "privacy/selection.md"
+
+    POSITIVE: ClassVar[tuple[str, ...]] = ("stop",)
+    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "slack")
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        check_whole(self.candidates, "candidates", 1, self.name)
+        shape = _finite(self.shape, "shape", self.name)
+        object.__setattr__(self, "shape", shape)
+        for field, within in (("shape", -1 < shape <= 1), ("stop", self.stop < 1), ("delta", self.delta <= 1)):
+            if not within:
+                raise InvalidMechanismError(f"{field} is out of its range in the event {self.name!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountBound(Release):
     """A number that is taken to lie below a count: a noisy count less a threshold, which noise can exceed.
 
@@ -423,6 +464,7 @@ Event: TypeAlias = (
     | SmoothCauchyNoise
     | SmoothCauchyMax
     | GaussianMax
+    | RepeatedSelection
     | CountBound
     | Stated
     | Parallel
@@ -441,6 +483,7 @@ KINDS: dict[str, type[Event]] = {
         SmoothCauchyNoise,
         SmoothCauchyMax,
         GaussianMax,
+        RepeatedSelection,
         CountBound,
         Stated,
         Parallel,
