@@ -8,6 +8,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from glassine import Policy, audit
+from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.inputs import MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from tests.auditing.test_membership import frames
@@ -36,11 +37,11 @@ def test_a_forest_is_attacked_as_a_whole_and_judged() -> None:
 
 def test_shadow_forests_are_of_its_own_kind() -> None:
     members, others = frames(200)
-    settings = MembershipSettings(n_shadows=4)
     given: dict[str, Any] = {"data": members, "holdout": others, "target": "y", "only": {"membership"}}
+    settings_of: list[dict[str, Any]] = [{}, {"membership": MembershipSettings(n_shadows=4)}]
     n_measured = [
         [attack.status for attack in audit(forest(), **given, **more).value("membership").attacks].count("measured")
-        for more in ({}, {"membership": settings})
+        for more in settings_of
     ]
     # One attack with shadows of both sides, one with shadows of other records alone.
     assert n_measured[1] == n_measured[0] + 2
@@ -54,4 +55,6 @@ def test_everything_else_is_not_audited_of_a_forest() -> None:
     with pytest.raises(InvalidDataError, match="is an attribute"):
         audit(forest(), data=members, holdout=others, target="a", only={"membership"})
     number = audit(forest(RandomForestRegressor), data=members, holdout=others, target="y", only={"membership"})
-    assert "predicts a number" in number.measured["membership"].reason
+    outcome = number.measured["membership"]
+    assert isinstance(outcome, NotApplicable)
+    assert "predicts a number" in outcome.reason
