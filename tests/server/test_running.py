@@ -98,7 +98,11 @@ def test_a_slow_client_does_not_stop_others(start: Start) -> None:
 
 def refused(folder: Path, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "glassine", "explain", "serve", *options], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "glassine", "explain", "serve", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1, done.stderr
