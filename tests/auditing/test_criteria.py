@@ -89,6 +89,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_criterion_is_added_in_one_file_and_stands_in_policies_findings_text_page_and_advice(tmp_path: Path) -> None:
     folder = changed_package(tmp_path)
     (folder / "rules.txt").write_text(RULES)

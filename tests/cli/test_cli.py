@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 from glassine import Category, Domain, ExactlyOne, Integer, Real, as_model, write_model
+from glassine.auditing import api
 from glassine.auditing.findings import schema
 from tests.cli.running import Run
 
@@ -248,19 +249,17 @@ def test_demo_gives_its_figures_as_json(tmp_path: Path, run: Run) -> None:
     assert (tmp_path / "other" / "tree-report.html").exists()
 
 
-def test_a_defect_of_our_own_is_not_a_verdict(folder: Path) -> None:
+def test_a_defect_of_our_own_is_not_a_verdict(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status 1 means outside policy, so an unexpected error must not end with it."""
-    code = (
-        "import sys, glassine.auditing.api, glassine.cli\n"
-        "def broken(*args, **kwargs): raise RuntimeError('planted')\n"
-        "glassine.auditing.api.audit = broken\n"
-        "sys.argv = ['glassine', 'audit', 'rules.txt']\n"
-        "glassine.cli.main()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "planted" in done.stderr
-    assert "internal error" in done.stderr
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(api, "audit", broken)
+    done = run("audit", "rules.txt", cwd=folder)
+    assert done.status == 2
+    assert "planted" in done.err
+    assert "internal error" in done.err
 
 
 def test_an_interrupt_is_not_a_verdict(folder: Path) -> None:

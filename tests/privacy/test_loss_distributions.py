@@ -131,7 +131,9 @@ LISTS: dict[str, list[Event]] = {
 
 
 @pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("at", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize(
+    "at", [pytest.param(1e-3, marks=pytest.mark.slow), 1e-6, pytest.param(1e-9, marks=pytest.mark.slow)]
+)
 def test_lists_lie_between_googles_optimistic_figure_and_a_little_above_the_pessimistic_one(
     name: str, at: float
 ) -> None:
