@@ -172,7 +172,6 @@ def tags_of_domain(tags: Any, domain: object) -> Any:
 def class_array(classes: tuple[Any, ...]) -> npt.NDArray[Any]:
     """Return classes as an array of one type; of objects where they are mixed."""
     kinds = {type(value) for value in classes}
-    # NumPy would turn 1 and "1" into the same text.
     if len(kinds) > 1:
         out = np.empty(len(classes), dtype=object)
         out[:] = classes

@@ -247,7 +247,6 @@ def identifier(value: object) -> bytes | None:
     """
     if isinstance(value, str):
         if WHOLE.fullmatch(value):
-            # "7", 7 and 7.0 are one person, however a file was read.
             return f"n{int(value):x}/1".encode()
         return b"t" + value.encode("utf-8", "surrogatepass") if value.strip() else None
     if isinstance(value, bytes):

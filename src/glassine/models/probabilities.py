@@ -43,7 +43,7 @@ def predict_proba(model: Model, columns: dict[str, npt.NDArray[Any]]) -> npt.NDA
     InvalidModelError
         If the model is a regression.
     """
-    rows = [shares or (math.nan,) * len(model.classes or ()) for shares in cell_probabilities(model)]
+    rows = [known or (math.nan,) * len(model.classes or ()) for known in cell_probabilities(model)]
     return np.asarray(np.array(rows)[model.apply(columns)])
 
 

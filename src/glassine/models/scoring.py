@@ -74,10 +74,8 @@ def read_records(model: AdditiveModel, data: Any) -> Columns | None:
 
 def _attribute(model: AdditiveModel, name: str) -> Attribute:
     """Return what the bins of an attribute imply about it: any number, or one of the listed values."""
-    attribute_bins = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
-    values = dict.fromkeys(
-        chain.from_iterable(bins.values for bins in attribute_bins if isinstance(bins, CategoryBins))
-    )
+    found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
+    values = dict.fromkeys(chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins)))
     return Category(tuple(values), missing=True) if values else Real(-LARGEST, LARGEST, missing=True)
 
 
@@ -97,8 +95,8 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
         return bins.index(columns.numbers[bins.attribute])
     declared = columns.attributes[bins.attribute]
     values = declared.values if isinstance(declared, Category) else (0, 1)
-    places: Indices = bins.lookup(values)[columns.codes[bins.attribute]]
-    return places
+    found: Indices = bins.lookup(values)[columns.codes[bins.attribute]]
+    return found
 
 
 def _indices(model: AdditiveModel, data: Any) -> tuple[int, Iterator[Indices]]:
@@ -111,13 +109,13 @@ def _indices(model: AdditiveModel, data: Any) -> tuple[int, Iterator[Indices]]:
 
 def _walk(model: AdditiveModel, columns: Columns) -> Iterator[Indices]:
     pairs = Counter(bins for term in model.terms for bins in term.bins)
-    cached: dict[Bins, Indices] = {}
+    known: dict[Bins, Indices] = {}
     for term in model.terms:
         parts = []
         for bins in term.bins:
-            parts.append(cached[bins] if bins in cached else _bins_of(bins, columns))
+            parts.append(known[bins] if bins in known else _bins_of(bins, columns))
             if pairs[bins] > 1:
-                cached[bins] = parts[-1]
+                known[bins] = parts[-1]
         yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
 
 
@@ -162,9 +160,9 @@ def scores(model: AdditiveModel, data: Any) -> Array:
     InvalidDataError
         If a column is absent, or its type cannot hold values of its attribute.
     """
-    n, indices = _indices(model, data)
+    n, found = _indices(model, data)
     out: Array = np.tile(np.array(model.intercept), (n, 1))
-    for term, index in zip(model.terms, indices, strict=True):
+    for term, index in zip(model.terms, found, strict=True):
         out += term.scores.reshape(-1, model.n_outputs)[index]
     return out
 
@@ -180,10 +178,10 @@ def predict(model: AdditiveModel, data: Any) -> npt.NDArray[Any]:
     model, data
         As for :func:`scores`.
     """
-    totals = scores(model, data)
+    found = scores(model, data)
     if model.classes is None:
-        return totals[:, 0] if model.target_bounds is None else np.clip(totals[:, 0], *model.target_bounds)
-    chosen = (totals[:, 0] > 0).astype(np.intp) if model.link == "logit" else totals.argmax(axis=1)
+        return found[:, 0] if model.target_bounds is None else np.clip(found[:, 0], *model.target_bounds)
+    chosen = (found[:, 0] > 0).astype(np.intp) if model.link == "logit" else found.argmax(axis=1)
     return np.asarray(_labels(model.classes)[chosen])
 
 
@@ -198,16 +196,16 @@ def predict_proba(model: AdditiveModel, data: Any) -> Array:
     return probabilities_of(model, scores(model, data))
 
 
-def probabilities_of(model: AdditiveModel, totals: Array) -> Array:
+def probabilities_of(model: AdditiveModel, found: Array) -> Array:
     """Return the probability of each class that scores stand for, shape (n, classes)."""
     if model.classes is None:
         raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
     if model.link == "logit":
-        shrunk = np.exp(-np.abs(totals[:, 0]))
+        shrunk = np.exp(-np.abs(found[:, 0]))
         rare, common = shrunk / (1 + shrunk), 1 / (1 + shrunk)
-        second = np.where(totals[:, 0] > 0, common, rare)
-        return np.column_stack([np.where(totals[:, 0] > 0, rare, common), second])
-    powers = np.exp(totals - totals.max(axis=1, keepdims=True))
+        second = np.where(found[:, 0] > 0, common, rare)
+        return np.column_stack([np.where(found[:, 0] > 0, rare, common), second])
+    powers = np.exp(found - found.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
@@ -290,11 +288,11 @@ def explain(model: AdditiveModel, data: Any) -> LocalExplanation:
     >>> local.record(0), float(local.scores[0, 0])
     ((('age', '<= 40', -0.5),), -0.375)
     """
-    n, indices = _indices(model, data)
+    n, found = _indices(model, data)
     bins = np.zeros((n, len(model.terms)), dtype=np.intp)
     added = np.zeros((n, len(model.terms), model.n_outputs))
     total: Array = np.tile(np.array(model.intercept), (n, 1))
-    for k, (term, index) in enumerate(zip(model.terms, indices, strict=True)):
+    for k, (term, index) in enumerate(zip(model.terms, found, strict=True)):
         bins[:, k] = index
         added[:, k] = term.scores.reshape(-1, model.n_outputs)[bins[:, k]]
         total += added[:, k]

@@ -336,13 +336,13 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        scores = self._scores(X)
-        return scores[:, 0] if self.model_.link == "logit" else scores
+        found = self._scores(X)
+        return found[:, 0] if self.model_.link == "logit" else found
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of each class for each record, shape (n, c)."""
-        scores = self._scores(X)
-        return probabilities_of(self.model_, scores)
+        found = self._scores(X)
+        return probabilities_of(self.model_, found)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, shape (n,).
@@ -352,8 +352,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        scores = self._scores(X)
-        chosen = (scores[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else scores.argmax(axis=1)
+        found = self._scores(X)
+        chosen = (found[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else found.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
 
