@@ -44,7 +44,7 @@ from glassine import (  # noqa: E402 - after the path is set
 from glassine.privacy.noisy_choice import exponential_mechanism  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
 
-DRAWS = 3
+DRAWS = 2
 """Models of each setting and split, of which the mean is taken."""
 
 DELTA = 1e-6
@@ -82,10 +82,10 @@ def cases() -> dict[str, Callable[[], Case]]:
         return Case(data, kind(domain=data.domain, classes=data.classes), grid)
 
     compas, adult = public_data.compas, public_data.adult
-    lists, rules = {"max_rules": [1, 2, 3, 4, 5]}, {"max_rules": [1, 2, 3, 5, 8]}
+    lists, rules = {"max_rules": [1, 2, 3, 4]}, {"max_rules": [1, 2, 3, 5, 8]}
     return {
         "Adult, trees": adult_trees,
-        "COMPAS, trees": lambda: case(compas(), PrivateTreeClassifier, max_depth=[1, 2, 3, 4, 5]),
+        "COMPAS, trees": lambda: case(compas(), PrivateTreeClassifier, max_depth=[1, 2, 3, 4]),
         "COMPAS, rule lists": lambda: case(compas(), PrivateRuleListClassifier, **lists),
         "Adult, greedy lists": lambda: case(adult(), PrivateGreedyRuleListClassifier, **rules),
         "COMPAS, greedy lists": lambda: case(compas(), PrivateGreedyRuleListClassifier, **rules),

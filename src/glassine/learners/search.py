@@ -52,8 +52,8 @@ RUNS_PER_SETTING = 10
 """Mean number of fits for each setting of the grid: one setting in eleven is then never tried."""
 
 PARTS = (
-    "at least one record with a declared target falls into the training part; with n such records, or persons who have "
-    "some, none does with probability {fraction:g}^n, and the fit then fails after it is charged"
+    "at least one record with a declared target falls into the training part; of n {units}, none does with probability "
+    "{fraction:g}^n, and the fit then fails after it is charged"
 )
 
 Bools = npt.NDArray[np.bool_]
@@ -139,13 +139,14 @@ class _Plan:
             "epsilon of each fit": self.run[0],
         }
         own = () if certificate is None else certificate.assumptions
+        units = "persons with such a record" if self.unit.is_person else "such records"
         return Certificate(
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             events=self.events(),
             neighboring=relation_of(self.unit),
             unit=self.unit,
-            assumptions=(*own, PARTS.format(fraction=float(self.fraction))),
+            assumptions=(*own, PARTS.format(units=units, fraction=float(self.fraction))),
             caveats=() if paid is None else paid.caveats,
             public={**({} if certificate is None else certificate.public), "search": search},
             receipt=None if paid is None else paid.receipt,
@@ -520,10 +521,12 @@ def _in_memory(X: Any) -> Any:
 
 def _rows(X: Any) -> Any:
     """Return records of which some can be taken: a table, an array or a list."""
+    if isinstance(X, Table | np.ndarray):
+        return X
+    if isinstance(X, list | tuple):
+        return list(X)
     frame = frame_of(X)
-    if isinstance(X, Table | np.ndarray) or frame is None:
-        return X if isinstance(X, Table | np.ndarray) else list(X)
-    return Table(held(frame))
+    return np.asarray(X) if frame is None else Table(held(frame))
 
 
 def _take(rows: Any, where: Bools) -> Any:
