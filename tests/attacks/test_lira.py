@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Failed, Measured, NotApplicable, PrivateTreeClassifier
-from glassine.attacks import lira
+from glassine import PrivateTreeClassifier
+from glassine.attacks import Failed, Measured, NotApplicable, lira
 from glassine.attacks.membership.lira import MIN_SD, _draw, _fit
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 

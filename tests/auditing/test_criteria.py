@@ -15,7 +15,8 @@ from typing import Any, get_args
 
 import pytest
 
-from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules, reconstruct_jointly
+from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules
+from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import About, Below, Failed, Measured, NotApplicable
 from glassine.auditing import criteria
 from glassine.auditing.criterion import Check, Criterion, Remedy, Status

@@ -10,20 +10,8 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from glassine import (
-    Binary,
-    DecisionTree,
-    Domain,
-    Integer,
-    Measured,
-    NotApplicable,
-    Policy,
-    audit,
-    parse_rules,
-    render_html,
-    render_text,
-    scrub,
-)
+from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, parse_rules, render_html, render_text, scrub
+from glassine.attacks import Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.joint_result import compose

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Category, Domain, ExactlyOne, Integer, Real, as_model, write_model
+from glassine import Category, Domain, Integer, Real, as_model, write_model
 from glassine.auditing.findings import schema
+from glassine.domain import ExactlyOne
 from tests.cli.running import Run
 
 RULES = (

@@ -190,8 +190,9 @@ def test_bad_people_are_one_line(folder: Path, run: Run) -> None:
 def test_a_contradiction_names_node_and_candidate(tmp_path: Path, run: Run) -> None:
     # The root splits by what is useless, although the other attribute would have been right for everybody.
     frame = pl.DataFrame({"a": ["x", "y"] * 40, "b": (["u"] * 2 + ["v"] * 2) * 20, "level": [0, 0, 1, 1] * 20})
-    from glassine import Branch, DecisionTree, Evidence, Node
+    from glassine import DecisionTree
     from glassine.domain import OneOf
+    from glassine.models import Branch, Evidence, Node
 
     def leaf(*counts: int) -> Node:
         return Node(evidence=Evidence(counts=counts))

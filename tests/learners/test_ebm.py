@@ -156,9 +156,9 @@ def test_explanations_add_up(kind: Any) -> None:
     for k in range(local.contributions.shape[1]):
         total = total + local.contributions[:, k]
     assert (total == local.scores).all()
-    importances = [shape.importance for shape in model.explain_global()]
+    importances = [shape.importance for shape in model.summarize_model()]
     assert importances == sorted(importances, reverse=True)
-    assert model.explain_global()[0].name == "age"
+    assert model.summarize_model()[0].name == "age"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -114,7 +114,7 @@ def test_a_pair_averages_to_zero_along_either_attribute() -> None:
 def test_what_is_published_of_pairs_reads_like_any_term(fitted: Any) -> None:
     frame, _ = crossed(400, seed=2)
     model = fitted.model_
-    shapes = fitted.explain_global()
+    shapes = fitted.summarize_model()
     pair = next(shape for shape in shapes if len(shape.term.bins) == 2)
     assert pair.importance > 1.5
     assert pair.low is not None

@@ -46,7 +46,7 @@ from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
-from glassine.models.additive import explain_global, score_meaning
+from glassine.models.additive import score_meaning, summarize_model
 from glassine.models.shapes import COVERAGE
 
 __all__ = ["AdditiveSubject", "additive_subject"]
@@ -277,7 +277,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     shown = Suppression(0) if accepted else suppression
     limit = subject.policy.smallest_leaf
     terms = []
-    for rank, shape in enumerate(explain_global(model)):
+    for rank, shape in enumerate(summarize_model(model)):
         entry: TermBins = sizes[shape.name]
         if accepted:
             # The guarantee answers for the sizes; true ones would be a release of their own.

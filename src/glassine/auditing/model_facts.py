@@ -218,13 +218,14 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     Parameters
     ----------
     joint : JointReconstruction
-        What was reconstructed, by :func:`glassine.reconstruct_jointly`.
+        What was reconstructed, by :func:`glassine.attacks.reconstruct_jointly`.
     policy : Policy
         The limits: how small a group has to be to matter, and whether claims are accepted.
 
     Examples
     --------
-    >>> from glassine import Domain, parse_rules, reconstruct_jointly
+    >>> from glassine import Domain, parse_rules
+    >>> from glassine.attacks import reconstruct_jointly
     >>> from glassine.auditing.judging import judge
     >>> from glassine.auditing.policy import Policy
     >>> from glassine.auditing.suppression import Suppression

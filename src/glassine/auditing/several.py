@@ -40,8 +40,8 @@ class SeveralModels:
     names : tuple of str or None
         Their names; "model 1" and so on by default.
     counts, same_labels, smallest_group, time_limit
-        As for :func:`glassine.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf`` are
-        sought by default.
+        As for :func:`glassine.attacks.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf``
+        are sought by default.
     """
 
     models: tuple[Any, ...]
@@ -71,7 +71,7 @@ class SeveralSubject(Subject):
 
     @cached_property
     def joint(self) -> JointReconstruction:
-        """What was reconstructed; raises what :func:`glassine.reconstruct_jointly` raises."""
+        """What was reconstructed; raises what :func:`glassine.attacks.reconstruct_jointly` raises."""
         published, inputs, domain = self.published, self.inputs, self.inputs.domain
         if domain is None:
             raise InvalidDomainError("several models are judged in a domain, and none was given. Pass domain=.")

@@ -1,9 +1,11 @@
 """Published models as plain values: what a reader of the model sees."""
 
-from glassine.models.additive import AdditiveModel
+from glassine.models.additive import AdditiveModel, summarize_model
 from glassine.models.bins import CategoryBins, NumericBins
+from glassine.models.editor import Editor
 from glassine.models.edits import Edit
 from glassine.models.evidence import Cell, Evidence, Model, predict
+from glassine.models.forest import Forest
 from glassine.models.guarantee import Guarantee
 from glassine.models.probabilities import cell_probabilities, predict_proba
 from glassine.models.rule_list import Rule, RuleList
@@ -17,7 +19,9 @@ __all__ = [
     "Cell",
     "DecisionTree",
     "Edit",
+    "Editor",
     "Evidence",
+    "Forest",
     "Guarantee",
     "Model",
     "Node",
@@ -28,4 +32,5 @@ __all__ = [
     "cell_probabilities",
     "predict",
     "predict_proba",
+    "summarize_model",
 ]

@@ -18,7 +18,7 @@ from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, t
 from glassine.models.svg import plain, short
 from glassine.models.terms import Term, finite_array
 
-__all__ = ["LINKS", "AdditiveModel", "explain_global", "model_html", "released_terms", "score_meaning"]
+__all__ = ["LINKS", "AdditiveModel", "model_html", "released_terms", "score_meaning", "summarize_model"]
 
 LINKS = ("identity", "logit", "softmax")
 """How a score becomes a prediction: as it is, as the log-odds of the second class, one score for each class."""
@@ -212,7 +212,7 @@ def _check_edits(model: AdditiveModel) -> None:
         scores[edit.term][cells] = edit.before
 
 
-def explain_global(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[ShapeFunction, ...]:
+def summarize_model(model: AdditiveModel, coverage: float = COVERAGE) -> tuple[ShapeFunction, ...]:
     """Return the shape functions of a model, the most important first.
 
     Nothing is spent: it follows from the published model.
@@ -260,7 +260,7 @@ SHOWN_TERMS = 12
 
 def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
     """Return a model as a piece of HTML for a notebook: its shape functions, the most important first."""
-    shapes = explain_global(model, coverage)
+    shapes = summarize_model(model, coverage)
     figures = []
     for shape in shapes[:SHOWN_TERMS]:
         for output in range(min(shape.term.n_outputs, 3)):

@@ -37,7 +37,7 @@ class NumericBins:
         The k points between intervals, strictly increasing, each smaller than 1e300 in size. None for one interval.
     closed : {"right", "left"}, default="right"
         Which interval a value exactly on a cut belongs to: with ``"right"`` the lower one (``x <= cut``, as in
-        :class:`~glassine.Between` and scikit-learn), with ``"left"`` the upper one (``x < cut`` is below, as
+        :class:`~glassine.domain.Between` and scikit-learn), with ``"left"`` the upper one (``x < cut`` is below, as
         in interpret).
     bounds : (float, float), optional
         Published range of the values. It serves drawing only: smaller values fall into the first interval and larger

@@ -168,7 +168,7 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
     Parameters
     ----------
     shape : ShapeFunction
-        From :func:`glassine.explain_global`.
+        From :func:`glassine.summarize_model`.
     output : int, default=0
         The output, of several the index of the class.
     width, height : int

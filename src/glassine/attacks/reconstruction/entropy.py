@@ -645,7 +645,7 @@ def reconstruct(
 
     With counts that were rounded to multiples of 2, halves upwards:
 
-    >>> from glassine import CountNoise
+    >>> from glassine.attacks import CountNoise
     >>> rounded = parse_rules(
     ...     "counts: rounded\nif [a1] and [a2] then [true] ([0 ; 10] examples)\nelse [false] ([30 ; 0] examples)",
     ...     domain,

@@ -108,7 +108,7 @@ class RowReconstruction:
         """Return how far the rows are from the original records, and how far random ones are.
 
         Both are matched with the original records at minimum total cost, as by
-        :meth:`glassine.ProbabilisticDataset.error_to`.
+        :meth:`glassine.attacks.ProbabilisticDataset.error_to`.
 
         Parameters
         ----------

@@ -80,7 +80,7 @@ class Interactions:
         return [list(pair) for pair in self.named] if self.named else self.parameter
 
 
-NO_INTERACTIONS = Interactions()
+NO_INTERACTIONS: Interactions = Interactions()
 """No pairs."""
 
 

@@ -27,7 +27,7 @@ from glassine.learners.estimator import Parameters, PrivateLearner, class_array,
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
-from glassine.models.additive import explain_global
+from glassine.models.additive import summarize_model
 from glassine.models.editing import revert, verify
 from glassine.models.editor import Editor
 from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
@@ -177,7 +177,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         columns = self._columns(X)
         return scores(self.model_, columns)
 
-    def explain_global(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
+    def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
         """Return the shape function of each term with its band, the most important first.
 
         Parameters
@@ -186,7 +186,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             Share of the noise's outcomes in which the band holds the mean score.
         """
         check_is_fitted(self, "model_")
-        return explain_global(self.model_, coverage)
+        return summarize_model(self.model_, coverage)
 
     def explain_local(self, X: Any) -> LocalExplanation:
         """Return what each term adds to the score of each record; the parts add up to the score exactly.
