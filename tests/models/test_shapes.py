@@ -14,7 +14,7 @@ from glassine.errors import InvalidParameterError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.additive import model_html, summarize_model
 from glassine.models.editing import set_score
-from glassine.models.scoring import explain, local_html
+from glassine.models.scoring import contributions_html
 from glassine.models.shapes import bands, draw_shape, term_importance
 from glassine.models.svg import ticks
 from tests.models.additive_models import additive_models, income_model, simple_model
@@ -111,8 +111,8 @@ def test_texts_are_escaped(text: str) -> None:
     model = AdditiveModel(
         attributes=(text,), terms=(term,), intercept=(0.0,), link="logit", classes=("no", text), target=text
     )
-    local = explain(model, {text: np.array([text + "!"], dtype=object)})
-    for made in (model_html(model), local_html(local), draw_shape(summarize_model(model)[0])):
+    local = model.contributions({text: np.array([text + "!"], dtype=object)})
+    for made in (model_html(model), contributions_html(local), draw_shape(summarize_model(model)[0])):
         assert "<script" not in made
         tree = ElementTree.fromstring(f"<div>{made}</div>".replace("&mdash;", "-"))  # noqa: S314, our own output
         assert not [key for e in tree.iter() for key in e.attrib if key.startswith("on")]
@@ -144,7 +144,7 @@ def test_notebooks_show_models_and_explanations() -> None:
     html = model._repr_html_()
     assert html.count("<svg") == len(model.terms)
     assert "log-odds that income is &gt;50K" in html
-    local = explain(model, {name: np.array(["x"] if name == "job" else [1.0]) for name in model.tested})
+    local = model.contributions({name: np.array(["x"] if name == "job" else [1.0]) for name in model.tested})
     assert local._repr_html_().count("<tr>") == 1 + len(model.terms)
     assert summarize_model(model)[0]._repr_html_().startswith("<svg")
 

@@ -23,10 +23,9 @@ from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.estimator import class_array
-from glassine.learners.publishing import route
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
+from glassine.models.evidence import class_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
@@ -81,7 +80,7 @@ class PublishedShares(PublishedAnswers):
             tree = self.release.trees[group]
             table = np.array([cell.evidence.counts for cell in tree.cells], dtype=float)
             rows = np.flatnonzero(closest[:, 0] == group)
-            out[rows] = (table / table.sum(axis=1, keepdims=True))[route(tree, columns.take(rows))]
+            out[rows] = (table / table.sum(axis=1, keepdims=True))[tree.apply(columns.take(rows))]
         return out
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from glassine.data.conform import Columns
 from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.publishing import route
 from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.fitting import check_words, group_records, label_array, places_of, representatives_of
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -150,7 +149,7 @@ class ReleaseInputs:
         of_record = np.empty(len(self.groups), dtype=np.intp)
         for index, tree in enumerate(self.release.trees):
             rows = np.flatnonzero(self.groups == index)
-            of_record[rows] = start[index] + route(tree, self.people.columns.take(rows))
+            of_record[rows] = start[index] + tree.apply(self.people.columns.take(rows))
         targets, n_classes = self.targets(), len(self.release.classes)
         table = None
         if targets is not None:

@@ -14,6 +14,7 @@ from glassine.models.bins import checked_range
 from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
+from glassine.models.scoring import ScoringModel
 from glassine.models.shapes import COVERAGE, ShapeFunction, bands, draw_shape, term_importance
 from glassine.models.svg import plain, short
 from glassine.models.terms import Term, finite_array
@@ -27,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AdditiveModel:
+class AdditiveModel(ScoringModel):
     """A published additive model: for each record, the intercept plus one score per term.
 
     Parameters

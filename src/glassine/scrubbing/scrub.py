@@ -16,8 +16,7 @@ from glassine.domain import Literal as Condition
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
-from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList, predict
-from glassine.models.scoring import predict as additive_predict
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
 __all__ = ["ScrubResult", "accuracy", "scrub"]
@@ -177,7 +176,7 @@ def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: 
     if target not in columns:
         raise InvalidDataError(f"data lack the target column {target!r}. Check its name.")
     truth = columns[target]
-    predicted = additive_predict(model, columns) if isinstance(model, AdditiveModel) else predict(model, columns)
+    predicted = model.predict(columns)
     if model.classes is None:
         if any(value is None for value in predicted):
             raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")

@@ -22,7 +22,6 @@ from glassine.files import read_json
 from glassine.formats.conditions import check_domain
 from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
-from glassine.learners.publishing import route
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.distances import Metric
@@ -391,7 +390,7 @@ def confirmed(explanation: Explanation, answers: list[Any]) -> Explanation:
 def decided_by(tree: DecisionTree, records: Columns) -> npt.NDArray[np.int64]:
     """Return the index of the class that a tree gives each record, shape (n,)."""
     labels = np.array([cell.evidence.prediction for cell in tree.cells], dtype=np.int64)
-    return np.asarray(labels[route(tree, records)])
+    return np.asarray(labels[tree.apply(records)])
 
 
 def _tested(tree: DecisionTree) -> tuple[str, ...]:

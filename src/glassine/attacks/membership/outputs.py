@@ -18,8 +18,6 @@ from glassine.data.inference import columns, eager
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.models import DecisionTree, RuleList
-from glassine.models.evidence import predict
-from glassine.models.probabilities import predict_proba
 
 __all__ = [
     "CLIP",
@@ -231,8 +229,8 @@ def answers(model: Any, records: Records) -> Answers:
     probabilities: npt.NDArray[np.float64] | None
     if plain is not None:
         given = records.columns(plain.attributes)
-        predicted = _index(predict(plain, given), classes)
-        probabilities = predict_proba(plain, given)
+        predicted = _index(plain.predict(given), classes)
+        probabilities = plain.predict_proba(given)
     else:
         predicted, probabilities = _asked(model, records, classes)
     lacking = NO_PROBABILITIES

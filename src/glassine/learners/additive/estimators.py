@@ -23,14 +23,15 @@ from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, take_in_classes, take_in_numbers
-from glassine.learners.estimator import Parameters, PrivateLearner, class_array, tags_of_domain
+from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
 from glassine.models.editing import revert, verify
 from glassine.models.editor import Editor
-from glassine.models.scoring import LocalExplanation, explain, predict, probabilities_of, scores
+from glassine.models.evidence import class_array
+from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
@@ -173,10 +174,6 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_, keep_undeclared=True)
 
-    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        columns = self._columns(X)
-        return scores(self.model_, columns)
-
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
         """Return the shape function of each term with its band, the most important first.
 
@@ -188,7 +185,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
         check_is_fitted(self, "model_")
         return summarize_model(self.model_, coverage)
 
-    def explain_local(self, X: Any) -> LocalExplanation:
+    def contributions(self, X: Any) -> Contributions:
         """Return what each term adds to the score of each record; the parts add up to the score exactly.
 
         Parameters
@@ -197,7 +194,7 @@ class _PrivateEBM(Parameters, PrivateLearner, Editable, BaseEstimator):  # type:
             Records; values outside the domain are brought into it as in ``fit``.
         """
         columns = self._columns(X)
-        return explain(self.model_, columns)
+        return self.model_.contributions(columns)
 
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
@@ -336,13 +333,14 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        found = self._scores(X)
+        columns = self._columns(X)
+        found = self.model_.scores(columns)
         return found[:, 0] if self.model_.link == "logit" else found
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of each class for each record, shape (n, c)."""
-        found = self._scores(X)
-        return probabilities_of(self.model_, found)
+        columns = self._columns(X)
+        return self.model_.predict_proba(columns)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, shape (n,).
@@ -352,9 +350,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        found = self._scores(X)
-        chosen = (found[:, 0] > 0).astype(np.intp) if self.model_.link == "logit" else found.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        columns = self._columns(X)
+        return self.model_.predict(columns)
 
 
 class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  # scikit-learn ships no types
@@ -436,4 +433,4 @@ class PrivateEBMRegressor(RegressorMixin, _PrivateEBM):  # type: ignore[misc]  #
             Records; values outside the domain are brought into it as in ``fit``.
         """
         columns = self._columns(X)
-        return np.asarray(predict(self.model_, columns), dtype=np.float64)
+        return np.asarray(self.model_.predict(columns), dtype=np.float64)
