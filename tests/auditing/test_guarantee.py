@@ -256,7 +256,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None) -> None:
     for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         jsonschema.validate(plain, schema())
-        assert plain["schema"] == "glassine.findings/6"
+        assert plain["schema"] == "glassine.findings/7"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}}, schema())

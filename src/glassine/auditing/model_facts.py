@@ -151,7 +151,7 @@ def shares_of_bins(policy: Policy, sizes: Evidence, suppression: Suppression) ->
     """
     limit = policy.smallest_leaf
     check = None if limit is None else SMALLEST_LEAF.check(limit, sizes, suppression)
-    if check is not None and check.status == "pass":
+    if check is not None and check.status in ("pass", "not applicable"):
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
         )
