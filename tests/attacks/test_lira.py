@@ -176,4 +176,5 @@ def test_shadow_models_of_another_size_are_named() -> None:
     assert "times as many records" not in same.value.verdict
     alone = lira(tree, X[:220], y[:220], X[220:], y[220:], learner=None)
     assert isinstance(alone, NotApplicable)
-    assert "--shadows on the command line" in alone.reason
+    assert alone.reason == "shadow models need a learner like the model's: pass learner=."
+    assert worded(alone.reason, {"learner": "--shadows"}).endswith("pass --shadows.")

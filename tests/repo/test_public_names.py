@@ -83,7 +83,7 @@ def test_the_top_has_about_45_names_and_the_rooms() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Node", "Branch", "Term", "Failed", "CountNoise", "OneOf", "to_sql", "summarize_model"]
+    "name", ["Node", "Branch", "Term", "Failed", "CountNoise", "OneOf", "to_sql", "explain_global"]
 )
 def test_parts_of_results_are_not_at_the_top(name: str) -> None:
     with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):

@@ -24,7 +24,7 @@ from glassine.attacks.membership.outputs import (
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.subgroups import subgroups as split_by_value
-from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
 __all__ = ["LabelOverfitting", "SubgroupVulnerability", "Vulnerability", "vulnerability"]
@@ -211,7 +211,7 @@ def vulnerability(
     confidence, rng = check_confidence(confidence), generator(random_state)
     check_count("n_permutations", n_permutations, 1)
     if over not in ("auto", "parts", "predictions"):
-        raise InvalidParameterError(f"over must be auto, parts or predictions, got {over!r}.")
+        raise InvalidParameterError(f"{parameter('over')} must be auto, parts or predictions, got {over!r}.")
     inside, outside = read_sides(X_in, y_in, X_out, y_out)
     groups = _groups(by, inside, outside)
 
@@ -390,7 +390,7 @@ def _parts(model: Any, inside: Records, outside: Records, over: Over) -> tuple[n
             return np.concatenate([shown[0][0], shown[1][0]]), shown[0][1]
         if over == "parts":
             raise UnsupportedModelError(
-                f"{type(model).__name__} does not show its leaves or rules. Use over='predictions'."
+                f"{type(model).__name__} does not show its leaves or rules. Use {parameter('over', 'predictions')}."
             )
     told = [answers(model, side).predicted for side in (inside, outside)]
     return np.concatenate(told), "predictions"

@@ -16,7 +16,7 @@ from glassine.data.inference import columns as read_columns
 from glassine.data.table import as_table
 from glassine.domain import Category
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, Text, marked
 from glassine.models import DecisionTree
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
         attacker = replace(attacker, criterion=attacker.criterion if question.criterion else stated.criterion)
         attacker = replace(attacker, stated=stated)
     elif attacker.internal_nodes and question.criterion is None:
-        attacker, unused = replace(attacker, internal_nodes=False), NOT_STATED[:-1] + UNSTATED
+        attacker, unused = replace(attacker, internal_nodes=False), Text(NOT_STATED[:-1] + marked(UNSTATED))
     compared = None if settings.truth is False else truth
     estimate = infer_sensitive(
         tree,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidPolicyError, quoted
+from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -149,7 +149,7 @@ class Limit(Generic[N]):
         hint = ""
         if self.unit is SHARE and number and isinstance(value, int | float) and 2 <= value <= 100:
             hint = f" For {value:g}%, use {value / 100:g}."
-        raise InvalidPolicyError(f"{name} is {quoted(value)}. It must be {self.range}.{hint}")
+        raise InvalidPolicyError(f"{parameter(name)} is {quoted(value)}. It must be {self.range}.{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,5 +349,5 @@ class Criterion(Generic[N, F]):
         if isinstance(fact, Inapplicable):
             return inapplicable(fact.meaning)
         if not isinstance(fact, Measured):
-            return unknown(self.words.unmeasured.format(reason=fact.reason))
+            return unknown(Text(self.words.unmeasured.format(reason=marked(fact.reason))))
         return self.judge(limit, fact.value, evidence)

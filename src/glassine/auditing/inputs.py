@@ -16,7 +16,7 @@ from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager, infer_domain, violations
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class DisclosureSettings:
 
     def __post_init__(self) -> None:
         if self.training == "sample" and self.remedies:
-            raise InvalidParameterError("remedies are measured on the training records. Take training='known'.")
+            raise InvalidParameterError(
+                f"{parameter('remedies')} are measured on the training records. Take {parameter('training', 'known')}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

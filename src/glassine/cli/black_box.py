@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from glassine.errors import BlackBoxError, GlassineError
+from glassine.errors import BlackBoxError, GlassineError, marked
 
 __all__ = ["ArrayBox", "black_box_of", "given_as", "takes_of"]
 
@@ -73,9 +73,9 @@ def given_as(takes: str) -> Iterator[None]:
     try:
         yield
     except BlackBoxError as error:
-        if error.args and isinstance(error.args[0], str):
-            form = "a NumPy array" if takes == "array" else f"a {takes} data frame"
-            error.args = (f"{error.args[0]} It was given {form}; --takes names another form.", *error.args[1:])
+        form = "a NumPy array" if takes == "array" else f"a {takes} data frame"
+        advice = marked(error.remedy or "")
+        error.advise(f"{advice} It was given {form}; --takes names another form.".strip())
         raise
 
 

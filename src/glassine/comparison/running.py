@@ -25,7 +25,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UnreadableFileError, parameter
 
 __all__ = ["CLASSES_INFERRED", "DOMAIN_INFERRED", "Rows", "Task", "check_classes", "compare", "split"]
 
@@ -121,18 +121,24 @@ class Task:
     def __post_init__(self) -> None:
         wrong = next((value for value in self.epsilons if not 0 < value < math.inf), None)
         if wrong is not None or not self.epsilons:
-            raise InvalidParameterError(f"epsilons must be positive numbers, such as 0.1 and 1, got {self.epsilons!r}.")
+            raise InvalidParameterError(
+                f"{parameter('epsilons')} must be positive numbers, such as 0.1 and 1, got {self.epsilons!r}."
+            )
         unknown = next((name for name in self.models if name not in CANDIDATES), None)
         if unknown is not None or not self.models:
-            raise InvalidParameterError(f"models must be some of {', '.join(CANDIDATES)}; got {unknown!r}.")
+            raise InvalidParameterError(
+                f"{parameter('models')} must be some of {', '.join(CANDIDATES)}; got {unknown!r}."
+            )
         for name, least, most in (("n_splits", 1, 1000), ("max_depth", 1, 8), ("max_rules", 1, 12), ("seed", 0, 2**63)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise InvalidParameterError(f"{name} must be a whole number in [{least}, {most}], got {value!r}.")
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be a whole number in [{least}, {most}], got {value!r}."
+                )
         for name, top in (("test_share", 1.0), ("delta", 1.0), ("time_limit", math.inf)):
             if not 0 < getattr(self, name) < top:
                 raise InvalidParameterError(
-                    f"{name} must be a number above 0 and below {top:g}, got {getattr(self, name)!r}."
+                    f"{parameter(name)} must be a number above 0 and below {top:g}, got {getattr(self, name)!r}."
                 )
 
     @property

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar
 from glassine.domain.domain import _some
 from glassine.domain.literals import Between, Literal
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
     "GAP",
@@ -190,7 +190,7 @@ def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, np
         if not attribute.missing and gaps.any():
             raise InvalidDataError(
                 f"column {name!r} holds a missing value, NaN or infinity, which its attribute does not allow. "
-                "Declare the attribute with missing=True, or replace these values."
+                f"Declare the attribute with {parameter('missing', True)}, or replace these values."
             )
     return columns_of(attributes, out)
 

@@ -14,7 +14,7 @@ from glassine.data.conform_values import GAP_TEXTS, conformed, declared_numbers,
 from glassine.data.table import Frame, Table, open_native, read_only
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain, _some
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
     "GAP",
@@ -102,7 +102,9 @@ def conform(
     """
     attributes = {name: domain[name] for name in (domain if names is None else names)}
     if not attributes:
-        raise InvalidDataError("names must hold at least one attribute, got none. Leave it out to read all of them.")
+        raise InvalidDataError(
+            f"{parameter('names')} must hold at least one attribute, got none. Leave it out to read all of them."
+        )
     if not isinstance(data, Table):
         return checked_columns(attributes, _arrays_of(data, attributes, outside))
     kept, present = data.conformed, set(data.names)

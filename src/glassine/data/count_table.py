@@ -13,7 +13,7 @@ from glassine.data.cells import Cuts, coarse
 from glassine.data.conform import Columns, checked_columns, conform
 from glassine.data.lazy import WEIGHT, LazyTable, check_weights, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["CountTable"]
 
@@ -89,7 +89,7 @@ class CountTable:
         """
         if isinstance(weights, str) and weights in domain:
             raise InvalidDataError(
-                f"weights must not be an attribute, but {weights!r} is one. Drop it from the domain."
+                f"{parameter('weights')} must not be an attribute, but {weights!r} is one. Drop it from the domain."
             )
         if is_lazy(frame):
             if weights is not None and not isinstance(weights, str):
@@ -157,7 +157,9 @@ class CountTable:
         """
         for other in others:
             if other.domain != self.domain:
-                raise InvalidDataError("tables must have one domain to be merged, but these differ. Use the same one.")
+                raise InvalidDataError(
+                    f"{parameter('tables')} must have one domain to be merged, but these differ. Use the same one."
+                )
         tables = (self, *others)
         return CountTable._tabulated(self.domain, [(table.columns, table.multiplicities) for table in tables])
 
@@ -198,6 +200,6 @@ def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> 
         raise InvalidDataError(f"an array has no column named {name!r}. Pass the weights as an array, too.")
     given = conform(source, Domain({name: WEIGHT})).numbers[name]
     if len(given) != n_records:
-        raise InvalidDataError(f"weights must have one entry per record, {n_records}, got {len(given)}.")
+        raise InvalidDataError(f"{parameter('weights')} must have one entry per record, {n_records}, got {len(given)}.")
     check_weights(int((~valid(given)).sum()), name)
     return given.astype(np.int64)

@@ -15,7 +15,7 @@ from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 __all__ = [
     "check_lengths",
@@ -103,11 +103,15 @@ def declared_classes(
     ``booleans`` says that the target is of a type that holds truth values alone, whatever the records are.
     """
     if isinstance(classes, str):
-        raise InvalidParameterError(f"classes must be a sequence of classes, got the string {classes!r}. List them.")
+        raise InvalidParameterError(
+            f"{parameter('classes')} must be a sequence of classes, got the string {classes!r}. List them."
+        )
     if classes is not None:
         known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
         if not known or len(set(known)) < len(known) or not all(is_scalar(value) for value in known):
-            raise InvalidParameterError(f"classes must be different scalars, at least one, got {classes!r}.")
+            raise InvalidParameterError(
+                f"{parameter('classes')} must be different scalars, at least one, got {classes!r}."
+            )
         return known
     if domain is not None and isinstance(target, str) and target in domain:
         attribute = domain[target]

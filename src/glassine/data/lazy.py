@@ -19,7 +19,7 @@ from glassine.data.conform import GAP, Columns, Outside, checked_columns, collec
 from glassine.data.table import Table
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = [
     "MAX_WEIGHT",
@@ -52,7 +52,7 @@ def check_weights(n_invalid: int, name: str) -> None:
     """Raise InvalidDataError if any weight of a column was not valid."""
     if n_invalid:
         raise InvalidDataError(
-            f"weights must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others. "
+            f"{parameter('weights')} must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others. "
             "Give the number of records that each row stands for."
         )
 

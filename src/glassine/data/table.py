@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute
@@ -177,7 +177,7 @@ def open_native(data: object) -> Frame:
     opened = frame_of(data)
     if opened is None:
         raise InvalidDataError(
-            f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
+            f"{parameter('data')} must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
         )
     return opened
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-from glassine.errors import InvalidDomainError
+from glassine.errors import InvalidDomainError, parameter
 
 __all__ = ["Attribute", "Binary", "Category", "Integer", "Real", "Scalar"]
 
@@ -58,10 +58,15 @@ def _finite(value: object, what: str) -> float:
 def _checked_thresholds(thresholds: Iterable[float], lo: float, hi: float) -> tuple[float, ...]:
     values = tuple(_finite(value, "a threshold") for value in thresholds)
     if any(a >= b for a, b in pairwise(values)):
-        raise InvalidDomainError(f"thresholds must increase strictly, got {values!r}. Sort them and drop repeats.")
+        raise InvalidDomainError(
+            f"{parameter('thresholds')} must increase strictly, got {values!r}. Sort them and drop repeats."
+        )
     for value in values:
         if not lo <= value < hi:
-            raise InvalidDomainError(f"a threshold must lie in [lo={lo}, hi={hi}), got {value}. It separates nothing.")
+            raise InvalidDomainError(
+                f"a threshold must lie in [{parameter('lo=')}{lo}, {parameter('hi=')}{hi}), got {value}. It separates "
+                "nothing."
+            )
     return values
 
 
@@ -106,7 +111,10 @@ class Integer:
                 raise InvalidDomainError("Integer bounds must lie within 1e300. Use narrower bounds.")
             object.__setattr__(self, name, int(bound))
         if not self.lo <= self.hi:
-            raise InvalidDomainError(f"Integer needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
+            raise InvalidDomainError(
+                f"Integer needs lo <= hi, got {parameter('lo=')}{self.lo} and {parameter('hi=')}{self.hi}. Swap the "
+                "bounds."
+            )
         object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds, self.lo, self.hi))
 
     @property
@@ -162,13 +170,15 @@ class Real:
         object.__setattr__(self, "hi", _finite(self.hi, "hi"))
         if not self.lo < self.hi:
             raise InvalidDomainError(
-                f"Real needs lo < hi, got lo={self.lo} and hi={self.hi}. Swap or widen the bounds."
+                f"Real needs lo < hi, got {parameter('lo=')}{self.lo} and {parameter('hi=')}{self.hi}. Swap or widen "
+                "the bounds."
             )
         if self.resolution is not None:
             object.__setattr__(self, "resolution", _finite(self.resolution, "resolution"))
             if not 0 < exact(self.resolution) <= exact(self.hi) - exact(self.lo):
                 raise InvalidDomainError(
-                    f"resolution must lie in (0, hi - lo={self.hi - self.lo}], got {self.resolution}. "
+                    f"{parameter('resolution')} must lie in (0, hi - {parameter('lo=')}{self.hi - self.lo}], got "
+                    f"{self.resolution}. "
                     "Give the step in which the values are recorded."
                 )
         object.__setattr__(self, "thresholds", _checked_thresholds(self.thresholds, self.lo, self.hi))
@@ -226,14 +236,17 @@ class Category:
     def __post_init__(self) -> None:
         given: object = self.values
         if isinstance(given, str):
-            raise InvalidDomainError(f"values must be a list, got the string {given!r}. Put it in a tuple.")
+            raise InvalidDomainError(
+                f"{parameter('values')} must be a list, got the string {given!r}. Put it in a tuple."
+            )
         values = tuple(self.values)
         if not values:
             raise InvalidDomainError("Category needs at least one value, got none. List the public values.")
         for value in values:
             if not is_scalar(value):
                 raise InvalidDomainError(
-                    f"a category value must be a string, number or Boolean, got {value!r}. Use missing=True for gaps."
+                    f"a category value must be a string, number or Boolean, got {value!r}. Use "
+                    f"{parameter('missing', True)} for gaps."
                 )
         if len(set(values)) < len(values):
             twice = next(v for i, v in enumerate(values) if v in values[:i])

@@ -22,7 +22,7 @@ from glassine.domain.groups import (
     blocks,
     patterns,
 )
-from glassine.errors import InvalidDomainError
+from glassine.errors import InvalidDomainError, parameter
 from glassine.files import read_json, write_json
 
 __all__ = ["DOMAIN", "SCHEMA", "Domain", "from_dict", "product", "read", "schema", "to_dict", "write"]
@@ -58,7 +58,8 @@ class Domain:
             self._attributes = dict(attributes)
         except (TypeError, ValueError):
             raise InvalidDomainError(
-                f"attributes must map names to attributes, got {type(attributes).__name__}. Use a dictionary."
+                f"{parameter('attributes')} must map names to attributes, got {type(attributes).__name__}. Use a "
+                "dictionary."
             ) from None
         self._groups = (groups,) if isinstance(groups, Group) else tuple(groups)
         if not self._attributes:
@@ -75,7 +76,9 @@ class Domain:
         for group in self._groups:
             given: object = group
             if not isinstance(given, Group):
-                raise InvalidDomainError(f"groups must be ExactlyOne, Implies and so on, got {type(given).__name__}.")
+                raise InvalidDomainError(
+                    f"{parameter('groups')} must be ExactlyOne, Implies and so on, got {type(given).__name__}."
+                )
             for name in group.attributes:
                 member = self._attributes.get(name)
                 if member is None:
@@ -107,7 +110,7 @@ class Domain:
         listed = [names] if isinstance(names, str) else list(names)
         if len(set(listed)) < len(listed):
             twice = next(n for i, n in enumerate(listed) if n in listed[:i])
-            raise InvalidDomainError(f"attribute names must differ, got {twice!r} twice. Rename one.")
+            raise InvalidDomainError(f"{parameter('attribute')} names must differ, got {twice!r} twice. Rename one.")
         return cls({name: Binary() for name in listed}, groups=groups)
 
     @classmethod

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.domain.attributes import is_name, is_whole
-from glassine.errors import InvalidDomainError
+from glassine.errors import InvalidDomainError, parameter
 
 __all__ = ["AtMostOne", "Combinations", "ExactlyOne", "Group", "Implies", "Intervals"]
 
@@ -146,7 +146,10 @@ class Intervals(Group):
             if not is_whole(bound):
                 raise InvalidDomainError(f"Intervals needs whole bounds, got {bound!r}.")
         if not self.lo <= self.hi:
-            raise InvalidDomainError(f"Intervals needs lo <= hi, got lo={self.lo} and hi={self.hi}. Swap the bounds.")
+            raise InvalidDomainError(
+                f"Intervals needs lo <= hi, got {parameter('lo=')}{self.lo} and {parameter('hi=')}{self.hi}. Swap the "
+                "bounds."
+            )
         _checked_names(tuple(self.intervals), "Intervals", at_least=1)
         for name, bounds in self.intervals.items():
             if not isinstance(bounds, tuple | list):

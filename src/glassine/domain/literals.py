@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidModelError, parameter
 
 __all__ = ["Between", "Literal", "OneOf", "is_missing"]
 
@@ -92,7 +92,8 @@ class Between:
         bounds: tuple[object, object] = (self.lo, self.hi)
         if not all(isinstance(bound, numbers.Real) for bound in bounds) or not self.lo < self.hi:
             raise InvalidModelError(
-                f"a condition on {self.attribute!r} needs lo < hi, got lo={self.lo} and hi={self.hi}. "
+                f"a condition on {self.attribute!r} needs lo < hi, got {parameter('lo=')}{self.lo} and "
+                f"{parameter('hi=')}{self.hi}. "
                 "Bounds must be numbers in order."
             )
 

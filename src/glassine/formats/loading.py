@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, overload
 
 from glassine.domain import Domain
-from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
+from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError, parameter
 from glassine.files import MAX_BYTES, decoded, parse_json, read_bytes, write_bytes, write_text
 from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
 from glassine.formats.builder import place_of
@@ -301,7 +301,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except UnreadableFileError:
         raise
     except GlassineError as error:
-        raise type(error)(f"{os.fspath(path)}: {error}") from None
+        raise error.within(os.fspath(path)) from None
 
 
 @contextmanager
@@ -369,7 +369,8 @@ def _estimator(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) ->
     if not trust_pickle:
         raise UnreadableFileError(
             f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read. "
-            "Save the model with skops or as JSON; if you made the file yourself, allow it with trust_pickle.",
+            "Save the model with skops or as JSON; if you made the file yourself, allow it with "
+            f"{parameter('trust_pickle')}.",
             path=path,
         )
     try:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.conform import Columns
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.persons import Persons, take_persons, unit_of
@@ -128,8 +128,9 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
             domain, classes = self.domain_, self.classes_
         if not isinstance(domain, Domain) or classes is None:
             raise InvalidParameterError(
-                f"the {what} of a class needs the domain of the attributes and the classes. Pass domain= and "
-                "classes=, or fit first."
+                f"the {what} of a class needs the domain of the attributes and the classes. Pass "
+                f"{parameter('domain=')} and "
+                f"{parameter('classes=')}, or fit first."
             )
         return domain, len(classes)
 
@@ -252,4 +253,4 @@ def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:
 def _check_progress(progress: object) -> None:
     """Raise InvalidParameterError if progress cannot be called."""
     if progress is not None and not callable(progress):
-        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
+        raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")

@@ -17,7 +17,7 @@ from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
 from glassine.data.table import Table
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 __all__ = [
     "as_frame",
@@ -37,7 +37,9 @@ __all__ = [
 def check_domain(domain: object) -> None:
     """Raise InvalidParameterError if a domain is none."""
     if domain is not None and not isinstance(domain, Domain):
-        raise InvalidParameterError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+        raise InvalidParameterError(
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}. Declare one."
+        )
 
 
 def check_target(estimator: object, y: object) -> None:
@@ -64,7 +66,9 @@ def pop_target(X: Any, target: str, domain: Domain | None) -> tuple[Any, Any]:
     try:
         table = X if isinstance(X, Table) else Table(held(nw.from_native(X)))
     except TypeError:
-        raise InvalidDataError("y names a column, so X must be a data frame. Pass the classes as an array.") from None
+        raise InvalidDataError(
+            f"{parameter('y')} names a column, so X must be a data frame. Pass the classes as an array."
+        ) from None
     if target not in table.names:
         raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
     return table.restrict(name for name in table.names if name != target), table.frame[target].to_native()
@@ -145,7 +149,7 @@ def _columns_for_predict(estimator: Any, table: Table) -> tuple[Any, Any]:
     if fitted is None:
         if len(names) != estimator.n_features_in_:
             raise InvalidDataError(
-                f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
+                f"{parameter('X')} has {len(names)} features, but {type(estimator).__name__} is expecting "
                 f"{estimator.n_features_in_} features as input. Pass the columns of the fit."
             )
         if set(names) == set(estimator.domain_):
@@ -174,7 +178,7 @@ def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
     if isinstance(domain, Domain):
         if len(domain) != width:
             raise InvalidDataError(
-                f"X has {width} columns without names, but the domain has {len(domain)} attributes. "
+                f"{parameter('X')} has {width} columns without names, but the domain has {len(domain)} attributes. "
                 "Pass a data frame, or one column per attribute in order."
             )
         return domain.names
@@ -220,16 +224,23 @@ def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
     """Return how many records each row stands for; what is not that is refused."""
     weights = np.full(n, sample_weight) if isinstance(sample_weight, int | float) else np.asarray(sample_weight)
     if weights.shape != (n,):
-        raise InvalidDataError(f"sample_weight must have shape ({n},), got {weights.shape}. Give one per record.")
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must have shape ({n},), got {weights.shape}. Give one per record."
+        )
     if not np.issubdtype(weights.dtype, np.number) or not (np.asarray(weights, dtype=float) >= 0).all():
-        raise InvalidDataError("sample_weight must hold numbers of at least 0. Drop the records instead.")
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must hold numbers of at least 0. Drop the records instead."
+        )
     whole = np.asarray(weights, dtype=float)
     if not (whole == np.floor(whole)).all() or not (whole < 2**53).all():
         raise InvalidDataError(
-            "sample_weight must hold whole numbers: how many records a row stands for. Scale and round them."
+            f"{parameter('sample_weight')} must hold whole numbers: how many records a row stands for. Scale and "
+            "round them."
         )
     if not whole.any():
-        raise InvalidDataError("sample_weight must not be zero for every record. Give some record a weight.")
+        raise InvalidDataError(
+            f"{parameter('sample_weight')} must not be zero for every record. Give some record a weight."
+        )
     return whole.astype(np.int64)
 
 

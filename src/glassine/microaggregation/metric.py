@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation.reading import Unscaled, read_unscaled
 
 __all__ = ["ANY", "Metric", "SemanticDistance", "Taxonomy", "metric_of", "read_records"]
@@ -144,7 +144,8 @@ class SemanticDistance:
     def __post_init__(self) -> None:
         if not isinstance(self.taxonomies, Mapping):
             raise InvalidParameterError(
-                f"taxonomies must map attributes to trees, got {type(self.taxonomies).__name__}. Write {{'job': tree}}."
+                f"{parameter('taxonomies')} must map attributes to trees, got {type(self.taxonomies).__name__}. Write "
+                f"{{'job': tree}}."
             )
         for name in self.taxonomies:
             self.taxonomy(name)
@@ -218,7 +219,7 @@ class Metric:
         table = read_unscaled(X, domain=self.domain, categorical=not self.squared, known=known, names=self.names)
         if len(table.names) != len(self.names):
             raise InvalidDataError(
-                f"X must have {len(self.names)} attributes, got {len(table.names)}. Check its columns."
+                f"{parameter('X')} must have {len(self.names)} attributes, got {len(table.names)}. Check its columns."
             )
         plain = tuple(f"x{i}" for i in range(len(self.names)))
         if table.names != self.names and plain not in (table.names, self.names):
@@ -257,14 +258,18 @@ def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance
     """
     if not isinstance(distance, SemanticDistance) and distance not in ("euclidean", "gower"):
         raise InvalidParameterError(
-            f"distance must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}. Choose one of them."
+            f"{parameter('distance')} must be 'euclidean', 'gower' or a SemanticDistance, got {distance!r}. Choose "
+            "one of them."
         )
     if scaling not in ("standard", "none"):
-        raise InvalidParameterError(f"scaling must be 'standard' or 'none', got {scaling!r}. Choose one of them.")
+        raise InvalidParameterError(
+            f"{parameter('scaling')} must be 'standard' or 'none', got {scaling!r}. Choose one of them."
+        )
     squared = distance == "euclidean"
     if not squared and scaling == "none":
         raise InvalidParameterError(
-            "scaling='none' goes with distance='euclidean' only: the others divide by the range. Leave it out."
+            f"{parameter('scaling', 'none')} goes with {parameter('distance', 'euclidean')} only: the others divide "
+            "by the range. Leave it out."
         )
     shifts, scales = _ranges(table) if not squared else _standard(table) if scaling == "standard" else _unscaled(table)
     return Metric(
@@ -298,7 +303,8 @@ def _unscaled(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     largest = float(np.abs(table.numbers).max(initial=0.0))
     if not largest <= LARGEST_UNSCALED:
         raise InvalidDataError(
-            "scaling='none' squares the numbers, which must lie within 1e150. Use scaling='standard'."
+            f"{parameter('scaling', 'none')} squares the numbers, which must lie within 1e150. Use "
+            f"{parameter('scaling', 'standard')}."
         )
     unit = float(np.ldexp(1.0, np.frexp(largest)[1])) if largest else 1.0
     p = table.numbers.shape[1]

@@ -15,7 +15,7 @@ from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["Unscaled", "read_unscaled"]
 
@@ -98,9 +98,11 @@ def read_unscaled(
         stands where numbers are needed; if two columns have one name.
     """
     if sparse.issparse(X):
-        raise InvalidDataError("X must be dense, got a sparse matrix. Call its toarray().")
+        raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix. Call its toarray().")
     if np.ma.isMaskedArray(X):
-        raise InvalidDataError("X must hold a value everywhere, got a masked array. Fill it, or drop these records.")
+        raise InvalidDataError(
+            f"{parameter('X')} must hold a value everywhere, got a masked array. Fill it, or drop these records."
+        )
     if domain is not None:
         return _conformed(X, domain, categorical=categorical, known=known)
     table = _opened(X)
@@ -136,21 +138,25 @@ def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
         array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
     except ValueError:
         raise InvalidDataError(
-            "X must have as many values in each row, got rows of several lengths. Fill them."
+            f"{parameter('X')} must have as many values in each row, got rows of several lengths. Fill them."
         ) from None
     if array.ndim != 2:
         raise InvalidDataError(
-            f"X must be a table of shape (n, d), got {array.ndim} dimension(s). Reshape one attribute with X[:, None]."
+            f"{parameter('X')} must be a table of shape (n, d), got {array.ndim} dimension(s). Reshape one attribute "
+            "with X[:, None]."
         )
     if 0 in array.shape:
-        raise InvalidDataError(f"X must hold at least one record and one attribute, got shape {array.shape}. Check it.")
+        raise InvalidDataError(
+            f"{parameter('X')} must hold at least one record and one attribute, got shape {array.shape}. Check it."
+        )
     if array.dtype.kind in "OUS" and objects:
         return array.astype(object)
     if array.dtype.kind == "O":
         array = np.column_stack([_numbers_of(f"x{i}", array[:, i]) for i in range(array.shape[1])])
     if array.dtype.kind not in "biuf":
         raise InvalidDataError(
-            f"X must hold numbers, got {array.dtype}. Code it as numbers, or use distance='gower' for categories."
+            f"{parameter('X')} must hold numbers, got {array.dtype}. Code it as numbers, or use "
+            f"{parameter('distance', 'gower')} for categories."
         )
     return array
 
@@ -183,7 +189,7 @@ def _numbers_of(name: str, column: npt.NDArray[Any]) -> FloatArray:
         if not isinstance(value, int | float | np.number):
             raise InvalidDataError(
                 f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers. Code it as numbers, or "
-                "use distance='gower' or a SemanticDistance."
+                f"use {parameter('distance', 'gower')} or a SemanticDistance."
             )
     try:
         return column.astype(np.float64)
@@ -259,10 +265,12 @@ def _codes_of(
 
 def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str, Sequence[Scalar]]) -> Unscaled:
     if not isinstance(domain, Domain):
-        raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+        raise InvalidDataError(
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}. Declare one."
+        )
     columns = conform(X, domain)
     if columns.n_records == 0:
-        raise InvalidDataError("X must hold at least one record, got none. Check the data.")
+        raise InvalidDataError(f"{parameter('X')} must hold at least one record, got none. Check the data.")
     absent = [name for name in known if name not in domain]
     if absent:
         raise InvalidDataError(f"the domain lacks the attribute {absent[0]!r}, whose values are given. Declare it.")
@@ -274,7 +282,8 @@ def _conformed(X: Any, domain: Domain, *, categorical: bool, known: Mapping[str,
         is_category = isinstance(attribute, Category | Binary) and (categorical or isinstance(attribute, Category))
         if is_category and not categorical:
             raise InvalidDataError(
-                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers. Use distance='gower' "
+                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers. Use "
+                f"{parameter('distance', 'gower')} "
                 "or a SemanticDistance."
             )
         numeric.append(not (is_category or name in known))

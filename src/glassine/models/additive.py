@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import checked_range
 from glassine.models.edits import Edit
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
@@ -112,7 +112,9 @@ class AdditiveModel(ScoringModel):
         object.__setattr__(self, "intercept", tuple(intercept.tolist()))
         if self.target_bounds is not None:
             if self.classes is not None:
-                raise InvalidModelError("target_bounds are those of a regression's target. Leave them out for classes.")
+                raise InvalidModelError(
+                    f"{parameter('target_bounds')} are those of a regression's target. Leave them out for classes."
+                )
             object.__setattr__(self, "target_bounds", checked_range(self.target_bounds, "target_bounds"))
 
     def _check_terms(self) -> None:
@@ -198,7 +200,9 @@ def _check_edits(model: AdditiveModel) -> None:
     for number, edit in enumerate(model.edits, start=1):
         given: object = edit
         if not isinstance(given, Edit) or given.number != number:
-            raise InvalidModelError("edits must be numbered 1, 2, 3 and so on, in order, without a gap.")
+            raise InvalidModelError(
+                f"{parameter('edits')} must be numbered 1, 2, 3 and so on, in order, without a gap."
+            )
         if edit.term not in scores:
             raise InvalidModelError(f"edit {number} changes term {edit.term!r}, which the model lacks.")
         if edit.cells and not edit.cells[-1] < len(scores[edit.term]):

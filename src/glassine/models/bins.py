@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from glassine.domain.attributes import LARGEST, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 
 __all__ = ["MISSING", "OTHER", "Bins", "CategoryBins", "NumericBins"]
 
@@ -75,7 +75,8 @@ class NumericBins:
         object.__setattr__(self, "cuts", cuts)
         if self.closed not in ("right", "left"):
             raise InvalidModelError(
-                f"closed must be 'right' (x <= cut is below) or 'left' (x < cut is below), got {self.closed!r}."
+                f"{parameter('closed')} must be 'right' (x <= cut is below) or 'left' (x < cut is below), got "
+                f"{self.closed!r}."
             )
         if self.bounds is not None:
             object.__setattr__(self, "bounds", checked_range(self.bounds, f"the bounds of {self.attribute!r}"))

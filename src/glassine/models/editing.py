@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.edits import Edit, Parameter, isotonic, smoothed, weighted_mean
@@ -387,16 +387,21 @@ def _check_parameter(term: Term, action: str, name: str, value: Any) -> None:
         least = 1 if name == "passes" else 0
         if not is_whole(value) or not least <= value <= limits[name]:
             raise InvalidParameterError(
-                f"{name} of {action} of {term.name!r} must be a whole number from {least} to {limits[name]}, "
+                f"{parameter(name)} of {action} of {term.name!r} must be a whole number from {least} to "
+                f"{limits[name]}, "
                 f"got {value!r}."
             )
     elif name == "direction":
         if value not in DIRECTIONS:
-            raise InvalidParameterError(f"direction must be one of {', '.join(DIRECTIONS)}, got {value!r}.")
+            raise InvalidParameterError(
+                f"{parameter('direction')} must be one of {', '.join(DIRECTIONS)}, got {value!r}."
+            )
     elif isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
-        raise InvalidParameterError(f"{name} of {action} of {term.name!r} must be a finite number, got {value!r}.")
+        raise InvalidParameterError(
+            f"{parameter(name)} of {action} of {term.name!r} must be a finite number, got {value!r}."
+        )
     elif name == "strength" and not 0 < value <= 1:
-        raise InvalidParameterError(f"strength must lie in (0, 1], got {value!r}.")
+        raise InvalidParameterError(f"{parameter('strength')} must lie in (0, 1], got {value!r}.")
 
 
 def _plain(value: Any) -> Parameter:

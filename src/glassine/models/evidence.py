@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import all_of, without_closed
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 from glassine.models.guarantee import Guarantee
 
 __all__ = ["Cell", "Evidence", "Model", "class_array"]
@@ -60,7 +60,7 @@ class Evidence:
         whole = [] if self.counts is None else list(self.counts)
         for count in whole if self.total is None else [*whole, self.total]:
             if not is_whole(count) or not count >= 0:
-                raise InvalidModelError(f"counts must be whole numbers of at least 0, got {count!r}.")
+                raise InvalidModelError(f"{parameter('counts')} must be whole numbers of at least 0, got {count!r}.")
         if self.total is not None:
             object.__setattr__(self, "total", int(self.total))
         if self.counts is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import special
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = [
     "delta_from_mu",
@@ -125,12 +125,12 @@ def _odds(rate: float) -> float:
 
 def _check(value: float, name: str) -> None:
     if not value >= 0:
-        raise InvalidMechanismError(f"{name} must be at least 0, got {value}.")
+        raise InvalidMechanismError(f"{parameter(name)} must be at least 0, got {value}.")
 
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
-        raise InvalidMechanismError(f"delta must lie in (0, 1) for this conversion, got {delta}.")
+        raise InvalidMechanismError(f"{parameter('delta')} must lie in (0, 1) for this conversion, got {delta}.")
 
 
 def delta_from_mu(mu: float, epsilon: float) -> float:
@@ -209,7 +209,7 @@ def gaussian_sigma(epsilon: float, delta: float, l2_sensitivity: float) -> float
     4.2247
     """
     if not l2_sensitivity > 0:
-        raise InvalidMechanismError(f"l2_sensitivity must be positive, got {l2_sensitivity}.")
+        raise InvalidMechanismError(f"{parameter('l2_sensitivity')} must be positive, got {l2_sensitivity}.")
     return l2_sensitivity / mu_from_epsilon(epsilon, delta)
 
 

@@ -10,7 +10,7 @@ from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = ["Number", "common_denominator", "decimal", "float_above", "positive", "rational"]
 
@@ -18,7 +18,9 @@ Number: TypeAlias = int | float | Fraction | np.integer | np.floating
 
 
 def _refuse(value: object, name: str, rule: str) -> InvalidMechanismError:
-    return InvalidMechanismError(f"{name} must be {rule}, got {value!r}. Give an int, a Fraction or a finite float.")
+    return InvalidMechanismError(
+        f"{parameter(name)} must be {rule}, got {value!r}. Give an int, a Fraction or a finite float."
+    )
 
 
 def _is_real(value: object) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError
+from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
 from glassine.privacy.exact import Number, decimal
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LEDGER", "RAISE_IT", "Account", "BudgetChange", "Entry", "Ledger", "Payment", "Verification"]
 
-RAISE_IT = "or raise the budget."
+RAISE_IT = "Ask for less, or raise the budget."
 """What to do, as errors say it in Python."""
 NO_RECEIPT = (
     "The certificate has no receipt of a charge: its release was made without a ledger, or charged by hand. See that a "
@@ -152,7 +152,9 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         if not 0 <= timeout < math.inf:
-            raise LedgerError(f"timeout must be a number of seconds of at least 0, got {timeout!r}.", path=path)
+            raise LedgerError(
+                f"{parameter('timeout')} must be a number of seconds of at least 0, got {timeout!r}.", path=path
+            )
         self.path = Path(path).absolute()
         self.timeout = timeout
 
@@ -275,7 +277,8 @@ class Ledger:
                 raise BudgetExceededError(
                     f"a charge must fit the budget of {dataset!r}: epsilon {left} and delta {left_delta} are left, "
                     f"epsilon {_above(asked)} and delta {_above(asked_delta)} were asked for. "
-                    f"Nothing was charged; ask for less, {RAISE_IT}",
+                    "Nothing was charged.",
+                    remedy=RAISE_IT,
                     dataset=dataset,
                     requested=_above(asked),
                     remaining=left,
@@ -472,11 +475,11 @@ def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:
     try:
         amount = decimal(value, name)
     except GlassineError:
-        raise InvalidBudgetError(f"{name} must be {rule}, got {value!r}.") from None
+        raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.") from None
     if not (amount > 0 or (amount == 0 and not positive)) or not amount < (1 if name == "delta" else LARGEST):
-        raise InvalidBudgetError(f"{name} must be {rule}, got {value!r}.")
+        raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.")
     if not amount.denominator <= FINEST:
-        raise InvalidBudgetError(f"{name} must be a fraction of whole numbers up to 1e400. Round it up.")
+        raise InvalidBudgetError(f"{parameter(name)} must be a fraction of whole numbers up to 1e400. Round it up.")
     return amount
 
 
@@ -484,7 +487,7 @@ def _name(dataset: object) -> str:
     """Return a dataset's name as the ledger writes it."""
     name = " ".join(unicodedata.normalize("NFC", _check_text(dataset, "dataset", LONGEST_NAME)).split())
     if not name:
-        raise InvalidBudgetError(f"dataset must be a non-empty name, got {dataset!r}.")
+        raise InvalidBudgetError(f"{parameter('dataset')} must be a non-empty name, got {dataset!r}.")
     return name
 
 
@@ -502,15 +505,17 @@ def _letters(name: str) -> str:
 def _check_text(text: object, name: str, longest: int) -> str:
     # Lone surrogates are no text that a file can hold.
     if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidBudgetError(f"{name} must be text, got {text!r}.")
+        raise InvalidBudgetError(f"{parameter(name)} must be text, got {text!r}.")
     if len(text) > longest:
-        raise InvalidBudgetError(f"{name} must have at most {longest:,} characters, got {len(text):,}. Shorten it.")
+        raise InvalidBudgetError(
+            f"{parameter(name)} must have at most {longest:,} characters, got {len(text):,}. Shorten it."
+        )
     return text
 
 
 def _check_unit(unit: object) -> None:
     if not isinstance(unit, PrivacyUnit):
-        raise InvalidBudgetError(f"unit must be a PrivacyUnit, got {unit!r}.")
+        raise InvalidBudgetError(f"{parameter('unit')} must be a PrivacyUnit, got {unit!r}.")
 
 
 def _above(amount: Fraction) -> float:

@@ -142,7 +142,7 @@ class LedgerFile:
                 self._finish_creation(status)
                 status = os.lstat(self.path)
         except FileNotFoundError:
-            raise LedgerError(f"there is no ledger at {self.path}. {NO_LEDGER}", path=self.path) from None
+            raise LedgerError(f"there is no ledger at {self.path}.", path=self.path, remedy=NO_LEDGER) from None
         if stat.S_ISLNK(status.st_mode):
             raise LedgerError(
                 f"a ledger must not be a symbolic link, and {self.path} is one. Give the file that it points to.",

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = ["RandomState", "Randomness"]
 
@@ -91,7 +91,8 @@ class Randomness:
         owner = getattr(source, "__self__", None)
         if seeded is False and isinstance(owner, _REPEATABLE) and not isinstance(owner, random.SystemRandom):
             raise InvalidMechanismError(
-                f"seeded=False vouches for secret bits, and {getattr(source, '__qualname__', source)!r} draws from a "
+                f"{parameter('seeded', False)} vouches for secret bits, and "
+                f"{getattr(source, '__qualname__', source)!r} draws from a "
                 "generator with a seed. Leave the source out for a private release."
             )
         self._source = os.urandom if source is None else source
@@ -134,7 +135,8 @@ class Randomness:
         if isinstance(given, np.random.Generator | np.random.RandomState):
             return cls(given.bytes, seeded=True)
         raise InvalidMechanismError(
-            "random_state must be None, a whole number of at least 0, a numpy Generator or a numpy RandomState, "
+            f"{parameter('random_state')} must be None, a whole number of at least 0, a numpy Generator or a numpy "
+            "RandomState, "
             f"got {given!r}. Use None for a private release."
         )
 
@@ -161,7 +163,7 @@ class Randomness:
     def bits(self, k: int) -> int:
         """Return a uniform integer of ``k`` bits, that is in [0, 2**k)."""
         if not k >= 0:
-            raise InvalidMechanismError(f"k must be at least 0, got {k}. Ask for a number of bits.")
+            raise InvalidMechanismError(f"{parameter('k')} must be at least 0, got {k}. Ask for a number of bits.")
         value = 0
         while k >= 64:
             value = value << 64 | self._word()
@@ -187,7 +189,9 @@ class Randomness:
                     low = product & (WORD_LIMIT - 1)
             return product >> 64
         if not limit > 0:
-            raise InvalidMechanismError(f"limit must be positive, got {limit}. There is nothing to draw from.")
+            raise InvalidMechanismError(
+                f"{parameter('limit')} must be positive, got {limit}. There is nothing to draw from."
+            )
         length = (limit - 1).bit_length()
         value = self.bits(length)
         while value >= limit:
@@ -230,7 +234,8 @@ class Randomness:
         """
         if not (numerator >= 0 and denominator > 0):
             raise InvalidMechanismError(
-                f"gamma must be at least 0, got {numerator}/{denominator}. Subtract from the largest log-weight."
+                f"{parameter('gamma')} must be at least 0, got {numerator}/{denominator}. Subtract from the largest "
+                "log-weight."
             )
         while numerator > denominator:
             if not self._exp_of_minus(1, 1):

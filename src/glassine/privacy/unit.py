@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from glassine.errors import InvalidMechanismError, InvalidParameterError, quoted
+from glassine.errors import InvalidMechanismError, InvalidParameterError, parameter, quoted
 from glassine.privacy.events import (
     CountBound,
     DiscreteGaussianNoise,
@@ -122,7 +122,8 @@ class PrivacyUnit:
             return
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_RECORDS:
             raise InvalidParameterError(
-                f"records_per_person must be a whole number in [1, {LARGEST_RECORDS:,}], got {quoted(value)}."
+                f"{parameter('records_per_person')} must be a whole number in [1, {LARGEST_RECORDS:,}], got "
+                f"{quoted(value)}."
             )
 
     @classmethod

@@ -15,7 +15,7 @@ from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
@@ -100,7 +100,7 @@ def scrub(
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
     model = as_model(model, domain)
     if isinstance(model, AdditiveModel):
@@ -109,7 +109,7 @@ def scrub(
         done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
         return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
     if counts not in ("keep", "coarsen", "remove"):
-        raise InvalidModelError(f"counts must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
+        raise InvalidModelError(f"{parameter('counts')} must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
         if not value >= least:
             raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")
@@ -145,7 +145,8 @@ def scrub(
 def _published_sizes(tree: DecisionTree) -> dict[int, int]:
     if any(cell.evidence.size is None for cell in tree.cells):
         raise InvalidModelError(
-            "small leaves cannot be merged in a model that publishes no counts. Give the data, or drop smallest_leaf."
+            "small leaves cannot be merged in a model that publishes no counts. Give the data, or drop "
+            f"{parameter('smallest_leaf')}."
         )
     return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
 

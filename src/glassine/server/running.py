@@ -6,7 +6,7 @@ import importlib
 import socket
 from typing import Any
 
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidParameterError, parameter
 
 __all__ = ["listen", "run"]
 
@@ -37,7 +37,7 @@ def listen(host: str, port: int) -> socket.socket:
         If the address cannot be listened on.
     """
     if not 0 <= port <= 65_535:
-        raise InvalidParameterError(f"port must lie in [0, 65535], got {port}.")
+        raise InvalidParameterError(f"{parameter('port')} must lie in [0, 65535], got {port}.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # asyncio sends without delay only on sockets whose protocol is said to be TCP.

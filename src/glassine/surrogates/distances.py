@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
 
 __all__ = ["DISTANCES", "Metric"]
@@ -55,10 +55,12 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.distance not in DISTANCES:
-            raise InvalidParameterError(f"distance must be one of {', '.join(DISTANCES)}, got {self.distance!r}.")
+            raise InvalidParameterError(
+                f"{parameter('distance')} must be one of {', '.join(DISTANCES)}, got {self.distance!r}."
+            )
         scales = tuple(float(scale) for scale in self.scales)
         if not all(0 < scale < math.inf for scale in scales):
-            raise InvalidParameterError(f"scales must be positive finite numbers, got {list(scales)}.")
+            raise InvalidParameterError(f"{parameter('scales')} must be positive finite numbers, got {list(scales)}.")
         object.__setattr__(self, "scales", scales)
         if self.taxonomies and self.distance != "semantic":
             raise InvalidParameterError("taxonomies go with the semantic distance. Leave them out.")
@@ -72,7 +74,9 @@ class Metric:
     def check(self, domain: Domain) -> None:
         """Raise InvalidParameterError if the distance does not know an attribute of the domain."""
         if len(self.scales) != len(domain):
-            raise InvalidParameterError(f"scales must be {len(domain)}, one per attribute, got {len(self.scales)}.")
+            raise InvalidParameterError(
+                f"{parameter('scales')} must be {len(domain)}, one per attribute, got {len(self.scales)}."
+            )
         if self.distance == "euclidean":
             for name in domain:
                 if isinstance(domain[name], Category) or domain[name].missing:

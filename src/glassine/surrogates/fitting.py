@@ -16,7 +16,7 @@ from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
@@ -239,7 +239,9 @@ def classes_of(
     listed = () if isinstance(several, str | bytes) or not isinstance(several, Iterable) else tuple(several)
     known: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
     if not known or not all(map(is_scalar, known)) or len(set(known)) < len(known):
-        raise InvalidParameterError("classes must be different plain values, at least one. List each once.")
+        raise InvalidParameterError(
+            f"{parameter('classes')} must be different plain values, at least one. List each once."
+        )
     return known
 
 
@@ -250,13 +252,13 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
         if any(isinstance(name, float) for name in own):
             raise BlackBoxError(
                 f"{what} fractions, which are scores and no classes: each would be published. Return a class for each "
-                "record, such as whether the score is above a limit, or declare classes=."
+                f"record, such as whether the score is above a limit, or declare {parameter('classes=')}."
             )
         if len(own) > MOST_NAMES:
             raise BlackBoxError(
                 f"{what} more than {MOST_NAMES} different labels, and all would be published. If they are scores, "
                 "return a class for each record, such as a range of the score; if they are public classes, declare "
-                "classes=."
+                f"{parameter('classes=')}."
             )
         for name, count in own.items():
             counts[name] = max(counts[name], count)
@@ -264,7 +266,8 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
     if rare:
         raise BlackBoxError(
             f"{rare} of {len(counts)} labels are given to fewer than {least} records each: a name that so few share "
-            "would be published as theirs. Declare classes= if the names are public, or join rare ones in the black "
+            f"would be published as theirs. Declare {parameter('classes=')} if the names are public, or join rare "
+            "ones in the black "
             "box."
         )
     return class_order(set(counts))
@@ -280,7 +283,9 @@ def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
     """
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if array.shape != (n_records,):
-        raise InvalidDataError(f"y must hold one label a record, shape ({n_records},), got {array.shape}.")
+        raise InvalidDataError(
+            f"{parameter('y')} must hold one label a record, shape ({n_records},), got {array.shape}."
+        )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
         if not is_scalar(value):

@@ -17,7 +17,7 @@ from glassine.data.conform import Columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN
-from glassine.errors import GlassineError, InvalidDataError, InvalidModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
 from glassine.files import read_json
 from glassine.formats.conditions import check_domain
 from glassine.formats.json import TREE
@@ -63,9 +63,11 @@ def check_release(release: SurrogateRelease) -> None:
         _check_tree(tree, release, group)
     k: object = release.k
     if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
-        raise InvalidModelError(f"k must be a whole number of at least 1 or None, got {k!r}.")
+        raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
     if not is_whole(release.n_closest) or not 1 <= release.n_closest <= 1000:
-        raise InvalidModelError(f"n_closest must be a whole number in [1, 1000], got {release.n_closest!r}.")
+        raise InvalidModelError(
+            f"{parameter('n_closest')} must be a whole number in [1, 1000], got {release.n_closest!r}."
+        )
     if release.certificate is not None and not isinstance(release.certificate, Certificate):
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
     _check_provenance(release.provenance)
@@ -123,10 +125,12 @@ def _check_provenance(provenance: Provenance) -> None:
         raise InvalidModelError("a release's notes must be non-empty texts.")
     depth: object = provenance.max_depth
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not depth >= 0):
-        raise InvalidModelError(f"a release's max_depth must be a whole number or None, got {depth!r}.")
+        raise InvalidModelError(f"a release's {parameter('max_depth')} must be a whole number or None, got {depth!r}.")
     leaf: object = provenance.min_samples_leaf
     if isinstance(leaf, bool) or not isinstance(leaf, int) or not leaf >= 1:
-        raise InvalidModelError(f"a release's min_samples_leaf must be a whole number of at least 1, got {leaf!r}.")
+        raise InvalidModelError(
+            f"a release's {parameter('min_samples_leaf')} must be a whole number of at least 1, got {leaf!r}."
+        )
 
 
 MAX_CLOSEST = 1000

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.containers import (
     CONTAINERS,
     EstimatorSource,
@@ -173,7 +173,8 @@ def worst_pairs(
     background, labels = _roomy(np.asarray(X)), _roomy(np.asarray(y))
     if background.ndim != 2 or labels.shape != background.shape[:1] or not len(labels) >= 4:
         raise InvalidDataError(
-            f"X must be a table of at least 4 records with one label each, got shapes {background.shape} and "
+            f"{parameter('X')} must be a table of at least 4 records with one label each, got shapes "
+            f"{background.shape} and "
             f"{labels.shape}."
         )
     if target_range is not None:
@@ -248,7 +249,9 @@ def search(
     """
     for name, number, least in (("runs", runs, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
         if number is not None and not (is_whole(number) and number >= least):
-            raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {number!r}.")
+            raise InvalidParameterError(
+                f"{parameter(name)} must be a whole number of at least {least}, got {number!r}."
+            )
     defaults = {"epsilon": None, "delta": 0.0, "mu": None, "confidence": 0.95}
     plan = Plan.of(**{**defaults, "score": None, "bound": None, "claim": None, **options, "runs": runs})
     source = source_of(learner)

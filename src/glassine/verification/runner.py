@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.release import fresh_count
 from glassine.verification.containers import check_seed
 from glassine.verification.features import REFUSED
@@ -30,7 +30,9 @@ def draw_outputs(
 ) -> tuple[list[Any], list[Any]]:
     """Return what a score keeps of so many independent outputs on each of two data sets."""
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
-        raise InvalidParameterError(f"workers must be a whole number of at least 1, or -1 for all, got {workers!r}.")
+        raise InvalidParameterError(
+            f"{parameter('workers')} must be a whole number of at least 1, or -1 for all, got {workers!r}."
+        )
     seeds = seeds_of(seed, 2 * each)
     tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
     kept: tuple[list[Any], list[Any]] = ([], [])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from glassine.verification.bounds import (
     EpsilonBound,
@@ -313,10 +313,12 @@ class Plan:
         """Return the plan for parameters as given, or raise."""
         check_probability(confidence, "confidence")
         if not is_whole(runs) or not runs >= FEWEST_RUNS:
-            raise InvalidParameterError(f"runs must be a whole number of at least {FEWEST_RUNS}, got {runs!r}.")
+            raise InvalidParameterError(
+                f"{parameter('runs')} must be a whole number of at least {FEWEST_RUNS}, got {runs!r}."
+            )
         for name, value in (("epsilon", epsilon), ("mu", mu), ("claim", claim)):
             if value is not None and not 0 <= value < np.inf:
-                raise InvalidParameterError(f"{name} must be a finite number of at least 0, got {value!r}.")
+                raise InvalidParameterError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")
         if epsilon is not None and mu is not None:
             raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both. Drop one.")
         check_probability(delta, "delta", zero=True)
@@ -398,22 +400,28 @@ def _claim(
         return float(claim), ()
     if bound.parameter == "epsilon" and epsilon is not None:
         if isinstance(bound, EpsilonBound) and bound.delta != delta:
-            raise InvalidParameterError(f"delta must be that of the bound, {bound.delta:g}, got {delta:g}.")
+            raise InvalidParameterError(
+                f"{parameter('delta')} must be that of the bound, {bound.delta:g}, got {delta:g}."
+            )
         return float(epsilon), ()
     if bound.parameter == "mu" and mu is not None:
         return float(mu), ()
     if bound.parameter == "mu" and epsilon is not None:
         if not (epsilon > 0 and delta > 0):
-            raise InvalidParameterError("a claim with delta = 0 is none of mu-GDP. Pass mu=, or another bound.")
+            raise InvalidParameterError(
+                f"a claim with delta = 0 is none of mu-GDP. Pass {parameter('mu=')}, or another bound."
+            )
         return mu_from_epsilon(epsilon, delta), (GAUSSIAN,)
     if epsilon is not None or mu is not None:
-        raise InvalidParameterError(f"the bound is on {bound.parameter}. State the claim on it with claim=.")
+        raise InvalidParameterError(
+            f"the bound is on {bound.parameter}. State the claim on it with {parameter('claim=')}."
+        )
     return None, ()
 
 
 def _errors(event: Event, test0: list[Any], test1: list[Any]) -> tuple[int, int]:
     if not (test0 and test1):
-        raise InvalidDataError("no runs are left to be counted. Lower train_share, or raise runs.")
+        raise InvalidDataError(f"no runs are left to be counted. Lower {parameter('train_share')}, or raise runs.")
     occurred0, occurred1 = event.occurs(test0), event.occurs(test1)
     if (len(occurred0), len(occurred1)) != (len(test0), len(test1)):
         raise InvalidDataError(f"the event {event.name!r} must give one bool for each output, got another number.")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.data.inference import columns as read_columns
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import DecisionTree
 
 __all__ = ["Holdout", "predictions", "read_holdout"]
@@ -58,13 +58,16 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
         If a tested attribute is absent, a class is missing, or there are no records.
     """
     if not isinstance(evaluation, tuple) or len(evaluation) != 2:
-        raise InvalidParameterError("evaluation must be a pair of a data frame and its classes. Give (frame, truth).")
+        raise InvalidParameterError(
+            f"{parameter('evaluation')} must be a pair of a data frame and its classes. Give (frame, truth)."
+        )
     columns = dict(read_columns(evaluation[0]))
     values = np.asarray(evaluation[1])
     n = len(next(iter(columns.values()))) if columns else 0
     if values.shape != (n,) or not n:
         raise InvalidDataError(
-            f"evaluation must hold one class for each of its records, got {n} records and classes of the shape "
+            f"{parameter('evaluation')} must hold one class for each of its records, got {n} records and classes of "
+            "the shape "
             f"{values.shape}. Give both in the same order."
         )
     absent = sorted({literal.attribute for literal in tree.literals} - set(columns))

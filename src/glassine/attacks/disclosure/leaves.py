@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary, Leaves
 from glassine.attacks.disclosure.people import People
-from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
 __all__ = [
@@ -207,7 +207,7 @@ def refuse_noise(model: DecisionTree) -> None:
         raise UndefinedMeasureError(
             "the tree's counts are noisy or rounded, so that they constrain nothing exactly. Say how, as in "
             'noise=CountNoise("rounded", 5), or take the reader of labels: Adversary("labels_only", '
-            "internal_nodes=False)."
+            f"{parameter('internal_nodes', False)})."
         )
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 from glassine.models import DecisionTree
 
 __all__ = ["Column", "People", "Split", "read_people", "true_table"]
@@ -145,7 +145,9 @@ def read_people(
         )
     for name in categories:
         if name not in names:
-            raise InvalidDataError(f"categories names {name!r}, which is no column of the tree's attributes. Drop it.")
+            raise InvalidDataError(
+                f"{parameter('categories')} names {name!r}, which is no column of the tree's attributes. Drop it."
+            )
     listed = {branch.literal.attribute for node in model.nodes for branch in node.branches if _lists(branch.literal)}
     columns = {name: _column(data[name], name in listed or name in categories) for name in names}
     first, person, sizes = _distinct([columns[name].codes for name in names])
@@ -180,7 +182,8 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
     values = np.asarray(truth)
     if values.shape != (people.n_people,):
         raise InvalidDataError(
-            f"truth must hold one class for each of the {people.n_people} people, got the shape {values.shape}. Give "
+            f"{parameter('truth')} must hold one class for each of the {people.n_people} people, got the shape "
+            f"{values.shape}. Give "
             "them in the order of the quasi-identifiers."
         )
     if is_missing(values).any():

@@ -21,7 +21,7 @@ from glassine.attacks.disclosure.slacks import ExpectedLeaves
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats import as_model
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
@@ -197,7 +197,8 @@ def measure_remedies(
     base = None if adversary is None else replace(adversary, leaves="leaf_counts", marginals=None)
     if base is not None and base.training != "known":
         raise InvalidParameterError(
-            'remedies are measured by the publisher, who knows the training records. Take training="known".'
+            f"{parameter('remedies')} are measured by the publisher, who knows the training records. Take "
+            'training="known".'
         )
     name = "class counts of the leaves"
     tell(name)
@@ -404,7 +405,9 @@ class _Bench:
 def _plain(model: Any) -> DecisionTree:
     tree = as_model(model)
     if not isinstance(tree, DecisionTree):
-        raise UnsupportedModelError("remedies are measured for decision trees, got another model. Give a tree.")
+        raise UnsupportedModelError(
+            f"{parameter('remedies')} are measured for decision trees, got another model. Give a tree."
+        )
     return tree
 
 
@@ -424,7 +427,7 @@ def _check(merge_below: Sequence[int], purities: Sequence[float], round_to: Sequ
     for name, values in (("merge_below", merge_below), ("round_to", round_to)):
         for value in values:
             if not is_whole(value) or not value >= 2:
-                raise InvalidParameterError(f"{name} must hold whole numbers of at least 2, got {value!r}.")
+                raise InvalidParameterError(f"{parameter(name)} must hold whole numbers of at least 2, got {value!r}.")
     for share in purities:
         if not 0 < share < 1:
-            raise InvalidParameterError(f"purities must lie above 0 and below 1, got {share!r}.")
+            raise InvalidParameterError(f"{parameter('purities')} must lie above 0 and below 1, got {share!r}.")

@@ -25,7 +25,7 @@ from glassine.attacks.disclosure.leaves import (
     refuse_noise,
 )
 from glassine.attacks.disclosure.people import People
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
 __all__ = ["SampleEstimate", "SampledLeaves", "read_sample", "sample_estimate"]
@@ -273,6 +273,7 @@ def _check_fraction(n_members: float, n_people: int, fraction: float) -> None:
     if not abs(n_members - fraction * n_people) <= room:
         raise InvalidDataError(
             f"the leaves hold {n_members:.0f} of the {n_people} people, which is no sample of the fraction "
-            f"{fraction:g}. Give sampling_fraction={n_members / n_people:.4g}, or everybody who may have been in the "
+            f"{fraction:g}. Give {parameter('sampling_fraction=')}{n_members / n_people:.4g}, or everybody who may "
+            "have been in the "
             "sample."
         )

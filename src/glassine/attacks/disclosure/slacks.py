@@ -14,7 +14,7 @@ from glassine.attacks.disclosure.leaves import LeafKnowledge, Rows
 from glassine.attacks.disclosure.noise import CountNoise, expected_counts
 from glassine.attacks.disclosure.people import People
 from glassine.compiling import compiled
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree
 
@@ -129,7 +129,7 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
         if adversary.internal_nodes:
             raise UndefinedMeasureError(
                 "internal nodes are not combined with noisy counts: the impurity of a chosen split has no bounds then. "
-                "Take internal_nodes=False."
+                f"Take {parameter('internal_nodes', False)}."
             )
         means = np.array([expected_counts(own, int(n), noise) for own, n in zip(counts, sizes, strict=True)])
         return ExpectedLeaves(**common, counts=means, labels=None, correct=None)

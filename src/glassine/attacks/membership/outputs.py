@@ -16,7 +16,7 @@ import numpy.typing as npt
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns, eager
 from glassine.domain.literals import is_missing
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
 
 __all__ = [
@@ -79,7 +79,9 @@ class Records:
         native = read_matrix(X, what)
         if isinstance(y, str):
             if isinstance(native, np.ndarray):
-                raise InvalidDataError(f"y of the {what} names a column, so X must be a data frame. Pass an array.")
+                raise InvalidDataError(
+                    f"{parameter('y')} of the {what} names a column, so X must be a data frame. Pass an array."
+                )
             frame = nw.from_native(native, eager_only=True)
             if y not in frame.columns:
                 raise InvalidDataError(f"the {what} lack the target column {y!r}. Add or rename it.")
@@ -361,7 +363,7 @@ def attempt(work: Callable[[], T]) -> Outcome[T]:
     try:
         return Measured(work())
     except UnsupportedModelError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except UnansweredError as error:
         return Failed(str(error))
     except GlassineError:
@@ -388,7 +390,8 @@ def published(model: Any) -> DecisionTree | RuleList | None:
     except UnsupportedModelError:
         kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise UnsupportedModelError(
-            f"these attacks need a published model, or a fitted classifier with predict and classes_; got {kind}."
+            f"these attacks need a published model, or a fitted classifier with predict and {parameter('classes_')}; "
+            f"got {kind}."
         ) from None
 
 
@@ -427,17 +430,17 @@ def read_matrix(X: Any, what: str) -> Any:
 
 def _target(y: Any, what: str) -> npt.NDArray[Any]:
     if y is None:
-        raise InvalidDataError(f"y of the {what} is None. Pass their classes.")
+        raise InvalidDataError(f"{parameter('y')} of the {what} is None. Pass their classes.")
     given = y.to_numpy() if hasattr(y, "to_numpy") else y
     values = np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise InvalidDataError(
-            f"y of the {what} must be one column, got the shape {values.shape}. Pass one class each."
+            f"{parameter('y')} of the {what} must be one column, got the shape {values.shape}. Pass one class each."
         )
     if is_missing(values).any():
-        raise InvalidDataError(f"y of the {what} holds a missing value. Drop or label these records.")
+        raise InvalidDataError(f"{parameter('y')} of the {what} holds a missing value. Drop or label these records.")
     return values
 
 
@@ -460,7 +463,8 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InvalidParameterError(
-            f"random_state must be a whole number of at least 0, a numpy Generator or None, got {random_state!r}."
+            f"{parameter('random_state')} must be a whole number of at least 0, a numpy Generator or None, got "
+            f"{random_state!r}."
         ) from None
 
 
@@ -471,5 +475,5 @@ def check_count(name: str, value: Any, least: int) -> int:
     except TypeError:
         count = least - 1
     if isinstance(value, bool) or not count >= least:
-        raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+        raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least {least}, got {value!r}.")
     return count

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from glassine.attacks.reconstruction.intervals import Interval
-from glassine.errors import InvalidParameterError, UndefinedMeasureError
+from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.conversions import least_threshold
 
@@ -126,7 +126,9 @@ def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: 
     value: object = confidence
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not number or not 0 < confidence < 1:
-        raise InvalidParameterError(f"confidence must be a number in (0, 1), got {confidence!r}. Use 0.99.")
+        raise InvalidParameterError(
+            f"{parameter('confidence')} must be a number in (0, 1), got {confidence!r}. Use 0.99."
+        )
     counts: list[tuple[int, ...]] = []
     for cell in model.cells:
         evidence = cell.evidence

@@ -26,7 +26,14 @@ from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain, Real
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UndefinedMeasureError
+from glassine.errors import (
+    InvalidDataError,
+    InvalidDomainError,
+    InvalidParameterError,
+    Text,
+    UndefinedMeasureError,
+    parameter,
+)
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -504,7 +511,7 @@ class ProbabilisticDataset:
             raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
-                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         self._require_possible(domain_aware)
         possible = self._worlds_of(domain_aware)
@@ -528,9 +535,10 @@ class ProbabilisticDataset:
         if self.noise is None and self.model.counts_are_exact:
             return None
         if self.noise is None:
-            return (
+            stated = parameter('noise=CountNoise("rounded", 10)')
+            return Text(
                 "the published counts were rounded or changed, and the model does not state how, so what depends on "
-                'them is not known. State it, as in noise=CountNoise("rounded", 10), or take the exact model.'
+                f"them is not known. State it, as in {stated}, or take the exact model."
             )
         blurred = (
             f"were rounded to multiples of {self.noise.scale:g}"
@@ -658,6 +666,6 @@ def reconstruct(
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
     return ProbabilisticDataset(tree_or_rules(as_model(model, domain)), domain, noise=noise, max_steps=max_steps)

@@ -14,7 +14,7 @@ from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Node
 
 __all__ = ["RowReconstruction", "Status"]
@@ -129,7 +129,7 @@ class RowReconstruction:
         data = self._original(original)
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
-                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         anything = Worlds(_TRIVIAL, self.domain, True, MAX_STEPS)
         size = min(self.n_records, max_records)

@@ -361,7 +361,7 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         except _Unread as error:
             raise UnsupportedModelError(f"line {line} of the rule list cannot be read: {error}.") from None
         except GlassineError as error:
-            raise type(error)(f"line {line} of the rule list: {error}") from None
+            raise error.within(f"line {line} of the rule list") from None
         statements.append(statement)
         if len(statements) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, and line {line} holds one more.")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
@@ -104,28 +104,38 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
     """
     if isinstance(given, str):
         if given != "auto":
-            raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+            raise InvalidParameterError(
+                f"{parameter('interactions')} must be a number, 'auto' or pairs of attributes, got {given!r}."
+            )
         return Interactions(number=None)
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 0 <= given <= MOST:
-            raise InvalidParameterError(f"interactions must be a number in [0, {MOST}], got {given}. Use 'auto'.")
+            raise InvalidParameterError(
+                f"{parameter('interactions')} must be a number in [0, {MOST}], got {given}. Use 'auto'."
+            )
         return Interactions(number=int(given))
     if isinstance(given, bool | dict) or not isinstance(given, Iterable):
-        raise InvalidParameterError(f"interactions must be a number, 'auto' or pairs of attributes, got {given!r}.")
+        raise InvalidParameterError(
+            f"{parameter('interactions')} must be a number, 'auto' or pairs of attributes, got {given!r}."
+        )
     named: list[tuple[str, str]] = []
     for pair in given:
         names = tuple(pair) if isinstance(pair, list | tuple) else ()
         if len(names) != 2 or not all(isinstance(name, str) and name in domain for name in names):
             raise InvalidParameterError(
-                f"interactions must name pairs of attributes of the domain, such as ({domain.names[0]!r}, ...), "
+                f"{parameter('interactions')} must name pairs of attributes of the domain, such as "
+                f"({domain.names[0]!r}, ...), "
                 f"got {pair!r}."
             )
         if names[0] == names[1] or any(set(names) == set(old) for old in named):
-            raise InvalidParameterError(f"interactions must name two attributes, each pair once, got {pair!r}.")
+            raise InvalidParameterError(
+                f"{parameter('interactions')} must name two attributes, each pair once, got {pair!r}."
+            )
         held = [name for name in names if name in ordered]
         if held:
             raise InvalidParameterError(
-                f"interactions name {held[0]!r}, whose scores must be in order: a pair would break the order. Leave "
+                f"{parameter('interactions')} name {held[0]!r}, whose scores must be in order: a pair would break the "
+                "order. Leave "
                 "one of the two out."
             )
         named.append((names[0], names[1]))

@@ -17,7 +17,7 @@ from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Plan, fit_model
 from glassine.learners.additive.marginals import Marginals
@@ -327,7 +327,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         classes = training.target.classes or ()
         if len(classes) < 2:
             raise InvalidParameterError(
-                f"a classifier needs at least two classes, got {len(classes)} class. Declare them with classes=."
+                f"a classifier needs at least two classes, got {len(classes)} class. Declare them with "
+                f"{parameter('classes=')}."
             )
         return training
 

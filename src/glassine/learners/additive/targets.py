@@ -16,7 +16,7 @@ from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
 from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
 from glassine.learners.budget import check_number
@@ -269,13 +269,17 @@ def _checked_bounds(given: Any, *, widen: bool = False) -> tuple[float, float]:
     try:
         lo, hi = given
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"target_range must be a lowest and a highest number, got {given!r}.") from None
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be a lowest and a highest number, got {given!r}."
+        ) from None
     low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     if widen and low == high:
         low, high = low - 0.5, high + 0.5
     if not low < high or not high / 2 - low / 2 > 0:
-        raise InvalidParameterError(f"target_range must be (lo, hi) with lo < hi, got {given!r}. Widen it.")
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be (lo, hi) with lo < hi, got {given!r}. Widen it."
+        )
     return low, high
 
 
