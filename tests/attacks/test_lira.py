@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import PrivateTreeClassifier
 from glassine.attacks import Failed, Measured, NotApplicable, lira
 from glassine.attacks.membership.lira import MIN_SD, _draw, _fit
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import InvalidParameterError, PrivacyLeakWarning, worded
 
 
 def measured(outcome: object) -> Any:

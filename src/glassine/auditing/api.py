@@ -138,11 +138,13 @@ def audit(
     """
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidPolicyError(
-            f"{parameter('policy')} must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
+            f"{parameter('policy')} must be a Policy, got {type(policy).__name__}.",
+            remedy="Read one with Policy.from_toml.",
         )
     if not isinstance(model, SurrogateRelease | MeasuredExplainer):
         data, holdout = _read_once(data), _read_once(holdout)

@@ -84,8 +84,8 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     )
     if reason:
         raise InvalidDataError(
-            f"the people have other class counts of {sensitive!r} than the tree publishes. Give the training records, "
-            "and name the attribute that the tree predicts."
+            f"the people have other class counts of {sensitive!r} than the tree publishes.",
+            remedy="Give the training records, and name the attribute that the tree predicts.",
         )
     estimate = replace(estimate, unused=estimate.unused or unused)
     if compared is not None and settings.training == "sample":
@@ -124,11 +124,11 @@ def _people(data: Any, tree: DecisionTree, sensitive: str, *, needed: bool, noun
     """Return the people without the sensitive column, and that column in the type of the tree's classes."""
     table = as_table(data)
     if not len(table):
-        raise InvalidDataError(f"{noun} have no rows. Give the quasi-identifiers of the training records.")
+        raise InvalidDataError(f"{noun} have no rows.", remedy="Give the quasi-identifiers of the training records.")
     if sensitive not in table.names:
         if needed:
             raise InvalidDataError(
-                f"{noun} lack the sensitive column {sensitive!r}, which the truth and remedies need. Add it."
+                f"{noun} lack the sensitive column {sensitive!r}, which the truth and remedies need.", remedy="Add it."
             )
         return table, None
     truth = column_of(tree, read_columns(table)[sensitive])

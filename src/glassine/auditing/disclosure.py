@@ -91,12 +91,13 @@ class Question:
     def __post_init__(self) -> None:
         if self.criterion is not None and self.criterion not in CRITERIA:
             raise InvalidParameterError(
-                f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {self.criterion!r}. Name one."
+                f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {self.criterion!r}.",
+                remedy="Name one.",
             )
         named: object = self.quasi
         if isinstance(named, str):
             raise InvalidParameterError(
-                f"{parameter('quasi')} must be a sequence of column names, got {named!r}. List them."
+                f"{parameter('quasi')} must be a sequence of column names, got {named!r}.", remedy="List them."
             )
 
 
@@ -217,11 +218,11 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
         for name in question.quasi:
             if name == question.sensitive:
                 raise InvalidDataError(
-                    f"{parameter('quasi')} names the sensitive attribute {name!r}. Name what a reader knows."
+                    f"{parameter('quasi')} names the sensitive attribute {name!r}.", remedy="Name what a reader knows."
                 )
             if columns is not None and name not in columns:
                 raise InvalidDataError(
-                    f"{parameter('quasi')} names {name!r}, which is no column of the data. Check its name."
+                    f"{parameter('quasi')} names {name!r}, which is no column of the data.", remedy="Check its name."
                 )
         return tuple(dict.fromkeys(question.quasi))
     return tuple(name for name in question.model.attributes if name in (columns or {}) and name != question.sensitive)
@@ -344,7 +345,7 @@ def _too_many(tree: DecisionTree, frame: Any, reader: Adversary) -> str:
     limit = MOST_LOCAL_STEPS if reader.leaves == "error_rates" and n_classes > 2 else MOST_STEPS
     if steps <= limit:
         return ""
-    return (
+    return Text(
         f"the internal nodes would take {steps:,} steps, more than the {limit:,} of an audit: state what is assumed "
-        "of the attacker (`glassine audit --only disclosure`)."
+        f"of the attacker (`{parameter('adversary=')}`)."
     )

@@ -44,7 +44,8 @@ class ForestSubject(Subject):
         """Raise InvalidDataError if the target is an attribute of the forest."""
         if inputs.target is not None and inputs.target in self.attributes:
             raise InvalidDataError(
-                f"the target {inputs.target!r} is an attribute of the model. Name the column that it predicts."
+                f"the target {inputs.target!r} is an attribute of the model.",
+                remedy="Name the column that it predicts.",
             )
 
     @property

@@ -87,7 +87,8 @@ def compare_forms(
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
             raise InvalidDataError(
-                f"{parameter('X')} are not the records on which the explainer was fitted. Pass those, in order."
+                f"{parameter('X')} are not the records on which the explainer was fitted.",
+                remedy="Pass those, in order.",
             )
         known = inputs_of_fit(own, **labels)
         rows.append(_row(known, own.measures(*measured_on, n_draws=3), findings.policy, rng))

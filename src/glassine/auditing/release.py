@@ -95,7 +95,7 @@ class ReleaseSubject(Subject):
         """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
         names = self.records.release.domain.names
         if inputs.domain is not None:
-            raise InvalidParameterError(f"a release holds its own domain. Leave {parameter('domain=')} out.")
+            raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
         if inputs.sensitive is not None and inputs.sensitive not in names:
             raise InvalidParameterError(
                 f"{parameter('sensitive')} must name an attribute of the release, got {inputs.sensitive!r}. They are: "

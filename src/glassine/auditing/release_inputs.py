@@ -197,7 +197,8 @@ def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: Measured
     if holdout is None:
         if y is not None:
             raise InvalidDataError(
-                f"{parameter('holdout_y')} labels a holdout, and none is given. Pass {parameter('holdout=')}."
+                f"{parameter('holdout_y')} labels a holdout, and none is given.",
+                remedy=f"Pass {parameter('holdout=')}.",
             )
         return None
     _, native, data = open_records(holdout, release.domain)
@@ -227,7 +228,9 @@ def inputs_of_data(
     others = _others(release, holdout, holdout_y, None)
     if data is None:
         if y is not None:
-            raise InvalidDataError(f"y labels the training records, and none are given. Pass {parameter('data=')}.")
+            raise InvalidDataError(
+                "y labels the training records, and none are given.", remedy=f"Pass {parameter('data=')}."
+            )
         return ReleaseInputs(release=release, others=others, lacking=NO_DATA)
     _, _, opened = open_records(data, release.domain)
     columns = read(opened, release.domain, refuse_outside=False)

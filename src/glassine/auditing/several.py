@@ -75,7 +75,7 @@ class SeveralSubject(Subject):
         published, inputs, domain = self.published, self.inputs, self.inputs.domain
         if domain is None:
             raise InvalidDomainError(
-                f"several models are judged in a domain, and none was given. Pass {parameter('domain=')}."
+                "several models are judged in a domain, and none was given.", remedy=f"Pass {parameter('domain=')}."
             )
         size = published.smallest_group
         if size is None:

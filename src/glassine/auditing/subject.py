@@ -178,8 +178,8 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(
-            f"{parameter('only')} names {name!r}, which is not measured of {subject.summary()}. Choose from "
-            f"{', '.join(names)}."
+            f"{parameter('only')} names {name!r}, which is not measured of {subject.summary()}.",
+            remedy=f"Choose from {', '.join(names)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
 

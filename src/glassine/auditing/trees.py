@@ -396,10 +396,12 @@ def tree_subject(
     )
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):
-        raise InvalidDataError(f"the target {target!r} is an attribute that the model tests. Name what it predicts.")
+        raise InvalidDataError(
+            f"the target {target!r} is an attribute that the model tests.", remedy="Name what it predicts."
+        )
     lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
     if target is not None and lacking:
-        raise InvalidDataError(f"the target {target!r} must be a column of the data. Check its name.")
+        raise InvalidDataError(f"the target {target!r} must be a column of the data.", remedy="Check its name.")
     return subject
 
 

@@ -57,13 +57,16 @@ def black_box_of(text: str) -> Any:
     # A module that ends the process would end this one with its own exit code.
     except (Exception, SystemExit) as error:
         raise BlackBoxError(
-            f"the module {module} of --black-box cannot be imported ({type(error).__name__}). Run it alone to see."
+            f"the module {module} of --black-box cannot be imported ({type(error).__name__}).",
+            remedy="Run it alone to see.",
         ) from None
     try:
         for part in name.split("."):
             found = getattr(found, part)
     except AttributeError:
-        raise GlassineError(f"--black-box: the module {module} has no {name}. Name a function of it.") from None
+        raise GlassineError(
+            f"--black-box: the module {module} has no {name}.", remedy="Name a function of it."
+        ) from None
     return found
 
 

@@ -130,7 +130,9 @@ def verify_command(
     from glassine.report.wording import clean
 
     if more and not certificates:
-        raise UnreadableFileError(f"{more[0]} is one file too many. Put --certificates before it.", path=more[0])
+        raise UnreadableFileError(
+            f"{more[0]} is one file too many.", remedy="Put --certificates before it.", path=more[0]
+        )
     files = _certificate_files([*(certificates or []), *(more or [])])
     book = _open(ledger)
     with suggesting(book, None):
@@ -152,7 +154,9 @@ def _certificate_files(paths: list[Path]) -> list[Path]:
     for path in paths:
         inside = sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
         if not inside:
-            raise UnreadableFileError(f"{path} holds no file that ends in {ENDING}. Name another folder.", path=path)
+            raise UnreadableFileError(
+                f"{path} holds no file that ends in {ENDING}.", remedy="Name another folder.", path=path
+            )
         files += inside
     return files
 

@@ -72,6 +72,7 @@ def as_command(remedy: Remedy) -> Remedy:
 
 
 OF_AUDITS = {
+    "adversary": "glassine audit --only disclosure",
     "criterion": "--criterion",
     "data": "--data",
     "holdout": "--holdout",

@@ -164,13 +164,16 @@ def rebuild_command(
     check_outputs([output], [*models, published.domain, published.data, published.policy])
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
-        raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
+        raise GlassineError("--output needs the rows that --no-rows leaves out.", remedy="Drop one of the two.")
     if counting.count_from_data and not have_data:
-        raise GlassineError("--count-from-data needs --data: the numbers are counted in the training records. Add it.")
+        raise GlassineError(
+            "--count-from-data needs --data: the numbers are counted in the training records.", remedy="Add it."
+        )
     stated = noise_of(counting.noise)
     if stated is not None and (len(models) > 1 or output is not None or rows or counting.count_from_data):
         raise GlassineError(
-            "--noise gives intervals of what one model tells. Leave out -o, --rows, --count-from-data and other models."
+            "--noise gives intervals of what one model tells.",
+            remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits = policy_of(published.policy)
     known = Domain.from_json(published.domain)

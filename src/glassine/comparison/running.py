@@ -40,8 +40,8 @@ def check_classes(labels: npt.NDArray[np.int64]) -> None:
     counts = np.bincount(labels)
     if not (counts >= 2).sum() >= 2:
         raise InvalidDataError(
-            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class. "
-            "Give more records."
+            f"two classes must have two records each at least, got {counts[counts > 0].tolist()} records by class.",
+            remedy="Give more records.",
         )
 
 
@@ -302,7 +302,8 @@ def _check_records(records: _Records, task: Task, shape: Shape, store: Store) ->
     if not _alike(one, again):
         raise UnreadableFileError(
             f"{store.folder} holds the results of other records: {one.model} on split {one.split + 1} comes out "
-            "differently on these. Name another folder, or compare the records that it was made for.",
+            "differently on these.",
+            remedy="Name another folder, or compare the records that it was made for.",
             path=store.folder,
         )
 
@@ -330,11 +331,11 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
     """Return the records, as far as the domain declares them, and their classes."""
     data = eager(frame).to_polars()
     if target not in data.columns:
-        raise InvalidDataError(f"data lack the target column {target!r}. Check its spelling.")
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
     if domain is not None and target in domain and isinstance(domain[target], Integer | Real):
         raise InvalidDataError(
-            f"the domain declares the target {target!r} as a number, and only learners of classes are compared. "
-            "Declare it as a category."
+            f"the domain declares the target {target!r} as a number, and only learners of classes are compared.",
+            remedy="Declare it as a category.",
         )
     caveats: list[str] = []
     known = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
@@ -344,8 +345,8 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
         known = classes_of(labels)
         if labels.dtype.kind in "iuf" and len(known) > MOST_NUMBERS:
             raise InvalidDataError(
-                f"the target {target!r} has {len(known)} different numbers, and only learners of classes are compared. "
-                "Group them into classes, or declare the classes."
+                f"the target {target!r} has {len(known)} different numbers, and only learners of classes are compared.",
+                remedy="Group them into classes, or declare the classes.",
             )
         caveats.append(CLASSES_INFERRED)
     codes = index_of(data[target], known)
@@ -364,10 +365,10 @@ def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:
     missing = next((name for name in names if name not in data.columns), None)
     if missing is not None:
         raise InvalidDataError(
-            f"data lack the column {missing!r} of the domain. Add it, or leave it out of the domain."
+            f"data lack the column {missing!r} of the domain.", remedy="Add it, or leave it out of the domain."
         )
     if not names:
-        raise InvalidDomainError("there is no attribute but the target. Give records of attributes.")
+        raise InvalidDomainError("there is no attribute but the target.", remedy="Give records of attributes.")
     return infer_domain(data.select(names)) if domain is None else domain.restrict(names)
 
 

@@ -212,8 +212,8 @@ class RegionCounter:
         self._steps += 1
         if self._steps > self._max_steps:
             raise CountingLimitError(
-                f"counting the region took more than {self._max_steps:,} steps. Use fewer or narrower rules, "
-                f"or raise {parameter('max_steps')}.",
+                f"counting the region took more than {self._max_steps:,} steps.",
+                remedy=f"Use fewer or narrower rules, or raise {parameter('max_steps')}.",
                 max_steps=self._max_steps,
             )
         total: Measure = 0

@@ -209,7 +209,7 @@ def _counts_of_bins(
     frame: Any, name: str, attribute: Integer | Real, cuts: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int64]:
     if not (np.diff(cuts) > 0).all():
-        raise InvalidDataError(f"the cuts of {name!r} must increase strictly. Sort them and drop repeats.")
+        raise InvalidDataError(f"the cuts of {name!r} must increase strictly.", remedy="Sort them and drop repeats.")
     if len(cuts) > FEW and is_lazy(frame):
         return fine_counts(frame, name, attribute, cuts)
     columns, counts = _counted(frame, {name: attribute}, {name: cuts.tolist()})
@@ -256,7 +256,7 @@ def conjunction_counts(
     """
     if not literals:
         raise InvalidDataError(
-            f"{parameter('literals')} must hold at least one literal, got none. Give those to be counted."
+            f"{parameter('literals')} must hold at least one literal, got none.", remedy="Give those to be counted."
         )
     cuts = cuts_of(literals, domain)
     attributes = {name: domain[name] for name in domain if name in cuts or name == target}

@@ -83,7 +83,7 @@ def column_of(y: Any) -> npt.NDArray[Any]:
 def check_lengths(n_records: int, n_targets: int) -> None:
     """Raise InvalidDataError if there is not one target for each record; how many there are is not told."""
     if n_records != n_targets:
-        raise InvalidDataError("X and y must have one length, and differ. Pass one target for each record.")
+        raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target for each record.")
 
 
 def refuse_gaps(labels: npt.NDArray[Any]) -> None:
@@ -104,7 +104,7 @@ def declared_classes(
     """
     if isinstance(classes, str):
         raise InvalidParameterError(
-            f"{parameter('classes')} must be a sequence of classes, got the string {classes!r}. List them."
+            f"{parameter('classes')} must be a sequence of classes, got the string {classes!r}.", remedy="List them."
         )
     if classes is not None:
         known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
@@ -121,7 +121,7 @@ def declared_classes(
             return (0, 1)
         if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
             return tuple(range(attribute.lo, attribute.hi + 1))
-        raise InvalidDataError(f"the target {target!r} is a number in the domain. Declare it as a Category.")
+        raise InvalidDataError(f"the target {target!r} is a number in the domain.", remedy="Declare it as a Category.")
     return (False, True) if booleans else None
 
 
@@ -174,5 +174,6 @@ def refuse_undeclared(codes: npt.NDArray[np.int64], classes: tuple[Scalar, ...])
         raise InvalidDataError(MISSING_LABEL)
     if (codes == UNDECLARED).any():
         raise InvalidDataError(
-            f"the target holds a value that is not one of the declared classes {list(classes)}. Declare or drop it."
+            f"the target holds a value that is not one of the declared classes {list(classes)}.",
+            remedy="Declare or drop it.",
         )

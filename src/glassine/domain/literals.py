@@ -111,8 +111,8 @@ class Between:
             odd = sum(not _is_number(value) for value in values[~gaps].tolist())
             records = f"{odd:,} of {values.size:,} records have" if odd != 1 else f"1 of {values.size:,} records has"
             raise InvalidDataError(
-                f"{self.attribute!r} is compared with a number, but {records} something else there. Recode or drop "
-                f"{'them' if odd != 1 else 'it'}."
+                f"{self.attribute!r} is compared with a number, but {records} something else there.",
+                remedy=f"Recode or drop {'them' if odd != 1 else 'it'}.",
             ) from None
         inside = (numbers > self.lo) & (numbers <= self.hi)
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
@@ -167,7 +167,7 @@ class OneOf:
         object.__setattr__(self, "values", tuple(self.values))
         if any(v != v for v in self.values):
             raise InvalidModelError(
-                f"a condition on {self.attribute!r} lists NaN. Say that missing values satisfy it instead."
+                f"a condition on {self.attribute!r} lists NaN.", remedy="Say that missing values satisfy it instead."
             )
 
     def negate(self) -> OneOf:

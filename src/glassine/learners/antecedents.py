@@ -256,8 +256,8 @@ def check_literals(literals: Sequence[object]) -> tuple[Literal, ...]:
     for literal in literals:
         if not isinstance(literal, Between | OneOf):
             raise InvalidParameterError(
-                f"{parameter('literals')} must hold Between and OneOf literals, got {type(literal).__name__}. "
-                "Build them, or pass 'thresholds' to take those of the domain."
+                f"{parameter('literals')} must hold Between and OneOf literals, got {type(literal).__name__}.",
+                remedy="Build them, or pass 'thresholds' to take those of the domain.",
             )
         out.append(literal)
     return tuple(out)
@@ -305,12 +305,12 @@ class PoolPlan:
             return cls(literals=LiteralPlan.of(domain, literals, n_quantiles), kind=pool, given=())
         if not isinstance(pool, Sequence) or not all(isinstance(antecedent, Sequence) for antecedent in pool):
             raise InvalidParameterError(
-                f"{parameter('pool')} must be a sequence of antecedents, each a sequence of literals. Put a single "
-                "literal in a tuple."
+                f"{parameter('pool')} must be a sequence of antecedents, each a sequence of literals.",
+                remedy="Put a single literal in a tuple.",
             )
         given = tuple(check_literals(antecedent) for antecedent in pool)
         if not all(given):
-            raise InvalidParameterError("an antecedent needs at least one literal. Leave the empty one out.")
+            raise InvalidParameterError("an antecedent needs at least one literal.", remedy="Leave the empty one out.")
         return cls(literals=LiteralPlan.of(domain, (), n_quantiles), kind="given", given=given)
 
     @property

@@ -128,9 +128,8 @@ class TransparentClassifier(Parameters, ClassifierMixin, BaseEstimator, ABC):  #
             domain, classes = self.domain_, self.classes_
         if not isinstance(domain, Domain) or classes is None:
             raise InvalidParameterError(
-                f"the {what} of a class needs the domain of the attributes and the classes. Pass "
-                f"{parameter('domain=')} and "
-                f"{parameter('classes=')}, or fit first."
+                f"the {what} of a class needs the domain of the attributes and the classes.",
+                remedy=f"Pass {parameter('domain=')} and {parameter('classes=')}, or fit first.",
             )
         return domain, len(classes)
 

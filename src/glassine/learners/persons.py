@@ -78,8 +78,8 @@ class Persons:
         """
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
-                f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer. Pass as "
-                "many."
+                f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",
+                remedy="Pass as many.",
             )
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 
@@ -131,8 +131,8 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
     if records_per_person is None:
         raise InvalidParameterError(
             f"{parameter('persons')} needs {parameter('records_per_person')}: how many records of one person may "
-            "count, such as 1. Choose it without "
-            "looking at the records."
+            "count, such as 1.",
+            remedy="Choose it without looking at the records.",
         )
     if persons is None:
         raise InvalidParameterError(
@@ -177,22 +177,22 @@ def take_persons(
         )
     if isinstance(X, CountTable):
         raise InvalidDataError(
-            f"a CountTable does not say whose its records are. Pass the records, with {parameter('persons=')}."
+            "a CountTable does not say whose its records are.",
+            remedy=f"Pass the records, with {parameter('persons=')}.",
         )
     name = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str):
         if persons == (y if isinstance(y, str) else getattr(y, "name", None)):
             raise InvalidDataError(
-                f"the column {persons!r} is the target, and cannot hold the persons too. Name another."
+                f"the column {persons!r} is the target, and cannot hold the persons too.", remedy="Name another."
             )
         X = as_columns(X, _names(persons, y, domain))
     frame = _frame(X)
     if isinstance(persons, str):
         if frame is None or persons not in frame.columns:
             raise InvalidDataError(
-                f"{parameter('persons')} names the column {persons!r}, which X lacks. Pass a data frame that has it, "
-                "or one "
-                "identifier for each record."
+                f"{parameter('persons')} names the column {persons!r}, which X lacks.",
+                remedy="Pass a data frame that has it, or one identifier for each record.",
             )
         values = frame[persons].to_list()
     else:
@@ -226,7 +226,7 @@ def _listed(persons: Any) -> list[Any]:
     if isinstance(persons, np.ndarray):
         if persons.ndim != 1:
             raise InvalidDataError(
-                f"{parameter('persons')} must have shape (n,), got {persons.shape}. Pass one column."
+                f"{parameter('persons')} must have shape (n,), got {persons.shape}.", remedy="Pass one column."
             )
         out: list[Any] = persons.tolist()
         return out

@@ -104,7 +104,9 @@ class AdditiveModel(ScoringModel):
         if self.classes is not None and not all(is_scalar(label) for label in self.classes):
             raise InvalidModelError("the classes of an additive model must be strings, finite numbers or Booleans.")
         if self.link == "logit" and len(self.classes or ()) != 2:
-            raise InvalidModelError(f"the link 'logit' needs two classes, got {len(self.classes or ())}. Use softmax.")
+            raise InvalidModelError(
+                f"the link 'logit' needs two classes, got {len(self.classes or ())}.", remedy="Use softmax."
+            )
         intercept = finite_array(self.intercept, "the intercept")
         outputs = len(self.classes or ()) if self.link == "softmax" else 1
         if intercept.shape != (outputs,):
@@ -113,7 +115,8 @@ class AdditiveModel(ScoringModel):
         if self.target_bounds is not None:
             if self.classes is not None:
                 raise InvalidModelError(
-                    f"{parameter('target_bounds')} are those of a regression's target. Leave them out for classes."
+                    f"{parameter('target_bounds')} are those of a regression's target.",
+                    remedy="Leave them out for classes.",
                 )
             object.__setattr__(self, "target_bounds", checked_range(self.target_bounds, "target_bounds"))
 
@@ -127,7 +130,7 @@ class AdditiveModel(ScoringModel):
             if not isinstance(term, Term):
                 raise InvalidModelError(f"the terms of an additive model must be Term, got {type(term).__name__}.")
             if term.name in names:
-                raise InvalidModelError(f"two terms are named {term.name!r}. Give each a name of its own.")
+                raise InvalidModelError(f"two terms are named {term.name!r}.", remedy="Give each a name of its own.")
             names.add(term.name)
             if term.n_outputs != self.n_outputs:
                 raise InvalidModelError(
@@ -137,7 +140,9 @@ class AdditiveModel(ScoringModel):
                 if bins.attribute not in known:
                     raise InvalidModelError(f"term {term.name!r} reads {bins.attribute!r}, not one of the attributes.")
                 if kinds.setdefault(bins.attribute, type(bins)) is not type(bins):
-                    raise InvalidModelError(f"terms read {bins.attribute!r} as a number and as a category. Choose one.")
+                    raise InvalidModelError(
+                        f"terms read {bins.attribute!r} as a number and as a category.", remedy="Choose one."
+                    )
 
     @property
     def n_outputs(self) -> int:
@@ -211,8 +216,8 @@ def _check_edits(model: AdditiveModel) -> None:
         cells = list(edit.cells)
         if scores[edit.term][cells].tolist() != list(edit.after):
             raise InvalidModelError(
-                f"edit {edit.number} of term {edit.term!r} does not lead to the scores that follow it. "
-                "Take the file from where the model was edited, or drop the log."
+                f"edit {edit.number} of term {edit.term!r} does not lead to the scores that follow it.",
+                remedy="Take the file from where the model was edited, or drop the log.",
             )
         scores[edit.term][cells] = edit.before
 

@@ -71,7 +71,9 @@ class NumericBins:
         _check_name(self.attribute)
         cuts = tuple(_finite(cut, f"a cut of {self.attribute!r}") for cut in _listed(self.cuts, "cuts"))
         if not all(low < high for low, high in pairwise(cuts)):
-            raise InvalidModelError(f"the cuts of {self.attribute!r} must increase strictly. Sort them, drop repeats.")
+            raise InvalidModelError(
+                f"the cuts of {self.attribute!r} must increase strictly.", remedy="Sort them, drop repeats."
+            )
         object.__setattr__(self, "cuts", cuts)
         if self.closed not in ("right", "left"):
             raise InvalidModelError(
@@ -149,7 +151,9 @@ class CategoryBins:
         _check_name(self.attribute)
         groups = tuple(_listed(group, "groups") for group in _listed(self.groups, "groups"))
         if not groups or not all(groups):
-            raise InvalidModelError(f"{self.attribute!r} needs at least one group, and each group a value. Drop it.")
+            raise InvalidModelError(
+                f"{self.attribute!r} needs at least one group, and each group a value.", remedy="Drop it."
+            )
         listed = tuple(chain.from_iterable(groups))
         for value in listed:
             if value is not None and not is_scalar(value):
@@ -162,10 +166,13 @@ class CategoryBins:
             twice = next(v for i, v in enumerate(listed) if v in listed[:i])
             raise InvalidModelError(
                 f"the groups of {self.attribute!r} must not repeat a value, got {twice!r} twice; 1, 1.0 and True are "
-                "one value. Drop the repeat."
+                "one value.",
+                remedy="Drop the repeat.",
             )
         if listed == (None,):
-            raise InvalidModelError(f"the groups of {self.attribute!r} name no value beside missing ones. Add one.")
+            raise InvalidModelError(
+                f"the groups of {self.attribute!r} name no value beside missing ones.", remedy="Add one."
+            )
 
     @property
     def values(self) -> tuple[Scalar, ...]:
@@ -208,7 +215,7 @@ def checked_range(given: object, what: str) -> tuple[float, float]:
         raise InvalidModelError(f"{what} must be a lowest and a highest number, got {len(pair)} values.")
     low, high = (_finite(value, what) for value in pair)
     if not low <= high:
-        raise InvalidModelError(f"{what} must be in order, got {low} and {high}. Swap them.")
+        raise InvalidModelError(f"{what} must be in order, got {low} and {high}.", remedy="Swap them.")
     return low, high
 
 

@@ -248,7 +248,9 @@ def edit(
     old = target.scores.reshape(-1)
     new = _applied(target, action, given).reshape(-1)
     if not np.isfinite(new).all():
-        raise InvalidModelError(f"{action} of {term!r} leads to scores that are not finite. Scale them down first.")
+        raise InvalidModelError(
+            f"{action} of {term!r} leads to scores that are not finite.", remedy="Scale them down first."
+        )
     cells = np.flatnonzero(new != old).tolist()
     record = Edit(
         number=len(model.edits) + 1,
@@ -318,8 +320,8 @@ def verify(model: AdditiveModel) -> None:
         scores.reshape(-1)[list(record.cells)] = record.after
         if not np.allclose(scores, expected, rtol=CLOSE, atol=CLOSE * float(np.abs(expected).max(initial=0.0))):
             raise InvalidModelError(
-                f"edit {record.number} says {record.text!r}, but changed the scores in another way. "
-                "Undo it, or take the file from where the model was edited."
+                f"edit {record.number} says {record.text!r}, but changed the scores in another way.",
+                remedy="Undo it, or take the file from where the model was edited.",
             )
         states[record.term] = replace(term, scores=scores)
 
@@ -358,7 +360,9 @@ def _checked(term: Term, action: str, given: Mapping[str, Any]) -> dict[str, Par
             raise InvalidParameterError(f"{term.name!r} is of two attributes; its cells can be set, shifted or zeroed.")
         names = tuple({"first": "row", "last": "column"}.get(name, name) for name in names)
     elif action in ("smooth", "monotone") and not isinstance(term.bins[0], NumericBins):
-        raise InvalidParameterError(f"the groups of {term.name!r} have no order. Set or flatten them instead.")
+        raise InvalidParameterError(
+            f"the groups of {term.name!r} have no order.", remedy="Set or flatten them instead."
+        )
     allowed = (*names, "output") if term.n_outputs > 1 else names
     for name in given:
         if name not in allowed:

@@ -185,7 +185,7 @@ def _parameters(given: Any, what: str) -> tuple[tuple[str, Parameter], ...]:
             raise InvalidModelError(f"parameter {name!r} of {what} must be a text or a finite number, got {value!r}.")
         out.append((name, value))
     if len(dict(out)) < len(out):
-        raise InvalidModelError(f"{what} names a parameter twice. Name each once.")
+        raise InvalidModelError(f"{what} names a parameter twice.", remedy="Name each once.")
     return tuple(out)
 
 

@@ -67,7 +67,8 @@ class Evidence:
             object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
             if self.total is not None and sum(self.counts) != self.total:
                 raise InvalidModelError(
-                    f"class counts must add up to the total, got {list(self.counts)} and {self.total}. Mend either."
+                    f"class counts must add up to the total, got {list(self.counts)} and {self.total}.",
+                    remedy="Mend either.",
                 )
         if self.label is not None and not (is_whole(self.label) and self.label >= 0):
             raise InvalidModelError(f"a label must be the index of a class, got {self.label!r}.")
@@ -214,7 +215,9 @@ def check_classes(classes: tuple[Scalar, ...] | None, evidence: Sequence[Evidenc
     """Raise InvalidModelError if evidence does not fit the classes."""
     if classes is not None:
         if not classes:
-            raise InvalidModelError(f"a {what} needs at least one class, got none. Give None for a regression.")
+            raise InvalidModelError(
+                f"a {what} needs at least one class, got none.", remedy="Give None for a regression."
+            )
         if len(set(classes)) < len(classes):
             raise InvalidModelError(f"the classes of a {what} must differ, got {list(classes)}.")
     for i, entry in enumerate(evidence):

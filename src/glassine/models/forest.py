@@ -70,7 +70,7 @@ class Forest:
                 raise InvalidModelError(f"tree {i} of the forest has other attributes or classes than the first tree.")
         if not self.bootstrap and (self.drawn is not None or self.multiplicities is not None):
             raise InvalidModelError(
-                "a forest without bootstrap draws nothing. Say that it has bootstrap, or drop them."
+                "a forest without bootstrap draws nothing.", remedy="Say that it has bootstrap, or drop them."
             )
         if self.n_records is None and not self.bootstrap:
             object.__setattr__(self, "n_records", self.trees[0].n_records)

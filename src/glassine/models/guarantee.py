@@ -78,8 +78,8 @@ class Guarantee:
             raise InvalidModelError(f"a guarantee's delta must lie in [0, 1), got {self.delta}.")
         if self.count_scale is not None and not self.count_scale > 0:
             raise InvalidModelError(
-                f"a guarantee's {parameter('count_scale')} must be positive, got {self.count_scale}. Give None if no "
-                "count is noisy."
+                f"a guarantee's {parameter('count_scale')} must be positive, got {self.count_scale}.",
+                remedy="Give None if no count is noisy.",
             )
         if self.neighboring not in NEIGHBORING:
             raise InvalidModelError(

@@ -30,7 +30,7 @@ def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
         If the model is a regression.
     """
     if model.classes is None:
-        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+        raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
     smoothing = SMOOTHING if _is_noisy(model) else 0.0
     return tuple(_probabilities(cell.evidence, len(model.classes), smoothing) for cell in model.cells)
 

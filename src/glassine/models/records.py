@@ -71,7 +71,8 @@ def read_records(data: object, attributes: tuple[str, ...], literals: tuple[Lite
         if data.ndim != 2 or data.shape[1] != len(attributes):
             raise InvalidDataError(
                 f"an array of records must have shape (n, {len(attributes)}), one column per attribute in order, "
-                f"got {data.shape}. Pass a data frame to name the columns."
+                f"got {data.shape}.",
+                remedy="Pass a data frame to name the columns.",
             )
         n_records, arrays = len(data), dict(zip(attributes, data.T, strict=True))
     elif isinstance(data, Mapping):
@@ -92,4 +93,4 @@ def _check_present(tested: tuple[str, ...], names: tuple[str, ...]) -> None:
     """Raise InvalidDataError if a tested attribute is no column."""
     for name in tested:
         if name not in names:
-            raise InvalidDataError(f"data lack the column {name!r}, which the model tests. Add or rename it.")
+            raise InvalidDataError(f"data lack the column {name!r}, which the model tests.", remedy="Add or rename it.")

@@ -77,15 +77,19 @@ class RuleList(CellModel):
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
         if not self.rules or self.rules[-1].antecedent:
-            raise InvalidModelError("a rule list must end with a default rule, one without conditions. Add an else.")
+            raise InvalidModelError(
+                "a rule list must end with a default rule, one without conditions.", remedy="Add an else."
+            )
         if len(self.rules) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, got {len(self.rules):,}.")
         known = set(self.attributes)
         if len(known) < len(self.attributes):
-            raise InvalidModelError("a rule list names an attribute twice. Name each once.")
+            raise InvalidModelError("a rule list names an attribute twice.", remedy="Name each once.")
         for i, rule in enumerate(self.rules[:-1], start=1):
             if not rule.antecedent:
-                raise InvalidModelError(f"rule {i} has no condition, so no later rule captures anything. Put it last.")
+                raise InvalidModelError(
+                    f"rule {i} has no condition, so no later rule captures anything.", remedy="Put it last."
+                )
             for literal in rule.antecedent:
                 if literal.attribute not in known:
                     raise InvalidModelError(f"rule {i} tests {literal.attribute!r}, not an attribute of the list.")

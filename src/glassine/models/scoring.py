@@ -99,7 +99,8 @@ def read_records(model: Additive, data: Any) -> Columns | None:
         if data.ndim != 2 or data.shape[1] != len(model.attributes):
             raise InvalidDataError(
                 f"an array of records must have shape (n, {len(model.attributes)}), one column per attribute in "
-                f"order, got {data.shape}. Pass a data frame to name the columns."
+                f"order, got {data.shape}.",
+                remedy="Pass a data frame to name the columns.",
             )
         data = dict(zip(model.attributes, data.T, strict=True))
     if not names:
@@ -125,7 +126,7 @@ def _n_records(data: Any) -> int:
         return len(data)
     except TypeError:
         raise InvalidDataError(
-            f"the model reads no attribute, so data need a length, got {type(data).__name__}. Collect it."
+            f"the model reads no attribute, so data need a length, got {type(data).__name__}.", remedy="Collect it."
         ) from None
 
 
@@ -244,7 +245,7 @@ class ScoringModel:
             As for :meth:`scores`.
         """
         if self.classes is None:
-            raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+            raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
         found = self.scores(data)
         if self.link == "logit":
             shrunk = np.exp(-np.abs(found[:, 0]))

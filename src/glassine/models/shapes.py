@@ -119,7 +119,7 @@ def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
     """
     if not 0 < coverage < 1:
         raise InvalidParameterError(
-            f"{parameter('coverage')} must lie in (0, 1), got {coverage!r}. Use 0.9 for bands of 90 %."
+            f"{parameter('coverage')} must lie in (0, 1), got {coverage!r}.", remedy="Use 0.9 for bands of 90 %."
         )
     if term.errors is None:
         return None

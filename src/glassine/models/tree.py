@@ -143,7 +143,7 @@ class DecisionTree(CellModel):
     def _check_shape(self) -> None:
         known = set(self.attributes)
         if len(known) < len(self.attributes):
-            raise InvalidModelError("a decision tree names an attribute twice. Name each once.")
+            raise InvalidModelError("a decision tree names an attribute twice.", remedy="Name each once.")
         parents = [0] * len(self.nodes)
         for i, node in enumerate(self.nodes):
             if len(node.branches) == 1:
@@ -311,9 +311,10 @@ def _astray(number: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError
     if bool(is_missing(value)[0]):
         return InvalidDataError(
             f"{records} no branch on {name!r}: a value is missing there, and the model does not say where such records "
-            "go. Leave them out of the data, or read the model from a file that says where missing values go."
+            "go.",
+            remedy="Leave them out of the data, or read the model from a file that says where missing values go.",
         )
     return InvalidDataError(
-        f"{records} no branch on {name!r}: the model does not know the value there. Clip or recode it, to what the "
-        "domain declares."
+        f"{records} no branch on {name!r}: the model does not know the value there.",
+        remedy="Clip or recode it, to what the domain declares.",
     )

@@ -181,7 +181,7 @@ class Certificate:
         unit: object = self.unit
         if not isinstance(unit, PrivacyUnit):
             raise InvalidCertificateError(
-                f"{parameter('unit')} must be a PrivacyUnit, got {quoted(unit)}. Use RECORD or person(m)."
+                f"{parameter('unit')} must be a PrivacyUnit, got {quoted(unit)}.", remedy="Use RECORD or person(m)."
             )
         receipt: object = self.receipt
         if receipt is not None and not isinstance(receipt, Receipt):
@@ -198,12 +198,14 @@ class Certificate:
         if not spent <= self.epsilon + TOLERANCE * max(1.0, self.epsilon):
             raise InvalidCertificateError(
                 f"a certificate must claim what its events spend: they come to {parameter('epsilon=')}{spent!r} at "
-                f"{parameter('delta=')}{self.delta!r}, the claim is {self.epsilon!r}. Raise the claim or the noise."
+                f"{parameter('delta=')}{self.delta!r}, the claim is {self.epsilon!r}.",
+                remedy="Raise the claim or the noise.",
             )
         odd = None if self.caveats else next(filter(None, map(_unproved, self.events)), None)
         if odd is not None:
             raise InvalidCertificateError(
-                f"the event {odd!r} has no proof, and a certificate that holds rests on proofs alone. State a caveat."
+                f"the event {odd!r} has no proof, and a certificate that holds rests on proofs alone.",
+                remedy="State a caveat.",
             )
 
     def __hash__(self) -> int:

@@ -62,7 +62,8 @@ def discrete_laplace_tail(threshold: int, terms: Terms) -> float:
     kept = [(float(scale), int(number)) for scale, number in terms if number > 0]
     if not threshold >= 1 or not kept or not all(0 < scale < math.inf for scale, _ in kept):
         raise InvalidMechanismError(
-            f"a tail needs a threshold of at least 1 and positive scales, got {threshold} and {kept}. Add some noise."
+            f"a tail needs a threshold of at least 1 and positive scales, got {threshold} and {kept}.",
+            remedy="Add some noise.",
         )
     if sum(number for _, number in kept) == 1:
         rate = 1 / kept[0][0]
@@ -88,7 +89,9 @@ def least_threshold(probability: float, terms: Terms) -> int:
     (27, 45)
     """
     if not 0 < probability < 1:
-        raise InvalidMechanismError(f"a probability must lie in (0, 1), got {probability}. Give a share of delta.")
+        raise InvalidMechanismError(
+            f"a probability must lie in (0, 1), got {probability}.", remedy="Give a share of delta."
+        )
     high = 1
     while discrete_laplace_tail(high, terms) > probability:
         high *= 2

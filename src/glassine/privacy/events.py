@@ -100,7 +100,7 @@ def check_whole(value: object, field: str, least: int, name: str) -> None:
 def check_name(name: object) -> None:
     """Raise InvalidMechanismError if an event has no name."""
     if not isinstance(name, str) or not name:
-        raise InvalidMechanismError(f"an event needs a name, got {name!r}. Say what was released.")
+        raise InvalidMechanismError(f"an event needs a name, got {name!r}.", remedy="Say what was released.")
 
 
 def _finite(value: object, field: str, name: str) -> float:
@@ -216,7 +216,8 @@ class DiscreteGaussianNoise(_Gaussian):
             raise InvalidMechanismError(f"{parameter('values')} must be a whole number of at least 0, got {values!r}.")
         if values and not self.sigma >= FINE_SIGMA:
             raise InvalidMechanismError(
-                f"values may be told where sigma is at least {FINE_SIGMA}, got {self.sigma}. Use a finer unit, or 0."
+                f"values may be told where sigma is at least {FINE_SIGMA}, got {self.sigma}.",
+                remedy="Use a finer unit, or 0.",
             )
 
 
@@ -384,7 +385,9 @@ class Stated(Release):
                 f"{parameter('delta')} must lie in [0, 1], got {self.delta} in the event {self.name!r}."
             )
         if not self.proof:
-            raise InvalidMechanismError(f"a stated guarantee needs a proof, got none for {self.name!r}. Name a note.")
+            raise InvalidMechanismError(
+                f"a stated guarantee needs a proof, got none for {self.name!r}.", remedy="Name a note."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,7 +461,7 @@ def refuse(event: object) -> UnknownEventError:
     """Return the error for an event of unknown kind."""
     named = f" named {getattr(event, 'name', None)!r}" if getattr(event, "name", None) else ""
     return UnknownEventError(
-        f"an event must be one of {', '.join(KINDS)}, got {type(event).__name__}{named}. "
-        "Use Stated with its epsilon, delta and proof.",
+        f"an event must be one of {', '.join(KINDS)}, got {type(event).__name__}{named}.",
+        remedy="Use Stated with its epsilon, delta and proof.",
         event=event,
     )

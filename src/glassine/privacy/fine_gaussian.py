@@ -90,7 +90,7 @@ def add_discrete_gaussian(
     """
     if not SMALLEST_SIGMA <= sigma < LARGEST_SIGMA:
         raise InvalidMechanismError(
-            f"{parameter('sigma')} must be in [1, 2**52), got {sigma}. Use discrete_gaussian()."
+            f"{parameter('sigma')} must be in [1, 2**52), got {sigma}.", remedy="Use discrete_gaussian()."
         )
     scale = _Scale(sigma)
     noise = np.empty(values.size, dtype=np.int64)
@@ -314,7 +314,7 @@ def slack_of(values: int, sigma: float, releases: int = 1) -> float:
     """
     if not sigma >= FINE_SIGMA:
         raise InvalidMechanismError(
-            f"{parameter('sigma')} must be at least {FINE_SIGMA} units, got {sigma}. Use a finer unit."
+            f"{parameter('sigma')} must be at least {FINE_SIGMA} units, got {sigma}.", remedy="Use a finer unit."
         )
     return min((REACH**2 / 8 + 1) * values, 4096 * releases + values / 4) / sigma**2
 

@@ -206,7 +206,8 @@ class Ledger:
                 if alike:
                     raise InvalidBudgetError(
                         f"the name of a new dataset must differ from {alike!r}, which has a budget, by more than case, "
-                        f"spaces or composition; got {dataset!r}. Use {alike!r} if it is the same dataset."
+                        f"spaces or composition; got {dataset!r}.",
+                        remedy=f"Use {alike!r} if it is the same dataset.",
                     )
                 account = Account(
                     dataset=dataset,
@@ -220,8 +221,9 @@ class Ledger:
             elif unit not in (None, account.unit):
                 raise InvalidBudgetError(
                     f"the budget of {dataset!r} counts in the unit '{account.unit}', and a budget keeps its unit; got "
-                    f"'{unit}'. Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
-                    "records would not know what this one spent."
+                    f"'{unit}'.",
+                    remedy=f"Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
+                    "records would not know what this one spent.",
                 )
             elif (account.epsilon, account.delta) == (total, total_delta):
                 return
@@ -387,7 +389,8 @@ class Ledger:
             alike = _alike(dataset, log)
             raise LedgerError(
                 f"{self.path} must hold a budget for {dataset!r} before it is used, and holds "
-                f"{f'one for {alike!r}' if alike else 'none'}. Set it: Ledger.budget, or 'glassine ledger budget'.",
+                f"{f'one for {alike!r}' if alike else 'none'}.",
+                remedy="Set it: Ledger.budget, or 'glassine ledger budget'.",
                 path=self.path,
             )
         return account
@@ -479,7 +482,9 @@ def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:
     if not (amount > 0 or (amount == 0 and not positive)) or not amount < (1 if name == "delta" else LARGEST):
         raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.")
     if not amount.denominator <= FINEST:
-        raise InvalidBudgetError(f"{parameter(name)} must be a fraction of whole numbers up to 1e400. Round it up.")
+        raise InvalidBudgetError(
+            f"{parameter(name)} must be a fraction of whole numbers up to 1e400.", remedy="Round it up."
+        )
     return amount
 
 
@@ -508,7 +513,7 @@ def _check_text(text: object, name: str, longest: int) -> str:
         raise InvalidBudgetError(f"{parameter(name)} must be text, got {text!r}.")
     if len(text) > longest:
         raise InvalidBudgetError(
-            f"{parameter(name)} must have at most {longest:,} characters, got {len(text):,}. Shorten it."
+            f"{parameter(name)} must have at most {longest:,} characters, got {len(text):,}.", remedy="Shorten it."
         )
     return text
 

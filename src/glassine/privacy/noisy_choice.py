@@ -71,7 +71,7 @@ def cauchy_calibration(epsilon: float, candidates: int) -> tuple[float, float]:
     left = min(epsilon, LARGEST_EPSILON) - 2 * candidates * SMOOTH_SLACK
     if not left > 0:
         raise InvalidMechanismError(
-            f"{parameter('epsilon=')}{epsilon!r} is too small for {candidates} candidates. Give more."
+            f"{parameter('epsilon=')}{epsilon!r} is too small for {candidates} candidates.", remedy="Give more."
         )
     # A hair more noise, so that the cost, computed back from the ratio, stays within epsilon.
     return DILATION_SHARE * left / candidates, (1 + 1e-12) / math.sinh((1 - DILATION_SHARE) * left / 2)
@@ -129,7 +129,8 @@ def gaussian_calibration(epsilon: float, delta: float, candidates: int, spread: 
     if not math.ceil(spread * grid) + 1 <= reach * grid:
         raise InvalidMechanismError(
             f"{parameter('epsilon=')}{epsilon:g} and {parameter('delta=')}{delta:g} need noise of {sigma:.2g}, beyond "
-            "any use. Give a larger epsilon."
+            "any use.",
+            remedy="Give a larger epsilon.",
         )
     return sigma, grid, reach
 
@@ -200,10 +201,12 @@ def draw_scaled(numerators: Sequence[int], denominator: int, randomness: Randomn
     0
     """
     if not len(numerators) > 0:
-        raise InvalidMechanismError("a selection needs at least one candidate, got none. Make the class non-empty.")
+        raise InvalidMechanismError(
+            "a selection needs at least one candidate, got none.", remedy="Make the class non-empty."
+        )
     if not denominator > 0:
         raise InvalidMechanismError(
-            f"{parameter('denominator')} must be positive, got {denominator}. Give a whole number above 0."
+            f"{parameter('denominator')} must be positive, got {denominator}.", remedy="Give a whole number above 0."
         )
     size = len(numerators)
     best = max(numerators)
@@ -376,7 +379,9 @@ def report_noisy_max(
 def _exact_scores(scores: Sequence[Number]) -> list[Fraction]:
     exact = [rational(score, "a score") for score in scores]
     if not exact:
-        raise InvalidMechanismError("a selection needs at least one candidate, got none. Make the class non-empty.")
+        raise InvalidMechanismError(
+            "a selection needs at least one candidate, got none.", remedy="Make the class non-empty."
+        )
     return exact
 
 

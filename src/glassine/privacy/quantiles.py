@@ -246,11 +246,13 @@ def _prepared(
         column, times = column[order].astype(np.float64), multiplicities[order].astype(np.int64)
     if not np.isfinite(column).all():
         raise InvalidDataError(
-            f"{parameter('values')} must be finite, got one that is not. Clip them to the domain first."
+            f"{parameter('values')} must be finite, got one that is not.", remedy="Clip them to the domain first."
         )
     cuts = np.array([float(decimal(cut, "a candidate")) for cut in candidates], dtype=np.float64)
     if any(a >= b for a, b in pairwise(cuts.tolist())):
-        raise InvalidMechanismError(f"{parameter('candidates')} must increase strictly. Sort them and drop repeats.")
+        raise InvalidMechanismError(
+            f"{parameter('candidates')} must increase strictly.", remedy="Sort them and drop repeats."
+        )
     return column, times, cuts, _part(number, epsilon)
 
 

@@ -87,13 +87,14 @@ class Randomness:
 
     def __init__(self, source: Callable[[int], bytes] | None = None, *, seeded: bool | None = None) -> None:
         if seeded and source is None:
-            raise InvalidMechanismError("a seeded stream needs a source, got None. Use Randomness.of(seed).")
+            raise InvalidMechanismError("a seeded stream needs a source, got None.", remedy="Use Randomness.of(seed).")
         owner = getattr(source, "__self__", None)
         if seeded is False and isinstance(owner, _REPEATABLE) and not isinstance(owner, random.SystemRandom):
             raise InvalidMechanismError(
                 f"{parameter('seeded', False)} vouches for secret bits, and "
                 f"{getattr(source, '__qualname__', source)!r} draws from a "
-                "generator with a seed. Leave the source out for a private release."
+                "generator with a seed.",
+                remedy="Leave the source out for a private release.",
             )
         self._source = os.urandom if source is None else source
         self._words: list[int] = []
@@ -137,7 +138,8 @@ class Randomness:
         raise InvalidMechanismError(
             f"{parameter('random_state')} must be None, a whole number of at least 0, a numpy Generator or a numpy "
             "RandomState, "
-            f"got {given!r}. Use None for a private release."
+            f"got {given!r}.",
+            remedy="Use None for a private release.",
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -163,7 +165,9 @@ class Randomness:
     def bits(self, k: int) -> int:
         """Return a uniform integer of ``k`` bits, that is in [0, 2**k)."""
         if not k >= 0:
-            raise InvalidMechanismError(f"{parameter('k')} must be at least 0, got {k}. Ask for a number of bits.")
+            raise InvalidMechanismError(
+                f"{parameter('k')} must be at least 0, got {k}.", remedy="Ask for a number of bits."
+            )
         value = 0
         while k >= 64:
             value = value << 64 | self._word()
@@ -212,7 +216,7 @@ class Randomness:
         """
         if not 0 <= numerator <= denominator:
             raise InvalidMechanismError(
-                f"a probability must lie in [0, 1], got {numerator}/{denominator}. Give two whole numbers."
+                f"a probability must lie in [0, 1], got {numerator}/{denominator}.", remedy="Give two whole numbers."
             )
         return self.below(denominator) < numerator
 
@@ -234,8 +238,8 @@ class Randomness:
         """
         if not (numerator >= 0 and denominator > 0):
             raise InvalidMechanismError(
-                f"{parameter('gamma')} must be at least 0, got {numerator}/{denominator}. Subtract from the largest "
-                "log-weight."
+                f"{parameter('gamma')} must be at least 0, got {numerator}/{denominator}.",
+                remedy="Subtract from the largest log-weight.",
             )
         while numerator > denominator:
             if not self._exp_of_minus(1, 1):
@@ -267,7 +271,7 @@ class Randomness:
         """
         if not (numerator > 0 and denominator > 0):
             raise InvalidMechanismError(
-                f"the rate must be positive, got {numerator}/{denominator}. Give two positive whole numbers."
+                f"the rate must be positive, got {numerator}/{denominator}.", remedy="Give two positive whole numbers."
             )
         common = math.gcd(numerator, denominator)
         step, period = numerator // common, denominator // common

@@ -170,13 +170,14 @@ def _pay(price: Price, ledger: object, dataset: object, *, seeded: bool) -> tupl
     """Charge a release to its ledger, or count it where there is none; return the receipt, or the count's caveats."""
     if dataset is not None and (not isinstance(dataset, str) or not dataset):
         raise InvalidParameterError(
-            f"{parameter('dataset')} must be a name or None, got {dataset!r}. Name the data set."
+            f"{parameter('dataset')} must be a name or None, got {dataset!r}.", remedy="Name the data set."
         )
     if ledger is None:
         return None, () if seeded else _counted(price, dataset)
     if dataset is None:
         raise InvalidParameterError(
-            f"a ledger needs a data set, got {parameter('ledger=')}{ledger!r} alone. Pass {parameter('dataset=')}."
+            f"a ledger needs a data set, got {parameter('ledger=')}{ledger!r} alone.",
+            remedy=f"Pass {parameter('dataset=')}.",
         )
     book = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
     if not isinstance(book, Ledger):

@@ -13,7 +13,9 @@ __all__ = ["draw_discrete_cauchy", "draw_discrete_gaussian", "draw_discrete_lapl
 
 def _checked(value: Fraction, name: str) -> Fraction:
     if not value > 0:
-        raise InvalidMechanismError(f"{parameter(name)} must be positive, got {value}. Give the scale of the noise.")
+        raise InvalidMechanismError(
+            f"{parameter(name)} must be positive, got {value}.", remedy="Give the scale of the noise."
+        )
     return value
 
 

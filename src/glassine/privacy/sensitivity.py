@@ -176,7 +176,7 @@ def clipped_sum(lower: float, upper: float) -> float:
     """
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
         raise InvalidMechanismError(
-            f"{parameter('bounds')} must be finite and ordered, got {lower} and {upper}. Give public bounds."
+            f"{parameter('bounds')} must be finite and ordered, got {lower} and {upper}.", remedy="Give public bounds."
         )
     return max(abs(lower), abs(upper))
 

@@ -76,7 +76,7 @@ def of_group(event: Event, records: int) -> Event:
         branches = tuple(of_groups(branch, records) for branch in event.branches)
         return replace(event, branches=branches)
     raise InvalidMechanismError(
-        f"the event {event.name!r} has no rule for {records} records at once. State its cost for them."
+        f"the event {event.name!r} has no rule for {records} records at once.", remedy="State its cost for them."
     )
 
 

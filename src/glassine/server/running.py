@@ -51,7 +51,7 @@ def listen(host: str, port: int) -> socket.socket:
             raise
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise GlassineError(f"cannot listen on {host} port {port}: {reason}. Name another.") from None
+        raise GlassineError(f"cannot listen on {host} port {port}: {reason}.", remedy="Name another.") from None
     return listening
 
 
@@ -67,7 +67,7 @@ def run(app: Any, listening: socket.socket) -> None:
         uvicorn = importlib.import_module("uvicorn")
     except ImportError:
         raise GlassineError(
-            "serving needs the package uvicorn. Install it with pip install 'glassine[server]'."
+            "serving needs the package uvicorn.", remedy="Install it with pip install 'glassine[server]'."
         ) from None
     from glassine.server.limits import PatientProtocol
 

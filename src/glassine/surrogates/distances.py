@@ -63,7 +63,7 @@ class Metric:
             raise InvalidParameterError(f"{parameter('scales')} must be positive finite numbers, got {list(scales)}.")
         object.__setattr__(self, "scales", scales)
         if self.taxonomies and self.distance != "semantic":
-            raise InvalidParameterError("taxonomies go with the semantic distance. Leave them out.")
+            raise InvalidParameterError("taxonomies go with the semantic distance.", remedy="Leave them out.")
         # Its constructor checks the trees.
         semantic = SemanticDistance(self.taxonomies)
         object.__setattr__(self, "taxonomies", {name: _nested(tree) for name, tree in semantic.taxonomies.items()})
@@ -82,13 +82,15 @@ class Metric:
                 if isinstance(domain[name], Category) or domain[name].missing:
                     what = "is a category" if isinstance(domain[name], Category) else "may be missing"
                     raise InvalidParameterError(
-                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}. "
-                        'Use distance="gower", or encode it.'
+                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}.",
+                        remedy='Use distance="gower", or encode it.',
                     )
         for name in self.taxonomies:
             attribute = domain[name]
             if not isinstance(attribute, Category):
-                raise InvalidParameterError(f"{name!r} has a taxonomy, but is no category of the domain. Drop it.")
+                raise InvalidParameterError(
+                    f"{name!r} has a taxonomy, but is no category of the domain.", remedy="Drop it."
+                )
             self._table(attribute, name)
 
     def _table(self, attribute: Category, name: str) -> npt.NDArray[np.float64]:
@@ -96,7 +98,7 @@ class Metric:
         where, table = self._tables[name]
         absent = [value for value in attribute.values if value not in where]
         if absent:
-            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}. Add it.")
+            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}.", remedy="Add it.")
         at = [where[value] for value in attribute.values]
         return np.asarray(table[np.ix_(at, at)])
 

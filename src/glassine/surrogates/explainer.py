@@ -271,18 +271,18 @@ class SurrogateExplainer(MeasuredExplainer):
         for name in ("epsilon", "partition", "fixed_black_box", "ledger", "dataset"):
             if name in parameters:
                 raise InvalidParameterError(
-                    f"{name} protects training records, and a third party has none. Leave it out."
+                    f"{name} protects training records, and a third party has none.", remedy="Leave it out."
                 )
         explainer = cls(predict, k, domain=domain, **parameters)
         if not isinstance(domain, Domain):
             raise InvalidParameterError(
-                f"a third party needs a public Domain, got {type(domain).__name__}. Declare it."
+                f"a third party needs a public Domain, got {type(domain).__name__}.", remedy="Declare it."
             )
         if takes not in ("array", "pandas", "polars"):
             raise InvalidParameterError(f"{parameter('takes')} must be 'array', 'pandas' or 'polars', got {takes!r}.")
         if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
             raise InvalidParameterError(
-                'a third party knows no true labels. Pass labels="black-box" with the paper\'s form.'
+                "a third party knows no true labels.", remedy='Pass labels="black-box" with the paper\'s form.'
             )
         source = "queries" if queries is None else "given"
         if queries is None:
@@ -333,19 +333,21 @@ class SurrogateExplainer(MeasuredExplainer):
             n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
             if plan.private_partition is False and not plan.k <= n:
                 raise InvalidParameterError(
-                    f"{parameter('k')} must be at most the number of records, {n}, got {plan.k}. Use a smaller k."
+                    f"{parameter('k')} must be at most the number of records, {n}, got {plan.k}.",
+                    remedy="Use a smaller k.",
                 )
             domain = coarse_domain(data) if declared is None else declared
             columns, asked = read(data, domain, refuse_outside=False), np.ones(n, dtype=bool)
         if plan.labels == "true" and y is None:
             raise InvalidDataError(
-                f'labels="true" needs {parameter("y")}, the true labels, got None. Pass y, or labels="black-box".'
+                f'labels="true" needs {parameter("y")}, the true labels, got None.',
+                remedy='Pass y, or labels="black-box".',
             )
         truth = None if y is None or each else label_array(y, n)
         if self.classes is None and is_regression(self.predict):
             raise BlackBoxError(
-                "the black box is a regression: it answers with scores, and each would be published as a class. Pass a "
-                f"function that returns a class for each record, or declare {parameter('classes=')}."
+                "the black box is a regression: it answers with scores, and each would be published as a class.",
+                remedy=f"Pass a function that returns a class for each record, or declare {parameter('classes=')}.",
             )
         box = BlackBox(self.predict)
         answered = np.full(n, None, dtype=object)

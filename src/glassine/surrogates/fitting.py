@@ -240,7 +240,7 @@ def classes_of(
     known: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
     if not known or not all(map(is_scalar, known)) or len(set(known)) < len(known):
         raise InvalidParameterError(
-            f"{parameter('classes')} must be different plain values, at least one. List each once."
+            f"{parameter('classes')} must be different plain values, at least one.", remedy="List each once."
         )
     return known
 
@@ -251,8 +251,9 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
         own: Counter[Scalar] = Counter() if labels is None else Counter(labels.tolist())
         if any(isinstance(name, float) for name in own):
             raise BlackBoxError(
-                f"{what} fractions, which are scores and no classes: each would be published. Return a class for each "
-                f"record, such as whether the score is above a limit, or declare {parameter('classes=')}."
+                f"{what} fractions, which are scores and no classes: each would be published.",
+                remedy="Return a class for each "
+                f"record, such as whether the score is above a limit, or declare {parameter('classes=')}.",
             )
         if len(own) > MOST_NAMES:
             raise BlackBoxError(
@@ -266,9 +267,8 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
     if rare:
         raise BlackBoxError(
             f"{rare} of {len(counts)} labels are given to fewer than {least} records each: a name that so few share "
-            f"would be published as theirs. Declare {parameter('classes=')} if the names are public, or join rare "
-            "ones in the black "
-            "box."
+            "would be published as theirs.",
+            remedy=f"Declare {parameter('classes=')} if the names are public, or join rare ones in the black box.",
         )
     return class_order(set(counts))
 
@@ -289,7 +289,9 @@ def label_array(y: Any, n_records: int) -> npt.NDArray[Any]:
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
         if not is_scalar(value):
-            raise InvalidDataError("y holds a missing value, or one that is no label. Label or drop these records.")
+            raise InvalidDataError(
+                "y holds a missing value, or one that is no label.", remedy="Label or drop these records."
+            )
         out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
     return out
 
@@ -306,8 +308,8 @@ def index_of(labels: npt.NDArray[Any], classes: Sequence[Scalar], what: str) -> 
     odd = int((out < 0).sum())
     if odd:
         raise InvalidDataError(
-            f"{odd} labels of {what} are not declared as classes, in the same words. Declare or translate them, or "
-            "leave classes out."
+            f"{odd} labels of {what} are not declared as classes, in the same words.",
+            remedy="Declare or translate them, or leave classes out.",
         )
     return out
 
@@ -329,7 +331,7 @@ def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.
     places = np.maximum(class_codes(y, classes), -1)
     check_lengths(n_records, len(places))
     if (places < 0).all():
-        raise InvalidDataError("no record has one of the declared classes as its label. Check the labels.")
+        raise InvalidDataError("no record has one of the declared classes as its label.", remedy="Check the labels.")
     return places
 
 
@@ -344,7 +346,8 @@ def check_words(truth: npt.NDArray[Any], known: Iterable[Scalar]) -> None:
     kinds = [" and ".join(sorted({_kind(v) for v in values})) for values in (truth.tolist(), names)]
     raise InvalidDataError(
         f"y uses other words than the black box: it holds {kinds[0]}, the black box answers with {kinds[1]}, and no "
-        "label is common to both. Translate the labels of one into those of the other."
+        "label is common to both.",
+        remedy="Translate the labels of one into those of the other.",
     )
 
 

@@ -95,7 +95,7 @@ def _check_classes(release: SurrogateRelease) -> None:
     if not release.classes or not all(is_scalar(value) for value in release.classes):
         raise InvalidModelError("a release's classes must be plain values, at least one.")
     if len(set(release.classes)) < len(release.classes):
-        raise InvalidModelError("the classes of a release must differ. Drop the repeat.")
+        raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
 
 
 def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
@@ -108,7 +108,7 @@ def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
     except GlassineError as error:
         raise InvalidModelError(f"the tree of group {group}: {error}") from None
     if any(cell.evidence.prediction is None for cell in tree.cells):
-        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing. Publish its label.")
+        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing.", remedy="Publish its label.")
 
 
 def _check_provenance(provenance: Provenance) -> None:
@@ -407,7 +407,8 @@ def _plain(decision: Any) -> Scalar:
         value = int(value)
     if not is_scalar(value):
         raise InvalidDataError(
-            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}. Give the label."
+            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}.",
+            remedy="Give the label.",
         )
     plain: Scalar = value
     return plain

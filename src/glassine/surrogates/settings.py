@@ -92,18 +92,18 @@ def plan_of(explainer: Any, records: str) -> Plan:
     domain = explainer.domain
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidParameterError(
-            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}. Declare one."
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
         )
     if partition == "public" and (domain is None or domain.inferred):
         raise InvalidParameterError(
-            f'partition="public" needs a domain that is declared by hand. Pass {parameter("domain=")}.'
+            'partition="public" needs a domain that is declared by hand.', remedy=f"Pass {parameter('domain=')}."
         )
     epsilon = explainer.epsilon
     if epsilon is not None:
         epsilon = check_number(epsilon, "epsilon", low=0.0, high=1e6, low_open=True)
         if form == "paper":
             raise InvalidParameterError(
-                'epsilon goes with form="restricted": the paper publishes exact counts. Drop either.'
+                'epsilon goes with form="restricted": the paper publishes exact counts.', remedy="Drop either."
             )
     _check_ledger(explainer, private=epsilon is not None, public=partition == "public")
     if not isinstance(explainer.fixed_black_box, bool | np.bool_):
@@ -137,13 +137,14 @@ def _check_ledger(explainer: Any, *, private: bool, public: bool) -> None:
         return
     if not private:
         raise InvalidParameterError(
-            "ledger and dataset have no effect without epsilon: nothing is spent where nothing is private. Leave both "
-            "out, or pass epsilon."
+            "ledger and dataset have no effect without epsilon: nothing is spent where nothing is private.",
+            remedy="Leave both out, or pass epsilon.",
         )
     if explainer.ledger is not None and not public:
         raise InvalidParameterError(
             'a ledger is charged for records, and with partition="microaggregation" epsilon covers no whole record: '
-            'the groups follow from all of them. Pass partition="public", or leave the ledger out.'
+            "the groups follow from all of them.",
+            remedy='Pass partition="public", or leave the ledger out.',
         )
 
 
@@ -158,11 +159,11 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     if counts is not None and not isinstance(counts, bool):
         raise InvalidParameterError(f"{parameter('leaf_counts')} must be true, false or None, got {counts!r}.")
     if private and counts:
-        raise InvalidParameterError(f"private trees publish no counts. Leave {parameter('leaf_counts')} out.")
+        raise InvalidParameterError("private trees publish no counts.", remedy=f"Leave {parameter('leaf_counts')} out.")
     if isinstance(depth, str) and depth == "auto":
         depth = PRIVATE_DEPTH if private else _restricted_depth(k) if restricted else None
     if private and depth is None:
-        raise InvalidParameterError(f"private trees need a {parameter('max_depth')}, got None. Use 1 to 4.")
+        raise InvalidParameterError(f"private trees need a {parameter('max_depth')}, got None.", remedy="Use 1 to 4.")
     if depth is not None:
         depth = check_whole(depth, "max_depth", 1, 8 if private else 1000)
     if isinstance(leaf, str) and leaf == "auto":

@@ -307,7 +307,7 @@ def trade_off_band(scores0: npt.ArrayLike, scores1: npt.ArrayLike, *, confidence
     first, second = (np.sort(np.asarray(scores, dtype=np.float64), axis=None) for scores in (scores0, scores1))
     if not (first.size and second.size) or np.isnan(first).any() or np.isnan(second).any():
         raise InvalidParameterError(
-            f"{parameter('scores')} must be numbers, at least one for each data set. Drop or replace NaN."
+            f"{parameter('scores')} must be numbers, at least one for each data set.", remedy="Drop or replace NaN."
         )
     # Half of the error probability for each side, a level at which Massart's constant holds.
     log = math.log(2 / (1 - confidence))

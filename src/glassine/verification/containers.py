@@ -88,7 +88,8 @@ class EstimatorSource:
             raise InvalidParameterError(
                 f"{parameter('random_state')} must be None where the runs are not seeded, got "
                 f"{parameters['random_state']!r}: all "
-                "runs would be one. Set it to None, or pass a seed."
+                "runs would be one.",
+                remedy="Set it to None, or pass a seed.",
             )
         records = None if isinstance(dataset, CsvRecords) else pair_of(dataset)
         if records is None:
@@ -126,7 +127,7 @@ class MechanismSource:
 def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Path, str], tuple[Any, Any]]:
     if read is None:
         raise InvalidDataError(
-            f"a data set is a file, and nothing reads it. Pass {parameter('read=')}, or leave files out."
+            "a data set is a file, and nothing reads it.", remedy=f"Pass {parameter('read=')}, or leave files out."
         )
     return read
 
@@ -141,7 +142,7 @@ def source_of(learner: Any) -> Source:
     """
     if isinstance(learner, type):
         raise InvalidParameterError(
-            f"{parameter('learner')} must be an instance, got the class {learner.__name__}. Construct it."
+            f"{parameter('learner')} must be an instance, got the class {learner.__name__}.", remedy="Construct it."
         )
     if isinstance(learner, Source):
         return learner
@@ -151,8 +152,8 @@ def source_of(learner: Any) -> Source:
         return MechanismSource(learner)
     raise InvalidParameterError(
         f"{parameter('learner')} must be an estimator, a function of a data set and a seed, or a source, got "
-        f"{learner!r}. "
-        "Wrap it in a function."
+        f"{learner!r}.",
+        remedy="Wrap it in a function.",
     )
 
 
@@ -160,8 +161,8 @@ def pair_of(dataset: Any) -> tuple[Any, Any]:
     """Return the attributes and the labels of a data set for an estimator."""
     if not (isinstance(dataset, tuple) and len(dataset) == 2):
         raise InvalidDataError(
-            f"a data set for an estimator must be a tuple (X, y), got {type(dataset).__name__}. Pass both, or wrap the "
-            "estimator in a function."
+            f"a data set for an estimator must be a tuple (X, y), got {type(dataset).__name__}.",
+            remedy="Pass both, or wrap the estimator in a function.",
         )
     return dataset[0], dataset[1]
 
@@ -246,7 +247,7 @@ def _rows(table: Any) -> list[Hashable]:
     if isinstance(table, np.ndarray | list | tuple):
         return [_key(row) for row in (table.tolist() if isinstance(table, np.ndarray) else table)]
     if hasattr(table, "tocsr"):
-        raise InvalidDataError("a data set must not be a sparse matrix. Make it dense.")
+        raise InvalidDataError("a data set must not be a sparse matrix.", remedy="Make it dense.")
     if _is_table(table):
         import narwhals as nw
 
@@ -254,8 +255,8 @@ def _rows(table: Any) -> list[Hashable]:
     if isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
         return [_key(row) for row in table]
     raise InvalidDataError(
-        f"a data set must be a table, (X, y) or a sequence of records, got {type(table).__name__}. Let the mechanism "
-        "compute its query from the records."
+        f"a data set must be a table, (X, y) or a sequence of records, got {type(table).__name__}.",
+        remedy="Let the mechanism compute its query from the records.",
     )
 
 

@@ -228,7 +228,8 @@ class _Laws(Generic[Record]):
         if abs(mass - 1) > MASS_TOLERANCE:
             raise InvalidMechanismError(
                 f"the probabilities of a mechanism's outputs must add up to 1, got {mass:.12g} for the data set "
-                f"{dataset!r}. Return the logarithm of the probability of every output."
+                f"{dataset!r}.",
+                remedy="Return the logarithm of the probability of every output.",
             )
         return law
 
@@ -238,7 +239,8 @@ def _check(universe: Sequence[object], max_records: int, min_records: int, epsil
         raise InvalidMechanismError(
             f"{parameter('universe')} must hold different records, at least one, got {len(universe)} of which "
             f"{len(set(universe))} "
-            "differ. List each possible record once."
+            "differ.",
+            remedy="List each possible record once.",
         )
     if not 0 <= min_records <= max_records:
         raise InvalidMechanismError(

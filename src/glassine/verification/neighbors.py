@@ -267,7 +267,7 @@ def search(
         ]
     )
     if not plain and not odd:
-        raise InvalidParameterError("there must be at least one pair, got none. See worst_pairs.")
+        raise InvalidParameterError("there must be at least one pair, got none.", remedy="See worst_pairs.")
     for pair in plain:
         check_neighbors(pair.d0, pair.d1, relation)
     hunt = Hunt(

@@ -49,7 +49,9 @@ def draw_outputs(
 def refuse_the_refused(kept: Sequence[Any]) -> None:
     """Raise InvalidDataError if every run was refused: nothing was released, so that nothing is learned of it."""
     if kept and all(isinstance(row, Mapping) and any(name.startswith(REFUSED) for name in row) for row in kept):
-        raise InvalidDataError("the learner refused both data sets in every run. Fit it to one of them to see why.")
+        raise InvalidDataError(
+            "the learner refused both data sets in every run.", remedy="Fit it to one of them to see why."
+        )
 
 
 def _ran(

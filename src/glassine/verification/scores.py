@@ -87,7 +87,7 @@ class FixedThresholds:
         cuts = np.asarray(self.thresholds, dtype=np.float64).ravel()
         if not cuts.size or np.isnan(cuts).any():
             raise InvalidParameterError(
-                f"{parameter('thresholds')} must be numbers, at least one. Drop or replace NaN."
+                f"{parameter('thresholds')} must be numbers, at least one.", remedy="Drop or replace NaN."
             )
 
     @property
@@ -241,8 +241,8 @@ def score_of(score: Any) -> Score:
     if callable(score):
         return Statistic(statistic=score, name=getattr(score, "__name__", "statistic"))
     raise InvalidParameterError(
-        f"{parameter('score')} must be None, a function from an output to a number, or a score, got {score!r}. See "
-        "glassine.verification.scores."
+        f"{parameter('score')} must be None, a function from an output to a number, or a score, got {score!r}.",
+        remedy="See glassine.verification.scores.",
     )
 
 

@@ -320,7 +320,7 @@ class Plan:
             if value is not None and not 0 <= value < np.inf:
                 raise InvalidParameterError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")
         if epsilon is not None and mu is not None:
-            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both. Drop one.")
+            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both.", remedy="Drop one.")
         check_probability(delta, "delta", zero=True)
         used = bound or (EpsilonBound(delta=delta) if mu is None else GaussianBound())
         stated, assumptions = _claim(used, epsilon, delta, mu, claim)
@@ -409,19 +409,21 @@ def _claim(
     if bound.parameter == "mu" and epsilon is not None:
         if not (epsilon > 0 and delta > 0):
             raise InvalidParameterError(
-                f"a claim with delta = 0 is none of mu-GDP. Pass {parameter('mu=')}, or another bound."
+                "a claim with delta = 0 is none of mu-GDP.", remedy=f"Pass {parameter('mu=')}, or another bound."
             )
         return mu_from_epsilon(epsilon, delta), (GAUSSIAN,)
     if epsilon is not None or mu is not None:
         raise InvalidParameterError(
-            f"the bound is on {bound.parameter}. State the claim on it with {parameter('claim=')}."
+            f"the bound is on {bound.parameter}.", remedy=f"State the claim on it with {parameter('claim=')}."
         )
     return None, ()
 
 
 def _errors(event: Event, test0: list[Any], test1: list[Any]) -> tuple[int, int]:
     if not (test0 and test1):
-        raise InvalidDataError(f"no runs are left to be counted. Lower {parameter('train_share')}, or raise runs.")
+        raise InvalidDataError(
+            "no runs are left to be counted.", remedy=f"Lower {parameter('train_share')}, or raise runs."
+        )
     occurred0, occurred1 = event.occurs(test0), event.occurs(test1)
     if (len(occurred0), len(occurred1)) != (len(test0), len(test1)):
         raise InvalidDataError(f"the event {event.name!r} must give one bool for each output, got another number.")

@@ -59,7 +59,7 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
     """
     if not isinstance(evaluation, tuple) or len(evaluation) != 2:
         raise InvalidParameterError(
-            f"{parameter('evaluation')} must be a pair of a data frame and its classes. Give (frame, truth)."
+            f"{parameter('evaluation')} must be a pair of a data frame and its classes.", remedy="Give (frame, truth)."
         )
     columns = dict(read_columns(evaluation[0]))
     values = np.asarray(evaluation[1])
@@ -68,17 +68,20 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
         raise InvalidDataError(
             f"{parameter('evaluation')} must hold one class for each of its records, got {n} records and classes of "
             "the shape "
-            f"{values.shape}. Give both in the same order."
+            f"{values.shape}.",
+            remedy="Give both in the same order.",
         )
     absent = sorted({literal.attribute for literal in tree.literals} - set(columns))
     if absent:
-        raise InvalidDataError(f"the held-out records lack the column {absent[0]!r}, which the tree tests. Add it.")
+        raise InvalidDataError(
+            f"the held-out records lack the column {absent[0]!r}, which the tree tests.", remedy="Add it."
+        )
     if is_missing(values).any():
-        raise InvalidDataError("the held-out classes hold a missing value. Give the class of every record.")
+        raise InvalidDataError("the held-out classes hold a missing value.", remedy="Give the class of every record.")
     place: dict[Scalar, int] = {name: i for i, name in enumerate(tree.classes or ())}
     codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=n)
     if (codes < 0).all():
-        raise InvalidDataError("no held-out record has a class of the tree. Recode the classes.")
+        raise InvalidDataError("no held-out record has a class of the tree.", remedy="Recode the classes.")
     return Holdout(columns=columns, codes=codes)
 
 

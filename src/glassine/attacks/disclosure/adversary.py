@@ -137,7 +137,7 @@ class Adversary:
         for name, value, known in options:
             if not isinstance(value, str) or value not in known:
                 raise InvalidParameterError(
-                    f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}. Name one."
+                    f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.", remedy="Name one."
                 )
         used: object = self.internal_nodes
         if not isinstance(used, bool):
@@ -146,7 +146,7 @@ class Adversary:
         listed: object = self.categories
         if isinstance(listed, str) or not isinstance(listed, Iterable):
             raise InvalidParameterError(
-                f"{parameter('categories')} must be a sequence of column names, got {listed!r}. List them."
+                f"{parameter('categories')} must be a sequence of column names, got {listed!r}.", remedy="List them."
             )
         object.__setattr__(self, "categories", tuple(self.categories))
         smallest = self.min_samples_leaf
@@ -158,7 +158,7 @@ class Adversary:
         blurred: object = self.noise
         if blurred is not None and not isinstance(blurred, CountNoise):
             raise InvalidParameterError(
-                f"{parameter('noise')} must be a CountNoise, got {type(blurred).__name__}. Give one."
+                f"{parameter('noise')} must be a CountNoise, got {type(blurred).__name__}.", remedy="Give one."
             )
         tolerance: object = self.tolerance
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-10 <= tolerance <= 0.1:
@@ -172,7 +172,7 @@ class Adversary:
             return
         if self.training != "sample":
             raise InvalidParameterError(
-                f'{parameter("sampling_fraction")} is for a sample. Take training="sample" with it.'
+                f"{parameter('sampling_fraction')} is for a sample.", remedy='Take training="sample" with it.'
             )
         if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 < share <= 1:
             raise InvalidParameterError(f"{parameter('sampling_fraction')} must be a number in (0, 1], got {share!r}.")
@@ -204,13 +204,13 @@ class Adversary:
             if odd:
                 raise InvalidParameterError(
                     f"{parameter('marginals')} must name every class and nothing else, but {odd[0]!r} is in one of "
-                    "them only. "
-                    "Give the records of each class."
+                    "them only.",
+                    remedy="Give the records of each class.",
                 )
             values = [given[c] for c in classes]
         elif isinstance(given, str) or not isinstance(given, Iterable):
             raise InvalidParameterError(
-                f"{parameter('marginals')} must hold one number per class, got {given!r}. List them."
+                f"{parameter('marginals')} must hold one number per class, got {given!r}.", remedy="List them."
             )
         else:
             values = list(given)

@@ -107,7 +107,7 @@ def anonymity(
     for name, value, known in (("groups", groups, GROUPS), ("distance", distance, DISTANCES)):
         if value not in known:
             raise InvalidParameterError(
-                f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}. Name one."
+                f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.", remedy="Name one."
             )
     people = disclosure.people
     table = disclosure.quasi_probabilities * people.sizes[:, None]

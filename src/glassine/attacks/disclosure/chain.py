@@ -301,8 +301,8 @@ def run_chains(
     """
     if disclosure.sample is not None:
         raise UndefinedMeasureError(
-            'the worlds of a sample are listed, not sampled by chains. Take method="enumeration" and a larger '
-            f"{parameter('most_worlds')}, or the relaxation."
+            "the worlds of a sample are listed, not sampled by chains.",
+            remedy=f'Take method="enumeration" and a larger {parameter("most_worlds")}, or the relaxation.',
         )
     board = lay_out(disclosure)
     rngs = np.random.default_rng(random_state).spawn(n_chains)

@@ -134,9 +134,8 @@ def _mean(disclosure: Disclosure, blocks: list[Block], most_worlds: int) -> Enum
 
 def _too_many(where: str, needed: int, limit: int) -> CountingLimitError:
     return CountingLimitError(
-        f"{where} has up to {needed:,} tables of people and classes, more than {parameter('most_worlds=')}{limit:,}. "
-        "Raise the limit, "
-        'or take method="chain".',
+        f"{where} has up to {needed:,} tables of people and classes, more than {parameter('most_worlds=')}{limit:,}.",
+        remedy='Raise the limit, or take method="chain".',
         max_steps=limit,
     )
 

@@ -302,7 +302,8 @@ class Disclosure:
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data or len(data[name]) != self.people.n_people:
                 raise InvalidDataError(
-                    f"subgroups need the column {name!r} for each of the {self.people.n_people} people. Add it."
+                    f"subgroups need the column {name!r} for each of the {self.people.n_people} people.",
+                    remedy="Add it.",
                 )
             for value, rows in subgroups(data[name]).items():
                 out.append(

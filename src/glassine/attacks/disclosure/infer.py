@@ -191,15 +191,16 @@ def infer_sensitive(
     people = read_people(tree, data, categories=assumed.categories, superset=sampled)
     if assumed.internal_nodes and tree.guarantee is not None:
         raise UndefinedMeasureError(
-            "the tree claims differential privacy: its splits were drawn, not the best. Take "
-            f"{parameter('internal_nodes', False)}."
+            "the tree claims differential privacy: its splits were drawn, not the best.",
+            remedy=f"Take {parameter('internal_nodes', False)}.",
         )
     leaves, noise = _leaves(tree, people, assumed)
     members = leaves.members if isinstance(leaves, SampledLeaves) else None
     if sampled and leaves.counts is None and assumed.internal_nodes and assumed.criterion == "gain_ratio":
         raise UndefinedMeasureError(
             "the gain ratio of a sample needs the class counts of the leaves: without them the sizes of branches are "
-            f"not known. Take {parameter('internal_nodes', False)}."
+            "not known.",
+            remedy=f"Take {parameter('internal_nodes', False)}.",
         )
     constraints = derive_constraints(tree, people, assumed, sampled=sampled, members=members)
     if truth is not None and not sampled:
@@ -292,7 +293,8 @@ def _check_leaves(leaves: LeafKnowledge, people: People, table: npt.NDArray[np.i
     if len(wrong):
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
-            f"{people.leaf_nodes[wrong[0]]}. Give the classes of the training records."
+            f"{people.leaf_nodes[wrong[0]]}.",
+            remedy="Give the classes of the training records.",
         )
 
 
@@ -315,20 +317,21 @@ def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peopl
         if given > n_people or (leaves.members is not None and given != held):
             raise InvalidDataError(
                 f"marginals add up to {given}, but the sample holds {'at most ' * (leaves.members is None)}{held} "
-                "records. Give the classes of the sample."
+                "records.",
+                remedy="Give the classes of the sample.",
             )
     elif sum(totals) != n_people:
         raise InvalidDataError(
-            f"marginals add up to {sum(totals)}, but there are {n_people} people. Give their classes."
+            f"marginals add up to {sum(totals)}, but there are {n_people} people.", remedy="Give their classes."
         )
     if isinstance(leaves, ExpectedLeaves):
         raise InvalidParameterError(
-            f"{parameter('marginals')} are not combined with noisy class counts. Leave them out."
+            f"{parameter('marginals')} are not combined with noisy class counts.", remedy="Leave them out."
         )
     if leaves.counts is not None and not np.array_equal(leaves.counts.sum(axis=0)[: len(totals)], totals):
         raise InvalidDataError(
-            f"{parameter('marginals')} are not the sums of the class counts of the leaves. Give those of the training "
-            "set."
+            f"{parameter('marginals')} are not the sums of the class counts of the leaves.",
+            remedy="Give those of the training set.",
         )
 
 

@@ -269,7 +269,7 @@ def infer_posterior(
     """
     if method not in METHODS:
         raise InvalidParameterError(
-            f"{parameter('method')} must be one of {', '.join(METHODS)}, got {method!r}. Name one."
+            f"{parameter('method')} must be one of {', '.join(METHODS)}, got {method!r}.", remedy="Name one."
         )
     for name, value, least in (
         ("most_worlds", most_worlds, 1), ("n_chains", n_chains, 2), ("draws", draws, 100), ("burn_in", burn_in, 0),
@@ -278,7 +278,9 @@ def infer_posterior(
         if not is_whole(value) or not value >= least:
             raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least {least}, got {value!r}.")
     if draws % BATCHES:
-        raise InvalidParameterError(f"{parameter('draws')} must be a multiple of {BATCHES}, got {draws}. Round it up.")
+        raise InvalidParameterError(
+            f"{parameter('draws')} must be a multiple of {BATCHES}, got {draws}.", remedy="Round it up."
+        )
     if isinstance(disclosure.leaves, ExpectedLeaves):
         raise UndefinedMeasureError(
             "the worlds of noisy counts are not counted one by one: the estimate is their mean already, if all class "

@@ -197,8 +197,8 @@ def measure_remedies(
     base = None if adversary is None else replace(adversary, leaves="leaf_counts", marginals=None)
     if base is not None and base.training != "known":
         raise InvalidParameterError(
-            f"{parameter('remedies')} are measured by the publisher, who knows the training records. Take "
-            'training="known".'
+            f"{parameter('remedies')} are measured by the publisher, who knows the training records.",
+            remedy='Take training="known".',
         )
     name = "class counts of the leaves"
     tell(name)
@@ -260,7 +260,8 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
         at = wrong[0]
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
-            f"{people.leaf_nodes[at]}. Give the classes of the training records."
+            f"{people.leaf_nodes[at]}.",
+            remedy="Give the classes of the training records.",
         )
     return dict(zip(people.leaf_nodes, counts, strict=True))
 
@@ -350,12 +351,12 @@ class _Bench:
     def private(self, name: str, epsilon: float, settings: _Private) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""
         if settings.domain is None:
-            raise InvalidParameterError("a private tree needs the public domain of the attributes. Give it.")
+            raise InvalidParameterError("a private tree needs the public domain of the attributes.", remedy="Give it.")
         data = read_columns(self.frame)
         absent = [a for a in self.tree.attributes if a not in settings.domain or a not in data]
         if absent:
             raise InvalidParameterError(
-                f"a private tree needs the attribute {absent[0]!r} in domain and frame. Declare or add it."
+                f"a private tree needs the attribute {absent[0]!r} in domain and frame.", remedy="Declare or add it."
             )
         # The codes of the classes stand for their names, which the domain may write differently.
         narrow = Domain({a: settings.domain[a] for a in self.tree.attributes})
@@ -406,7 +407,7 @@ def _plain(model: Any) -> DecisionTree:
     tree = as_model(model)
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError(
-            f"{parameter('remedies')} are measured for decision trees, got another model. Give a tree."
+            f"{parameter('remedies')} are measured for decision trees, got another model.", remedy="Give a tree."
         )
     return tree
 

@@ -154,9 +154,8 @@ def _add(one: Sums, other: Sums, aim: tuple[int, ...], limit: int) -> Sums:
 
 def _too_many_totals(limit: int) -> CountingLimitError:
     return CountingLimitError(
-        f"the class totals can be reached in more ways than {parameter('most_worlds=')}{limit:,} allows. Raise the "
-        "limit, or take "
-        'method="chain".',
+        f"the class totals can be reached in more ways than {parameter('most_worlds=')}{limit:,} allows.",
+        remedy='Raise the limit, or take method="chain".',
         max_steps=limit,
     )
 

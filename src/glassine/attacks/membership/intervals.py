@@ -53,7 +53,7 @@ def check_confidence(confidence: Any) -> float:
     """Return the confidence as a float after checking that it lies in (0, 1)."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise InvalidParameterError(
-            f"{parameter('confidence')} must lie strictly between 0 and 1, got {confidence!r}. Use 0.95."
+            f"{parameter('confidence')} must lie strictly between 0 and 1, got {confidence!r}.", remedy="Use 0.95."
         )
     return float(confidence)
 

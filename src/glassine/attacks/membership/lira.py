@@ -226,7 +226,7 @@ def _shadow_confidences(
         told = answers(estimator, pool)
         if told.probabilities is None:
             raise UnsupportedModelError(
-                "the learner's models give no probabilities that are numbers. Pass one with predict_proba."
+                "the learner's models give no probabilities that are numbers.", remedy="Pass one with predict_proba."
             )
         columns.append(told.confidence)
         if progress is not None:

@@ -246,7 +246,7 @@ def midpoint_attack(
     confidence, rng = check_confidence(confidence), generator(random_state)
     if not 0 <= max_chance <= 1:
         raise InvalidParameterError(
-            f"{parameter('max_chance')} must lie between 0 and 1, got {max_chance!r}. Use 0.05."
+            f"{parameter('max_chance')} must lie between 0 and 1, got {max_chance!r}.", remedy="Use 0.05."
         )
     native = read_matrix(candidates, "candidates")
     given = Records(native, np.zeros(len(native)))
@@ -283,7 +283,9 @@ def _reach(reach: Sequence[npt.ArrayLike], model: Any, n: int) -> list[npt.NDArr
             f"{parameter('reach')} must hold the rows of the candidates for each of a sequence of models."
         )
     if not all(own.ndim == 1 and own.dtype.kind in "iu" and ((own >= 0) & (own < n)).all() for own in rows):
-        raise InvalidDataError(f"{parameter('reach')} must hold row numbers in [0, {n}). Number the candidates from 0.")
+        raise InvalidDataError(
+            f"{parameter('reach')} must hold row numbers in [0, {n}).", remedy="Number the candidates from 0."
+        )
     return rows
 
 

@@ -87,8 +87,8 @@ def intersect(
         found = refine(packing, inside, [(t.sizes > 0).tolist() for t in told], max_boxes=max_cells, deadline=math.inf)
     except TooManyBoxesError:
         raise CountingLimitError(
-            f"the models together tell more than {max_cells:,} parts of the domain apart. Take fewer or "
-            f"smaller models, declare the domain's groups, or raise {parameter('max_cells')}.",
+            f"the models together tell more than {max_cells:,} parts of the domain apart.",
+            remedy=f"Take fewer or smaller models, declare the domain's groups, or raise {parameter('max_cells')}.",
             max_steps=max_cells,
         ) from None
     outside = _outside(told, space, found)

@@ -58,8 +58,8 @@ def with_sizes(
         published = cell.evidence.size if exact else None
         if published not in (None, size):
             raise InvalidDataError(
-                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}. Give the "
-                "records from which all models were learnt."
+                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}.",
+                remedy="Give the records from which all models were learnt.",
             )
         told[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
     if isinstance(model, RuleList):
@@ -218,7 +218,8 @@ def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> 
     """
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     for name, value in limits.items():
         if not is_whole(value) or not value > 0:
@@ -226,7 +227,8 @@ def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> 
     number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
     if not number or not 0 < float(time_limit) < math.inf:
         raise InvalidParameterError(
-            f"{parameter('time_limit')} must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+            f"{parameter('time_limit')} must be a finite positive number of seconds, got {time_limit!r}.",
+            remedy="Use 60.",
         )
 
 
@@ -252,7 +254,7 @@ def read_models(
     """
     if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
         raise InvalidParameterError(
-            f"{parameter('models')} must be a sequence of models, got {type(models).__name__}. Put it in [ ]."
+            f"{parameter('models')} must be a sequence of models, got {type(models).__name__}.", remedy="Put it in [ ]."
         )
     if not models:
         raise InvalidParameterError(f"{parameter('models')} must name at least one model, got none.")
@@ -296,7 +298,8 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
     if forest.bootstrap:
         raise UndefinedMeasureError(
             f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "
-            "records. Rebuild its rows instead, with reconstruct_rows."
+            "records.",
+            remedy="Rebuild its rows instead, with reconstruct_rows.",
         )
     for tree in forest.trees:
         check_domain(tree, domain)

@@ -153,7 +153,9 @@ class RowReconstruction:
             As for :meth:`error_to`.
         """
         if not self.ordered:
-            raise UndefinedMeasureError("the order of the rows means nothing here. Use error_to, which matches them.")
+            raise UndefinedMeasureError(
+                "the order of the rows means nothing here.", remedy="Use error_to, which matches them."
+            )
         data = self._original(original)
         apart = [
             float(distances(self.domain, _pick(data, np.array([i])), _pick(self.rows, np.array([i])))[0, 0])
@@ -165,7 +167,7 @@ class RowReconstruction:
         data = read_columns(original)
         for name in self.domain:
             if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
             raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")

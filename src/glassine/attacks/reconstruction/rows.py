@@ -171,7 +171,8 @@ def reconstruct_rows(
     """
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     _check_limits(time_limit, workers, max_boxes)
     deadline = time.monotonic() + time_limit
@@ -193,7 +194,8 @@ def _check_limits(time_limit: Any, workers: Any, max_boxes: Any) -> None:
     number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
     if not number or not 0 < float(time_limit) < math.inf:
         raise InvalidParameterError(
-            f"{parameter('time_limit')} must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+            f"{parameter('time_limit')} must be a finite positive number of seconds, got {time_limit!r}.",
+            remedy="Use 60.",
         )
     for name, value in (("workers", workers), ("max_boxes", max_boxes)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

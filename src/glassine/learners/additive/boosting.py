@@ -111,7 +111,7 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 0 <= given <= MOST:
             raise InvalidParameterError(
-                f"{parameter('interactions')} must be a number in [0, {MOST}], got {given}. Use 'auto'."
+                f"{parameter('interactions')} must be a number in [0, {MOST}], got {given}.", remedy="Use 'auto'."
             )
         return Interactions(number=int(given))
     if isinstance(given, bool | dict) or not isinstance(given, Iterable):
@@ -135,8 +135,8 @@ def check_interactions(given: Any, domain: Domain, ordered: Collection[str] = ()
         if held:
             raise InvalidParameterError(
                 f"{parameter('interactions')} name {held[0]!r}, whose scores must be in order: a pair would break the "
-                "order. Leave "
-                "one of the two out."
+                "order.",
+                remedy="Leave one of the two out.",
             )
         named.append((names[0], names[1]))
     return Interactions(number=0, named=tuple(named))

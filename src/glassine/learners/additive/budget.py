@@ -81,12 +81,13 @@ class GaussianBudget:
             raise InvalidParameterError(
                 f"{parameter('epsilon=')}{total:g} at {parameter('delta=')}{failure:g} leaves too little for each of "
                 f"{unit.most_records} records per "
-                f"person. Raise epsilon, or lower {parameter('records_per_person')}."
+                "person.",
+                remedy=f"Raise epsilon, or lower {parameter('records_per_person')}.",
             )
         if not 0 < mu < math.inf:
             raise InvalidParameterError(
-                f"{parameter('epsilon=')}{total:g} at {parameter('delta=')}{failure:g} leaves nothing. Raise one of "
-                "them."
+                f"{parameter('epsilon=')}{total:g} at {parameter('delta=')}{failure:g} leaves nothing.",
+                remedy="Raise one of them.",
             )
         return cls(epsilon=decimal(total, "epsilon"), delta=decimal(failure, "delta"), mu=mu, unit=unit)
 
@@ -103,8 +104,8 @@ class GaussianBudget:
             raise InvalidParameterError(
                 f"a fit that may release {values:,} values needs more than "
                 f"{parameter('epsilon=')}{float(self.epsilon):g} and "
-                f"{parameter('delta=')}{float(self.delta):g} keep for discrete noise. Raise them, or give fewer bins "
-                "or attributes."
+                f"{parameter('delta=')}{float(self.delta):g} keep for discrete noise.",
+                remedy="Raise them, or give fewer bins or attributes.",
             )
 
     def claim(self, caveats: Sequence[str], count_scale: float | None) -> Guarantee:

@@ -84,13 +84,15 @@ class Editable:
         edited = model.model if isinstance(model, Editor) else model
         if not isinstance(edited, AdditiveModel):
             raise InvalidModelError(
-                f"with_model() takes an edited additive model, got {type(edited).__name__}. Edit that of edit()."
+                f"with_model() takes an edited additive model, got {type(edited).__name__}.",
+                remedy="Edit that of edit().",
             )
         verify(edited)
         if revert(edited) != revert(self.model_):
             raise InvalidModelError(
                 "the model is not an edited form of what this estimator released: without its edits it differs from "
-                "model_. Start from edit(), or from the file that model_ was written to."
+                "model_.",
+                remedy="Start from edit(), or from the file that model_ was written to.",
             )
         new = copy.copy(self)
         new.model_ = edited
@@ -327,8 +329,8 @@ class PrivateEBMClassifier(ClassifierMixin, _PrivateEBM):  # type: ignore[misc] 
         classes = training.target.classes or ()
         if len(classes) < 2:
             raise InvalidParameterError(
-                f"a classifier needs at least two classes, got {len(classes)} class. Declare them with "
-                f"{parameter('classes=')}."
+                f"a classifier needs at least two classes, got {len(classes)} class.",
+                remedy=f"Declare them with {parameter('classes=')}.",
             )
         return training
 

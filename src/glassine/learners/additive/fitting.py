@@ -105,15 +105,15 @@ class Plan:
                 )
         if algorithm == "marginals" and len(training.domain) < 2:
             raise InvalidParameterError(
-                f"{parameter('algorithm', 'marginals')} needs two attributes or more, got 1. Use "
-                f"{parameter('algorithm', 'penalized')}."
+                f"{parameter('algorithm', 'marginals')} needs two attributes or more, got 1.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
         directions = check_monotone(monotone, training.domain, training.target)
         pairs = check_interactions(interactions, training.domain, directions)
         if pairs.wanted and algorithm == "boosting":
             raise InvalidParameterError(
-                f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has "
-                f"none. Use {parameter('algorithm', 'penalized')}."
+                f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(

@@ -110,7 +110,7 @@ def public_grids(domain: Domain, given: Mapping[str, Any] | None, *, equal: int 
     for name in given:
         if name not in domain:
             raise InvalidParameterError(
-                f"{parameter('bins')} name {name!r}, which is not an attribute of the domain. Declare it."
+                f"{parameter('bins')} name {name!r}, which is not an attribute of the domain.", remedy="Declare it."
             )
     return tuple(_grid(name, domain[name], given.get(name), equal) for name in domain)
 

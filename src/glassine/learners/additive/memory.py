@@ -120,7 +120,7 @@ def check_memory(
         raise InvalidParameterError(f"{parameter('memory_limit')} must be a number of bytes, got {memory_limit!r}.")
     if not memory_limit > 0:
         raise InvalidParameterError(
-            f"{parameter('memory_limit')} must be positive, got {memory_limit!r}. Leave it out for 4 GB."
+            f"{parameter('memory_limit')} must be positive, got {memory_limit!r}.", remedy="Leave it out for 4 GB."
         )
     needed = table_bytes(grids, target, algorithm, pairs)
     if needed <= memory_limit:

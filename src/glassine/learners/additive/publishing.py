@@ -207,7 +207,8 @@ def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, b
     if monotone and target.n_outputs > 1:
         raise InvalidParameterError(
             "monotone terms need a number or two classes as target: scores of several classes mean something only in "
-            "relation to each other. Leave monotone out."
+            "relation to each other.",
+            remedy="Leave monotone out.",
         )
     for name, direction in monotone.items():
         if name not in domain or not isinstance(domain[name], Integer | Real):

@@ -204,7 +204,8 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
             raise InvalidParameterError(
                 f"{parameter('delta')} is needed with a ledger: the published default, 1 / n^2, would write the "
                 "number of records "
-                "into it. Give delta, such as 1e-6."
+                "into it.",
+                remedy="Give delta, such as 1e-6.",
             )
         # Private quantiles can only merge, so that the pool is at most as large as with all of them.
         widest = pools.widest()

@@ -161,7 +161,7 @@ def check_criterion(value: object) -> Criterion:
         if isinstance(value, str) and value == known:
             return known
     raise InvalidParameterError(
-        f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {value!r}. Name one of them."
+        f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {value!r}.", remedy="Name one of them."
     )
 
 

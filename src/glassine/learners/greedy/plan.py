@@ -173,8 +173,8 @@ def _mechanism(mechanism: object, accounting: object) -> str:
     if mechanism == "counted-gini" and accounting == "published":
         raise InvalidParameterError(
             f"{parameter('accounting', 'published')} does not apply to {parameter('mechanism', 'counted-gini')}, "
-            "which the paper does not have. "
-            f"Use {parameter('accounting', 'strict')}."
+            "which the paper does not have.",
+            remedy=f"Use {parameter('accounting', 'strict')}.",
         )
     return mechanism
 
@@ -183,7 +183,8 @@ def _epsilon(epsilon: object, records: int) -> Fraction:
     total = decimal(check_number(epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon")
     if not total >= SMALLEST * records:
         raise InvalidParameterError(
-            f"{parameter('epsilon=')}{float(total):g} is too small to be drawn at. Use at least {1e-6 * records:g}."
+            f"{parameter('epsilon=')}{float(total):g} is too small to be drawn at.",
+            remedy=f"Use at least {1e-6 * records:g}.",
         )
     return total / records
 
@@ -193,7 +194,8 @@ def _delta(delta: object, mechanism: str, published: bool) -> Fraction | None:
         if delta is not None:
             raise InvalidParameterError(
                 f"{parameter('delta=')}{delta!r} has no effect: {parameter('mechanism=')}{mechanism!r} is private "
-                "without a delta. Leave it out."
+                "without a delta.",
+                remedy="Leave it out.",
             )
         return Fraction(0)
     if delta is None:
@@ -213,7 +215,8 @@ def _counts_share(counts_share: object, published: bool, literals_share: float) 
             raise InvalidParameterError(
                 f"{parameter('leaf_counts_share=')}{counts_share!r} has no effect: "
                 f"{parameter('accounting', 'published')} splits epsilon as the paper "
-                "does. Leave it out."
+                "does.",
+                remedy="Leave it out.",
             )
         return Fraction(0)
     if counts_share is None:
@@ -222,7 +225,8 @@ def _counts_share(counts_share: object, published: bool, literals_share: float) 
     if not share + decimal(literals_share, "share") < 1 - TOTAL_SHARE:
         raise InvalidParameterError(
             f"the shares of epsilon for thresholds ({literals_share:g}), for counts ({float(share):g}) and for the "
-            f"number of records ({float(TOTAL_SHARE):g}) must leave some for the rules. Lower one of them."
+            f"number of records ({float(TOTAL_SHARE):g}) must leave some for the rules.",
+            remedy="Lower one of them.",
         )
     return share
 
@@ -233,11 +237,12 @@ def _check_parts(total: Fraction, left: Fraction, literals: Fraction, counts: Fr
         raise InvalidParameterError(
             f"the shares of {parameter('epsilon=')}{float(total):g} for thresholds, counts and the number of records "
             "must leave at "
-            f"least {float(LEAST_LEFT):g} of it for the rules. Lower {parameter('quantile_share')} or "
-            f"{parameter('leaf_counts_share')}."
+            f"least {float(LEAST_LEFT):g} of it for the rules.",
+            remedy=f"Lower {parameter('quantile_share')} or {parameter('leaf_counts_share')}.",
         )
     for name, part in (("quantile_share", literals or None), ("leaf_counts_share", counts)):
         if part is not None and not part * LARGEST_SCALE >= 1:
             raise InvalidParameterError(
-                f"{name} leaves epsilon {float(part):g}, which means noise beyond any count. Give a larger share."
+                f"{name} leaves epsilon {float(part):g}, which means noise beyond any count.",
+                remedy="Give a larger share.",
             )
