@@ -12,6 +12,7 @@ import numpy as np
 
 import glassine as g
 
+from .adapter import COUNT_NOISE, RENDER_EDITOR, SUGGESTED_DEPTH, SUMMARIZE_MODEL, inner
 from .scene import NAMES, NUMBERS, domain, people
 
 __all__ = ["LIBRARY"]
@@ -110,7 +111,7 @@ def inferred(folder: Path) -> dict[str, str]:
     readers = {
         "counts": g.Adversary(),
         "labels": g.Adversary("labels_only", internal_nodes=False),
-        "noise": g.Adversary(internal_nodes=False, noise=g.attacks.CountNoise("geometric", 2.0)),
+        "noise": g.Adversary(internal_nodes=False, noise=inner(COUNT_NOISE)("geometric", 2.0)),
     }
     drawn = {}
     for name, reader in readers.items():
@@ -159,10 +160,11 @@ def edited(folder: Path) -> dict[str, str]:
     model = g.load_model(folder / "plain_pairs.json")
     editor = g.Editor(model).zero("smoker", reason="lore").monotone("age", "increasing").smooth("hours")
     done = getattr(editor, "model", editor)
-    drawn = as_json(edits=done.edits, shapes=g.summarize_model(done), coverage=g.summarize_model(model, 0.5))
+    summarize = inner(SUMMARIZE_MODEL)
+    drawn = as_json(edits=done.edits, shapes=summarize(done), coverage=summarize(model, 0.5))
     return {
         **drawn,
-        "page.html": g.report.render_editor(done, title="A title"),
+        "page.html": inner(RENDER_EDITOR)(done, title="A title"),
         "text.txt": g.formats.to_text(done, domain()),
     }
 
@@ -187,7 +189,7 @@ def domains(folder: Path) -> dict[str, str]:
     values = as_json(
         size=domain().size,
         names=sorted(g.__all__),
-        depths=[g.learners.suggested_depth(n, epsilon, 20) for n in (100, 10_000) for epsilon in (0.1, 1.0, 10.0)],
+        depths=[inner(SUGGESTED_DEPTH)(n, epsilon, 20) for n in (100, 10_000) for epsilon in (0.1, 1.0, 10.0)],
         distinct=[table.n_distinct, table.n_records],
         policy=g.Policy().to_toml(),
     )
