@@ -22,7 +22,8 @@ import numpy as np  # noqa: E402 - after the path is set
 import pandas as pd  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 
-from glassine import Domain, Measured  # noqa: E402
+from glassine import Domain  # noqa: E402
+from glassine.attacks import Measured  # noqa: E402
 from glassine.attacks.reconstruction.rows import reconstruct_rows  # noqa: E402
 from glassine.formats.sklearn.forest import forest_from_sklearn  # noqa: E402
 from tests.oracles import compas  # noqa: E402

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, CountNoise, Domain, Integer, PrivateTreeClassifier, reconstruct
+from glassine import Category, Domain, Integer, PrivateTreeClassifier, reconstruct
+from glassine.attacks import CountNoise
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.attacks.reconstruction.count_bounds import CountBounds, bound_counts

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Failed, Measured, NotApplicable, parse_rules
-from glassine.attacks import attack_membership
+from glassine import parse_rules
+from glassine.attacks import Failed, Measured, NotApplicable, attack_membership
 from glassine.attacks.membership.overlap import overlap
 from glassine.errors import InvalidDataError, InvalidParameterError
 

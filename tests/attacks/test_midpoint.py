@@ -26,17 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from glassine import (
-    DecisionTree,
-    Domain,
-    Integer,
-    Measured,
-    NotApplicable,
-    PrivateTreeClassifier,
-    as_model,
-    parse_rules,
-)
-from glassine.attacks import MidpointResult, midpoint_attack
+from glassine import DecisionTree, Domain, Integer, PrivateTreeClassifier, as_model, parse_rules
+from glassine.attacks import Measured, MidpointResult, NotApplicable, midpoint_attack
 from glassine.attacks.membership.matching import pairs_at
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError

@@ -15,7 +15,8 @@ from typing import Any, get_args
 
 import pytest
 
-from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules, reconstruct_jointly
+from glassine import DecisionTree, Domain, Integer, Policy, audit, parse_rules
+from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import About, Below, Failed, Measured, NotApplicable
 from glassine.auditing import criteria
 from glassine.auditing.criterion import Check, Criterion, Remedy, Status
@@ -141,7 +142,7 @@ def test_findings_with_remedies_keep_their_schema() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("criterion", EVERY.criteria, ids=lambda criterion: criterion.name)
-def test_what_was_not_measured_is_unknown_and_what_does_not_exist_passes(
+def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply(
     kind: Kind, criterion: Criterion[Any, Any]
 ) -> None:
     facts = ("sizes", "groups", "shares", "bits", "thresholds", "membership", "certain")
@@ -157,7 +158,7 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_passes(
     nothing: dict[str, Any] = dict.fromkeys(facts, Inapplicable("There is none."))
     check = criterion.check(1, Evidence(kind=kind, **nothing), HIDING)
     assert check is not None
-    assert (check.status, check.measured, check.meaning) == ("pass", None, "There is none.")
+    assert (check.status, check.measured, check.meaning) == ("not applicable", None, "There is none.")
     assert criterion.check(1, Evidence(kind=kind), HIDING) is None
 
 

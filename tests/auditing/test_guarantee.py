@@ -10,20 +10,8 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from glassine import (
-    Binary,
-    DecisionTree,
-    Domain,
-    Integer,
-    Measured,
-    NotApplicable,
-    Policy,
-    audit,
-    parse_rules,
-    render_html,
-    render_text,
-    scrub,
-)
+from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, parse_rules, render_html, render_text, scrub
+from glassine.attacks import Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.joint_result import compose
@@ -274,7 +262,7 @@ def test_findings_fit_their_schema(claim: Guarantee | None, described: Any) -> N
     for policy in (Policy(), ACCEPTING, Policy(accept_guarantee=True, max_epsilon=1000.0)):
         plain = json.loads(json.dumps(audit(tree(claim), DOMAIN, policy=policy).to_dict(), allow_nan=False))
         described.validate(plain)
-        assert plain["schema"] == "glassine.findings/6"
+        assert plain["schema"] == "glassine.findings/7"
         if plain["guarantee"] is not None:
             with pytest.raises(jsonschema.ValidationError):
                 described.validate({**plain, "guarantee": {**plain["guarantee"], "standing": "safe"}})

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Binary, DecisionTree, Domain, Integer, NotApplicable, Policy, audit, render_html, render_text
+from glassine import Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
+from glassine.attacks import NotApplicable
 from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings, schema
 from glassine.domain import Between

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, Policy, audit, reconstruct_jointly
+from glassine import Domain, Policy, audit
+from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.findings import Findings, SeveralSummary, schema

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Category, Domain, ExactlyOne, Integer, Real, as_model, write_model
+from glassine import Category, Domain, Integer, Real, as_model, write_model
 from glassine.auditing import api
 from glassine.auditing.findings import schema
+from glassine.domain import ExactlyOne
 from tests.cli.running import Run
 
 RULES = (

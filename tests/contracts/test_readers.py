@@ -18,7 +18,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 from glassine.domain import Binary, Domain, Real
 from glassine.formats import as_model, to_onnx, to_pmml, tree_or_rules, write_model
 from glassine.models import DecisionTree, RuleList
-from glassine.models.evidence import predict
 from tests.formats.reading import read_cells
 from tests.models.test_corels import RULES, CorelsClassifier
 from tests.models.test_scikit import NAMES, columns_of, make_data
@@ -125,7 +124,7 @@ def test_counts_are_those_of_the_records(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.predicts is not None])
 def test_predictions_are_those_of_the_estimator(name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    predicted = predict(case.read(tmp_path / "m"), columns_of(data_of(case)))
+    predicted = case.read(tmp_path / "m").predict(columns_of(data_of(case)))
     assert predicted.tolist() == case.predicts.predict(data_of(case)).tolist()
 
 

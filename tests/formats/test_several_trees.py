@@ -28,7 +28,6 @@ from glassine.formats.builder import not_judged
 from glassine.formats.onnx import forest_from_onnx
 from glassine.formats.sklearn.forest import forest_from_sklearn
 from glassine.models import DecisionTree
-from glassine.models.evidence import predict
 from glassine.models.forest import Forest
 from tests.formats.reading import read_cells
 
@@ -192,7 +191,7 @@ def test_the_trees_of_an_onnx_ensemble_add_up_to_what_a_runtime_answers(kind: An
     if kind is GradientBoostingClassifier:
         assert forest.classes is None
         start = fitted.init_.predict_proba(X[:1])[0, 1]
-        sums = sum(predict(tree, single).astype(float) for tree in forest.trees) + np.log(start / (1 - start))
+        sums = sum(tree.predict(single).astype(float) for tree in forest.trees) + np.log(start / (1 - start))
         assert np.allclose(1 / (1 + np.exp(-sums)), answers[:, 1], atol=1e-5)
         return
     assert forest.classes == tuple(range(classes))
@@ -200,7 +199,7 @@ def test_the_trees_of_an_onnx_ensemble_add_up_to_what_a_runtime_answers(kind: An
     total = np.zeros(answers.shape)
     for member, tree in zip(fitted.estimators_, forest.trees, strict=True):
         shares = [cell.evidence.shares(2) for cell in tree.cells]
-        assert (predict(tree, single) == member.predict(X.astype(np.float32))).all()
+        assert (tree.predict(single) == member.predict(X.astype(np.float32))).all()
         if classes == 2:
             total += np.array([row or (0, 0) for row in shares])[tree.apply(single)] / 4
     if classes == 2:

@@ -23,7 +23,6 @@ from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateE
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.pairs import SCORE, Pair, cells_of_pair, coarser, codes_of, gain, release_gains
 from glassine.models import editing as applying
-from glassine.models.scoring import explain, scores
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
@@ -115,15 +114,15 @@ def test_a_pair_averages_to_zero_along_either_attribute() -> None:
 def test_what_is_published_of_pairs_reads_like_any_term(fitted: Any) -> None:
     frame, _ = crossed(400, seed=2)
     model = fitted.model_
-    shapes = fitted.explain_global()
+    shapes = fitted.summarize_model()
     pair = next(shape for shape in shapes if len(shape.term.bins) == 2)
     assert pair.importance > 1.5
     assert pair.low is not None
     assert (pair.low <= pair.released).all()
     assert (pair.term.errors > 0).any()
-    local = fitted.explain_local(frame)
-    assert np.allclose(local.intercept + local.contributions.sum(axis=1), local.scores, atol=1e-12)
-    assert (explain(model, frame).scores == scores(model, frame)).all()
+    local = fitted.contributions(frame)
+    assert np.allclose(local.intercept + local.added.sum(axis=1), local.scores, atol=1e-12)
+    assert (model.contributions(frame).scores == model.scores(frame)).all()
     assert from_dict(json.loads(json.dumps(to_dict(model)))) == model
     space: dict[str, Any] = {}
     exec(to_python(model), space)  # noqa: S102 - the source is what the test is about
@@ -185,7 +184,7 @@ def test_marginals_give_pairs_without_spending() -> None:
     more = model.marginals_.fit(interactions="auto")
     assert pairs_of(more) == [{"x", "z"}]
     assert more.guarantee == model.model_.guarantee
-    before, after = (np.mean((scores(m, frame)[:, 0] - y) ** 2) for m in (model.model_, more))
+    before, after = (np.mean((m.scores(frame)[:, 0] - y) ** 2) for m in (model.model_, more))
     assert after < 0.7 * before
     assert pairs_of(model.marginals_.fit(interactions=[("k", "x")])) == [{"x", "k"}]
 

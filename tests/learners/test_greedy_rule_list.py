@@ -17,20 +17,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import (
-    Between,
-    Binary,
-    Category,
-    CountTable,
-    Domain,
-    ExactlyOne,
-    GlassineError,
-    Integer,
-    Ledger,
-    OneOf,
-    PrivacyLeakWarning,
-    audit,
-)
+from glassine import Binary, Category, CountTable, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, audit
+from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier

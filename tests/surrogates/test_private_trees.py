@@ -18,7 +18,6 @@ from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.trees import Split
-from glassine.models import predict
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.surrogates import SurrogateExplainer
@@ -147,7 +146,7 @@ def test_the_drawn_trees_follow_the_law() -> None:
             columns, np.ones(4, dtype=np.int64), groups, N_CELLS, budget=budget, trees=trees, domain=TINY,
             classes=CLASSES, caveats=(), randomness=randomness,
         )  # fmt: skip
-        right += predict(drawn[here], {name: columns.values(name) for name in TINY})[0] == "y"
+        right += drawn[here].predict({name: columns.values(name) for name in TINY})[0] == "y"
     deviation = math.sqrt(share(epsilon) * (1 - share(epsilon)) / n)
     assert abs(right / n - share(epsilon)) < 4 * deviation
     # A draw at three quarters of epsilon would be seen.
@@ -227,7 +226,7 @@ def test_private_trees_are_useful() -> None:
     groups = released.closest(rows, 3)
     assert (released.decisions(rows, groups) == 0).any()
     assert explainer_of(epsilon=2.0, n_cells=8, random_state=0).fit(data).fidelity(data) > 0.8
-    assert set(predict(released.trees[0], {n: rows.values(n) for n in PEOPLE})) <= {"no", "maybe", "yes"}
+    assert set(released.trees[0].predict({n: rows.values(n) for n in PEOPLE})) <= {"no", "maybe", "yes"}
 
 
 def test_an_epsilon_without_meaning_is_refused() -> None:

@@ -176,7 +176,9 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
     if domain is not None:
         for name in model.tested:
             if name not in domain:
-                raise InvalidModelError(f"the model reads {name!r}, which the domain lacks. Add it to the domain.")
+                raise InvalidModelError(
+                    f"the model reads {name!r}, which the domain lacks.", remedy="Add it to the domain."
+                )
     columns = None if data is None else read_records(model, data)
     counted = None
     if columns is not None:

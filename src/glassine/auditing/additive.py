@@ -46,7 +46,7 @@ from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
-from glassine.models.additive import explain_global, score_meaning
+from glassine.models.additive import score_meaning, summarize_model
 from glassine.models.shapes import COVERAGE
 
 __all__ = ["AdditiveSubject", "additive_subject"]
@@ -92,7 +92,7 @@ class AdditiveSubject(Subject):
             return None
         frame = eager(self.inputs.data)
         if not len(frame):
-            raise InvalidDataError("data hold no record. Give the training records, or leave them out.")
+            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
         return frame.to_native()
 
     @cached_property
@@ -121,7 +121,8 @@ class AdditiveSubject(Subject):
             return
         if inputs.data is None or name not in eager(inputs.data).columns:
             raise InvalidDataError(
-                f"the sensitive attribute {name!r} is neither in the domain nor a column of the data. Check its name."
+                f"the sensitive attribute {name!r} is neither in the domain nor a column of the data.",
+                remedy="Check its name.",
             )
 
     def beside(self, inputs: AuditInputs) -> AdditiveSubject:
@@ -217,7 +218,7 @@ def additive_subject(artefact: Any, inputs: AuditInputs, policy: Policy) -> Addi
         extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()
     model = as_model(artefact, inputs.domain)
     if not isinstance(model, AdditiveModel):
-        raise UnsupportedModelError(f"an additive model was expected, got a {model}. Pass it to audit.")
+        raise UnsupportedModelError(f"an additive model was expected, got a {model}.", remedy="Pass it to audit.")
     return AdditiveSubject(inputs=inputs, policy=policy, model=model, extras=extras)
 
 
@@ -277,7 +278,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     shown = Suppression(0) if accepted else suppression
     limit = subject.policy.smallest_leaf
     terms = []
-    for rank, shape in enumerate(explain_global(model)):
+    for rank, shape in enumerate(summarize_model(model)):
         entry: TermBins = sizes[shape.name]
         if accepted:
             # The guarantee answers for the sizes; true ones would be a release of their own.

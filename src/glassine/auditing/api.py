@@ -20,7 +20,7 @@ from glassine.counting import MAX_STEPS
 from glassine.data.lazy import is_lazy
 from glassine.data.table import as_table, frame_of
 from glassine.domain import Domain
-from glassine.errors import GlassineError, InvalidDomainError, InvalidPolicyError
+from glassine.errors import GlassineError, InvalidDomainError, InvalidPolicyError, parameter
 from glassine.formats import as_model
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
@@ -138,11 +138,13 @@ def audit(
     """
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidPolicyError(
-            f"policy must be a Policy, got {type(policy).__name__}. Read one with Policy.from_toml."
+            f"{parameter('policy')} must be a Policy, got {type(policy).__name__}.",
+            remedy="Read one with Policy.from_toml.",
         )
     if not isinstance(model, SurrogateRelease | MeasuredExplainer):
         data, holdout = _read_once(data), _read_once(holdout)

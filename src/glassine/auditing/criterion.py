@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidPolicyError, quoted
+from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -33,6 +33,7 @@ __all__ = [
     "Unit",
     "Words",
     "failed",
+    "inapplicable",
     "passed",
     "remedy",
     "unknown",
@@ -41,7 +42,7 @@ __all__ = [
 N = TypeVar("N", int, float)
 F = TypeVar("F")
 
-Status: TypeAlias = Literal["pass", "fail", "unknown"]
+Status: TypeAlias = Literal["pass", "fail", "unknown", "not applicable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class Check:
     measured : float, ShownCount or None
         What was measured, small counts suppressed.
     status : str
-        ``pass``, ``fail`` or ``unknown``.
+        ``pass``, ``fail``, ``unknown``, or ``not applicable`` where the subject publishes nothing to judge.
     meaning : str
         What it says, for a reader who is no data scientist.
     basis : str
@@ -148,7 +149,7 @@ class Limit(Generic[N]):
         hint = ""
         if self.unit is SHARE and number and isinstance(value, int | float) and 2 <= value <= 100:
             hint = f" For {value:g}%, use {value / 100:g}."
-        raise InvalidPolicyError(f"{name} is {quoted(value)}. It must be {self.range}.{hint}")
+        raise InvalidPolicyError(f"{parameter(name)} is {quoted(value)}. It must be {self.range}.{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,13 +230,18 @@ class Ruling:
 
 
 def passed(meaning: str, measured: float | None = None) -> Ruling:
-    """Return that the limit is kept; without a figure, that there is nothing to judge."""
+    """Return that the limit is kept."""
     return Ruling("pass", meaning, measured)
 
 
 def failed(meaning: str, measured: float | None = None) -> Ruling:
     """Return that the limit is broken."""
     return Ruling("fail", meaning, measured)
+
+
+def inapplicable(meaning: str) -> Ruling:
+    """Return that the subject publishes nothing that the limit is about."""
+    return Ruling("not applicable", meaning)
 
 
 def unknown(meaning: str, measured: float | None = None) -> Ruling:
@@ -341,7 +347,7 @@ class Criterion(Generic[N, F]):
         if fact is None:
             return None
         if isinstance(fact, Inapplicable):
-            return passed(fact.meaning)
+            return inapplicable(fact.meaning)
         if not isinstance(fact, Measured):
-            return unknown(self.words.unmeasured.format(reason=fact.reason))
+            return unknown(Text(self.words.unmeasured.format(reason=marked(fact.reason))))
         return self.judge(limit, fact.value, evidence)

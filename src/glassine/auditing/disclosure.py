@@ -23,7 +23,10 @@ from glassine.errors import (
     InvalidDataError,
     InvalidModelError,
     InvalidParameterError,
+    Text,
     UndefinedMeasureError,
+    marked,
+    parameter,
 )
 from glassine.models import DecisionTree, RuleList
 
@@ -46,7 +49,9 @@ CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 
 DRAWN = "the tree claims differential privacy, so that its splits were drawn, not the best."
 NOT_THE_BEST = "its learner did not always take the best split."
-UNSTATED = ": name the criterion (`--criterion`) to measure what a reader learns from the choice of splits."
+UNSTATED = Text(
+    f": name the criterion (`{parameter('criterion=')}`) to measure what a reader learns from the choice of splits."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +91,14 @@ class Question:
     def __post_init__(self) -> None:
         if self.criterion is not None and self.criterion not in CRITERIA:
             raise InvalidParameterError(
-                f"criterion must be one of {', '.join(CRITERIA)}, got {self.criterion!r}. Name one."
+                f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {self.criterion!r}.",
+                remedy="Name one.",
             )
         named: object = self.quasi
         if isinstance(named, str):
-            raise InvalidParameterError(f"quasi must be a sequence of column names, got {named!r}. List them.")
+            raise InvalidParameterError(
+                f"{parameter('quasi')} must be a sequence of column names, got {named!r}.", remedy="List them."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +217,13 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
     if question.quasi is not None:
         for name in question.quasi:
             if name == question.sensitive:
-                raise InvalidDataError(f"quasi names the sensitive attribute {name!r}. Name what a reader knows.")
+                raise InvalidDataError(
+                    f"{parameter('quasi')} names the sensitive attribute {name!r}.", remedy="Name what a reader knows."
+                )
             if columns is not None and name not in columns:
-                raise InvalidDataError(f"quasi names {name!r}, which is no column of the data. Check its name.")
+                raise InvalidDataError(
+                    f"{parameter('quasi')} names {name!r}, which is no column of the data.", remedy="Check its name."
+                )
         return tuple(dict.fromkeys(question.quasi))
     return tuple(name for name in question.model.attributes if name in (columns or {}) and name != question.sensitive)
 
@@ -230,7 +242,10 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
     if question.target not in (None, sensitive):
         return f"the tree predicts {question.target}, not {sensitive}."
     if columns is None:
-        return "the reader is taken to know everybody's quasi-identifiers: give the training records (`--data`)."
+        return Text(
+            "the reader is taken to know everybody's quasi-identifiers: give the training records "
+            f"(`{parameter('data=')}`)."
+        )
     if sensitive not in columns:
         return f"{sensitive} is no column of the data, so that nothing can be compared with it."
     lacking = [name for name in attributes_of(model.literals) if name not in known]
@@ -275,7 +290,7 @@ def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tup
     if stated.criterion is not None:
         return Adversary(leaves, criterion=criterion or stated.criterion, categories=codes, stated=stated), "", ""
     if criterion is None:
-        unused = NOT_STATED[:-1] + UNSTATED
+        unused = Text(NOT_STATED[:-1] + marked(UNSTATED))
         return Adversary(leaves, internal_nodes=False, categories=codes), unused, unused
     return Adversary(leaves, criterion=criterion, splits=question.splits, categories=codes), "", ""
 
@@ -330,7 +345,7 @@ def _too_many(tree: DecisionTree, frame: Any, reader: Adversary) -> str:
     limit = MOST_LOCAL_STEPS if reader.leaves == "error_rates" and n_classes > 2 else MOST_STEPS
     if steps <= limit:
         return ""
-    return (
+    return Text(
         f"the internal nodes would take {steps:,} steps, more than the {limit:,} of an audit: state what is assumed "
-        "of the attacker (`glassine audit --only disclosure`)."
+        f"of the attacker (`{parameter('adversary=')}`)."
     )

@@ -16,7 +16,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, midpoints_of, together_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, ReleaseInputs, inputs_of_fit
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.surrogates.explainer import SurrogateExplainer
 from glassine.surrogates.settings import generator
 from glassine.surrogates.values import Measures
@@ -66,7 +66,9 @@ def compare_forms(
     """
     release = explainer.release()
     if release.provenance.records == "queries":
-        raise InvalidParameterError("forms are compared on training records, and a third party has none.")
+        raise InvalidParameterError(
+            f"{parameter('forms')} are compared on training records, and a third party has none."
+        )
     labels: dict[str, Any] = {"y": y, "holdout": holdout, "holdout_y": holdout_y}
     rng = generator(random_state)
     findings = audit(
@@ -84,7 +86,10 @@ def compare_forms(
     for form in ("paper", "restricted"):
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
-            raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")
+            raise InvalidDataError(
+                f"{parameter('X')} are not the records on which the explainer was fitted.",
+                remedy="Pass those, in order.",
+            )
         known = inputs_of_fit(own, **labels)
         rows.append(_row(known, own.measures(*measured_on, n_draws=3), findings.policy, rng))
     where = "the training records" if holdout is None else "the holdout"

@@ -151,7 +151,7 @@ def shares_of_bins(policy: Policy, sizes: Evidence, suppression: Suppression) ->
     """
     limit = policy.smallest_leaf
     check = None if limit is None else SMALLEST_LEAF.check(limit, sizes, suppression)
-    if check is not None and check.status == "pass":
+    if check is not None and check.status in ("pass", "not applicable"):
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
         )
@@ -218,13 +218,14 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     Parameters
     ----------
     joint : JointReconstruction
-        What was reconstructed, by :func:`glassine.reconstruct_jointly`.
+        What was reconstructed, by :func:`glassine.attacks.reconstruct_jointly`.
     policy : Policy
         The limits: how small a group has to be to matter, and whether claims are accepted.
 
     Examples
     --------
-    >>> from glassine import Domain, parse_rules, reconstruct_jointly
+    >>> from glassine import Domain, parse_rules
+    >>> from glassine.attacks import reconstruct_jointly
     >>> from glassine.auditing.judging import judge
     >>> from glassine.auditing.policy import Policy
     >>> from glassine.auditing.suppression import Suppression

@@ -93,12 +93,12 @@ def subgroups(known: ProbabilisticDataset, frame: Any, names: list[str]) -> Outc
         groups += known.by_label(domain_aware=True)
     except (UndefinedMeasureError, CountingLimitError) as error:
         if frame is None:
-            return NotApplicable(str(error))
+            return NotApplicable(error.text)
     if frame is not None:
         try:
             groups += known.by_subgroup(frame, names, domain_aware=True)
         except CountingLimitError as error:
-            return Failed(str(error))
+            return Failed(error.text)
     return Measured(tuple(groups))
 
 
@@ -156,6 +156,6 @@ def align(known: ProbabilisticDataset | None, frame: Any, noise: str | None) -> 
     try:
         return Measured(known.error_to(frame, n_draws=3, max_records=500, random_state=0))
     except (UndefinedMeasureError, InvalidDataError) as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)

@@ -36,7 +36,7 @@ from glassine.auditing.release_facts import claimed, evidence_of_release, guaran
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
 from glassine.auditing.subject import Measurement, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import generator
@@ -95,10 +95,10 @@ class ReleaseSubject(Subject):
         """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
         names = self.records.release.domain.names
         if inputs.domain is not None:
-            raise InvalidParameterError("a release holds its own domain. Leave domain= out.")
+            raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
         if inputs.sensitive is not None and inputs.sensitive not in names:
             raise InvalidParameterError(
-                f"sensitive must name an attribute of the release, got {inputs.sensitive!r}. They are: "
+                f"{parameter('sensitive')} must name an attribute of the release, got {inputs.sensitive!r}. They are: "
                 f"{', '.join(names[:20])}."
             )
 
@@ -213,7 +213,10 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
     if sensitive is not None and codes is not None:
         out.append(diversity_of(sensitive, records.groups, codes, subject.suppression))
     if not out:
-        return NotApplicable("neither labels nor a sensitive attribute are given (`--target`, `--sensitive`).")
+        return NotApplicable(
+            f"neither labels nor a sensitive attribute are given (`{parameter('target=')}`, "
+            f"`{parameter('sensitive=')}`)."
+        )
     return Measured(tuple(out))
 
 

@@ -22,11 +22,10 @@ from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInp
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
-from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.estimator import class_array
-from glassine.learners.publishing import route
+from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
+from glassine.models.evidence import class_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
 
@@ -43,8 +42,12 @@ __all__ = [
 REACH = 3
 """Closest representatives in whose groups a reader seeks a candidate: four in five people or more are found there."""
 
-NO_HOLDOUT = "no holdout was given: records of the same population that are not behind the release (`--holdout`)."
-NO_LABELS = "neither true labels nor the black box's decisions are known on both sides (`--target`)."
+NO_HOLDOUT = Text(
+    f"no holdout was given: records of the same population that are not behind the release (`{parameter('holdout=')}`)."
+)
+NO_LABELS = Text(
+    f"neither true labels nor the black box's decisions are known on both sides (`{parameter('target=')}`)."
+)
 
 
 class PublishedAnswers:
@@ -81,7 +84,7 @@ class PublishedShares(PublishedAnswers):
             tree = self.release.trees[group]
             table = np.array([cell.evidence.counts for cell in tree.cells], dtype=float)
             rows = np.flatnonzero(closest[:, 0] == group)
-            out[rows] = (table / table.sum(axis=1, keepdims=True))[route(tree, columns.take(rows))]
+            out[rows] = (table / table.sum(axis=1, keepdims=True))[tree.apply(columns.take(rows))]
         return out
 
 
@@ -146,7 +149,7 @@ def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
     try:
         return work()
     except InvalidDataError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
 
 
 def membership_of(
@@ -188,7 +191,7 @@ def together_of(known: ReleaseInputs, leaves: Leaves | None) -> Outcome[Together
             [reconstruct(tree, domain).bits_learned(domain_aware=True) for tree in known.release.trees]
         )
     except GlassineError as error:
-        return Failed(str(error))
+        return Failed(error.text)
     held = leaves.sizes > 0
     weights, told = leaves.sizes[held], bits[held]
     if not np.isfinite(told).all():

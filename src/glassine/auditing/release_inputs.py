@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.conform import Columns
-from glassine.errors import GlassineError, InvalidDataError
-from glassine.learners.publishing import route
+from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.fitting import check_words, group_records, label_array, places_of, representatives_of
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -30,7 +29,7 @@ __all__ = [
 
 TRUE, DECISIONS = "true labels", "black box's decisions"
 NOBODY = "the release was made of queries drawn from a public domain: nobody's record is behind it."
-NO_DATA = "it needs the training records (`--data`)."
+NO_DATA = Text(f"it needs the training records (`{parameter('data=')}`).")
 STRANGERS = (
     "the records given do not give this release's representatives: give the very training records, in their order."
 )
@@ -150,7 +149,7 @@ class ReleaseInputs:
         of_record = np.empty(len(self.groups), dtype=np.intp)
         for index, tree in enumerate(self.release.trees):
             rows = np.flatnonzero(self.groups == index)
-            of_record[rows] = start[index] + route(tree, self.people.columns.take(rows))
+            of_record[rows] = start[index] + tree.apply(self.people.columns.take(rows))
         targets, n_classes = self.targets(), len(self.release.classes)
         table = None
         if targets is not None:
@@ -197,7 +196,10 @@ def inputs_of_fit(
 def _others(release: SurrogateRelease, holdout: Any, y: Any, explainer: MeasuredExplainer | None) -> Side | None:
     if holdout is None:
         if y is not None:
-            raise InvalidDataError("holdout_y labels a holdout, and none is given. Pass holdout=.")
+            raise InvalidDataError(
+                f"{parameter('holdout_y')} labels a holdout, and none is given.",
+                remedy=f"Pass {parameter('holdout=')}.",
+            )
         return None
     _, native, data = open_records(holdout, release.domain)
     columns = read(data, release.domain, refuse_outside=False)
@@ -226,7 +228,9 @@ def inputs_of_data(
     others = _others(release, holdout, holdout_y, None)
     if data is None:
         if y is not None:
-            raise InvalidDataError("y labels the training records, and none are given. Pass data=.")
+            raise InvalidDataError(
+                "y labels the training records, and none are given.", remedy=f"Pass {parameter('data=')}."
+            )
         return ReleaseInputs(release=release, others=others, lacking=NO_DATA)
     _, _, opened = open_records(data, release.domain)
     columns = read(opened, release.domain, refuse_outside=False)

@@ -20,7 +20,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.rows import Rows, compared, hide_rows
 from glassine.auditing.subject import Measurement, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError
+from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError, parameter
 
 __all__ = ["SeveralModels", "SeveralSubject", "several_subject"]
 
@@ -40,8 +40,8 @@ class SeveralModels:
     names : tuple of str or None
         Their names; "model 1" and so on by default.
     counts, same_labels, smallest_group, time_limit
-        As for :func:`glassine.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf`` are
-        sought by default.
+        As for :func:`glassine.attacks.reconstruct_jointly`. Groups of fewer records than the policy's ``smallest_leaf``
+        are sought by default.
     """
 
     models: tuple[Any, ...]
@@ -71,10 +71,12 @@ class SeveralSubject(Subject):
 
     @cached_property
     def joint(self) -> JointReconstruction:
-        """What was reconstructed; raises what :func:`glassine.reconstruct_jointly` raises."""
+        """What was reconstructed; raises what :func:`glassine.attacks.reconstruct_jointly` raises."""
         published, inputs, domain = self.published, self.inputs, self.inputs.domain
         if domain is None:
-            raise InvalidDomainError("several models are judged in a domain, and none was given. Pass domain=.")
+            raise InvalidDomainError(
+                "several models are judged in a domain, and none was given.", remedy=f"Pass {parameter('domain=')}."
+            )
         size = published.smallest_group
         if size is None:
             size = max(1, LISTED if self.policy.smallest_leaf is None else self.policy.smallest_leaf - 1)
@@ -140,9 +142,9 @@ def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
     try:
         return Measured(subject.joint)
     except UndefinedMeasureError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)
 
 
 def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFinding:

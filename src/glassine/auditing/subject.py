@@ -22,7 +22,7 @@ from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, decide, judge
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["Measurement", "Raw", "Subject", "absent", "examine", "made_by"]
 
@@ -178,7 +178,8 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(
-            f"only names {name!r}, which is not measured of {subject.summary()}. Choose from {', '.join(names)}."
+            f"{parameter('only')} names {name!r}, which is not measured of {subject.summary()}.",
+            remedy=f"Choose from {', '.join(names)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
 

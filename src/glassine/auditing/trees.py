@@ -71,7 +71,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.data.lazy import is_lazy
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError
+from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
@@ -228,7 +228,7 @@ class TreeSubject(Subject):
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
         except CountingLimitError as error:
-            return Failed(str(error))
+            return Failed(error.text)
         groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
         return Measured((learned, (*published, *groups)))
 
@@ -396,10 +396,12 @@ def tree_subject(
     )
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):
-        raise InvalidDataError(f"the target {target!r} is an attribute that the model tests. Name what it predicts.")
+        raise InvalidDataError(
+            f"the target {target!r} is an attribute that the model tests.", remedy="Name what it predicts."
+        )
     lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
     if target is not None and lacking:
-        raise InvalidDataError(f"the target {target!r} must be a column of the data. Check its name.")
+        raise InvalidDataError(f"the target {target!r} must be a column of the data.", remedy="Check its name.")
     return subject
 
 
@@ -416,7 +418,9 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     if subject.counted is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
     if subject.frame is None or inputs.target is None:
-        return NotApplicable("membership attacks need the data, the holdout and the name of the target (`--target`).")
+        return NotApplicable(
+            f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
+        )
     if subject.model.classes is None:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     members, others = on_shared(subject.frame, inputs.holdout, (*subject.model.attributes, inputs.target))
@@ -459,7 +463,7 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     try:
         finding = rebuilt(subject.possible, subject.bits.value[0], subject.sizes)
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)
     return Measured((finding, subject.possible.n_records if finding.exposure_curve else 0))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.naming import as_options, in_options
+from glassine.cli.naming import in_options
 from glassine.cli.options import (
     ConfidenceOption,
     DataOption,
@@ -28,7 +28,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import load_trees, policy_of
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
-from glassine.errors import GlassineError
+from glassine.errors import GlassineError, worded
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
@@ -164,13 +164,16 @@ def rebuild_command(
     check_outputs([output], [*models, published.domain, published.data, published.policy])
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
-        raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
+        raise GlassineError("--output needs the rows that --no-rows leaves out.", remedy="Drop one of the two.")
     if counting.count_from_data and not have_data:
-        raise GlassineError("--count-from-data needs --data: the numbers are counted in the training records. Add it.")
+        raise GlassineError(
+            "--count-from-data needs --data: the numbers are counted in the training records.", remedy="Add it."
+        )
     stated = noise_of(counting.noise)
     if stated is not None and (len(models) > 1 or output is not None or rows or counting.count_from_data):
         raise GlassineError(
-            "--noise gives intervals of what one model tells. Leave out -o, --rows, --count-from-data and other models."
+            "--noise gives intervals of what one model tells.",
+            remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits = policy_of(published.policy)
     known = Domain.from_json(published.domain)
@@ -282,10 +285,10 @@ def _together(
     findings = examine(subject)
     findings = replace(
         findings,
-        checks=tuple(replace(check, meaning=as_options(check.meaning, NAMES)) for check in findings.checks),
+        checks=tuple(replace(check, meaning=worded(check.meaning, NAMES)) for check in findings.checks),
     )
     if joint.contradiction is not None:
-        joint = replace(joint, contradiction=as_options(joint.contradiction, NAMES))
+        joint = replace(joint, contradiction=worded(joint.contradiction, NAMES))
     return joint, findings
 
 
@@ -301,7 +304,7 @@ def _rows(
     if joint is not None and not as_json:
         mark = f"{HOLDER_ONLY}\n\n" if have_data else ""
         print_value(mark + joint_text(joint, have_data=have_data), as_json=False)
-    raise GlassineError(f"no rows: {as_options(outcome.reason, NAMES)}")
+    raise GlassineError(f"no rows: {worded(outcome.reason, NAMES)}")
 
 
 def _print(

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from glassine.comparison.candidates import CONSTANT
 from glassine.comparison.values import MEASURES, Comparison, Mean, Measure, Row
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["LOPSIDED", "Criterion", "Recommendation", "beats", "default_measure", "dominates", "recommend"]
 
@@ -93,7 +93,7 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
     if measure is None:
         measure = default_measure(comparison)
     if measure not in MEASURES:
-        raise InvalidParameterError(f"measure must be accuracy, auroc or log_loss, got {measure!r}.")
+        raise InvalidParameterError(f"{parameter('measure')} must be accuracy, auroc or log_loss, got {measure!r}.")
     found = [(row, mean) for row in comparison.rows if row.private and (mean := _gain(row, measure)) is not None]
     constant = comparison.row(CONSTANT)
     base = None if constant is None else _gain(constant, measure)

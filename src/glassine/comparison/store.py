@@ -63,14 +63,16 @@ class Store:
             known = sorted(path.name for path in self.folder.iterdir())
         except OSError as error:
             raise UnreadableFileError(
-                f"cannot use the folder {self.folder}: {error.strerror or error}. Name another.", path=self.folder
+                f"cannot use the folder {self.folder}: {error.strerror or error}.",
+                remedy="Name another.",
+                path=self.folder,
             ) from None
         if IDENTITY in known:
             self._check_identity()
         elif known:
             raise UnreadableFileError(
-                f"{self.folder} is not a folder of results: it holds {known[0]!r} but no {IDENTITY}. Name an empty or "
-                "a new folder.",
+                f"{self.folder} is not a folder of results: it holds {known[0]!r} but no {IDENTITY}.",
+                remedy="Name an empty or a new folder.",
                 path=self.folder,
             )
         else:
@@ -89,7 +91,7 @@ class Store:
         """Append a result; it is on the disk when this returns."""
         self.results[result.key] = result
         if self._stream is None:
-            raise UnreadableFileError(f"{self.folder} is not open. Use it in a with block.", path=self.folder)
+            raise UnreadableFileError(f"{self.folder} is not open.", remedy="Use it in a with block.", path=self.folder)
         plain = RESULT.encode(result)
         line = json.dumps({"result": plain, "sum": self._sum(plain)}, ensure_ascii=True, allow_nan=False) + "\n"
         try:
@@ -108,8 +110,8 @@ class Store:
         other = found if isinstance(found, dict) else {}
         changed = sorted(name for name in {*other, *self.identity} if other.get(name) != self.identity.get(name))
         raise UnreadableFileError(
-            f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ. Name "
-            "another folder, or compare what it was made for.",
+            f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ.",
+            remedy="Name another folder, or compare what it was made for.",
             path=path,
         )
 
@@ -132,8 +134,8 @@ class Store:
 
     def _take(self, line: bytes, number: int, path: Path) -> None:
         damaged = UnreadableFileError(
-            f"line {number} of {path} is not as it was written. Delete the line, or the folder; what is missing is "
-            "measured again.",
+            f"line {number} of {path} is not as it was written.",
+            remedy="Delete the line, or the folder; what is missing is measured again.",
             path=path,
         )
         try:
@@ -165,5 +167,5 @@ def _lock(stream: BinaryIO, folder: Path) -> None:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise UnreadableFileError(
-            f"another run writes to {folder}. Wait until it has ended, or name another folder.", path=folder
+            f"another run writes to {folder}.", remedy="Wait until it has ended, or name another folder.", path=folder
         ) from None

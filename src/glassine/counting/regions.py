@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from glassine.counting.space import Box, Measure, Space, bits
 from glassine.domain.domain import product
-from glassine.errors import CountingLimitError, UndefinedMeasureError
+from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 
 __all__ = ["Region", "RegionCounter"]
 
@@ -218,8 +218,8 @@ class RegionCounter:
         self._steps += 1
         if self._steps > self._max_steps:
             raise CountingLimitError(
-                f"counting the region took more than {self._max_steps:,} steps. Use fewer or narrower rules, "
-                "or raise max_steps.",
+                f"counting the region took more than {self._max_steps:,} steps.",
+                remedy=f"Use fewer or narrower rules, or raise {parameter('max_steps')}.",
                 max_steps=self._max_steps,
             )
         total: Measure = 0

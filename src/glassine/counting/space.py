@@ -103,13 +103,14 @@ class NumberFactor:
                 below = float(exact(value) - exact(self._attribute.resolution) / 2)
             else:
                 raise InvalidModelError(
-                    f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}. "
-                    "Declare a resolution."
+                    f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}.",
+                    remedy="Declare a resolution.",
                 )
             if not self._attribute.lo <= value <= self._attribute.hi or not self._attribute.measure(below, value):
                 raise InvalidModelError(
                     f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain "
-                    f"[{self._attribute.lo}, {self._attribute.hi}]. Mend the domain or the model."
+                    f"[{self._attribute.lo}, {self._attribute.hi}].",
+                    remedy="Mend the domain or the model.",
                 )
             pieces.append((below, float(value)))
         return pieces
@@ -228,7 +229,8 @@ def _check_values(literal: Literal, domain: Domain) -> None:
         if value not in values:
             raise InvalidModelError(
                 f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain: "
-                f"{_some([str(v) for v in values])}. Mend the domain or the model."
+                f"{_some([str(v) for v in values])}.",
+                remedy="Mend the domain or the model.",
             )
 
 
@@ -242,7 +244,8 @@ def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: in
         if isinstance(entry, str):
             raise InvalidModelError(
                 f"{literal.attribute!r} is a category with the value {entry!r}, but the model has the threshold "
-                f"condition {literal}. Declare a number, or read the model with its encoder."
+                f"condition {literal}.",
+                remedy="Declare a number, or read the model with its encoder.",
             )
         inside = entry is not None and literal.lo < entry <= literal.hi
         truths.append(literal.missing if entry is None else inside ^ literal.negated)
@@ -283,7 +286,8 @@ class Space:
             if literal.attribute not in domain:
                 raise InvalidModelError(
                     f"the model uses {literal.attribute!r}, which the domain lacks; the domain has "
-                    f"{_some(domain.names)}. Declare it or rename it."
+                    f"{_some(domain.names)}.",
+                    remedy="Declare it or rename it.",
                 )
             _check_values(literal, domain)
             used.setdefault(literal.attribute, []).append(literal)

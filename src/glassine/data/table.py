@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute
@@ -105,7 +105,7 @@ class Table:
             raise InvalidDataError(NO_RECORDS)
         for name in self.frame.columns:
             if not isinstance(name, str):
-                raise InvalidDataError(f"columns must be named by strings, got {name!r}. Rename it.")
+                raise InvalidDataError(f"columns must be named by strings, got {name!r}.", remedy="Rename it.")
         if not self.values.keys() >= set(self.frame.columns):
             # One walk: to look a column up by its name takes some frames a walk over all of them.
             for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
@@ -177,7 +177,8 @@ def open_native(data: object) -> Frame:
     opened = frame_of(data)
     if opened is None:
         raise InvalidDataError(
-            f"data must be a data frame, got {type(data).__name__}. Use pandas, polars, Arrow or DuckDB."
+            f"{parameter('data')} must be a data frame, got {type(data).__name__}.",
+            remedy="Use pandas, polars, Arrow or DuckDB.",
         )
     return opened
 

@@ -77,7 +77,9 @@ def scalar(value: Any, what: str) -> Scalar:
     if isinstance(plain, float) and plain.is_integer():
         return int(plain)
     if not isinstance(plain, int | float) or not math.isfinite(plain):
-        raise InvalidModelError(f"{what} must be a string, a finite number or a Boolean, got {value!r}. Convert it.")
+        raise InvalidModelError(
+            f"{what} must be a string, a finite number or a Boolean, got {value!r}.", remedy="Convert it."
+        )
     return plain
 
 
@@ -136,7 +138,8 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
             if words:
                 raise InvalidModelError(
                     f"{literal.attribute!r} has the category {words[0]!r}, but the model has the threshold condition "
-                    f"{str(literal)!r}. Declare a number, or read the model together with its encoder."
+                    f"{str(literal)!r}.",
+                    remedy="Declare a number, or read the model together with its encoder.",
                 )
             continue
         for value in literal.values:
@@ -149,7 +152,8 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
                     )
             elif isinstance(value, str):
                 raise InvalidModelError(
-                    f"{literal.attribute!r} is a number, but the model compares it with {value!r}. Declare a Category."
+                    f"{literal.attribute!r} is a number, but the model compares it with {value!r}.",
+                    remedy="Declare a Category.",
                 )
 
 
@@ -208,7 +212,7 @@ def _possible(literal: Literal, domain: Domain) -> Literal:
 def check_model(model: object) -> None:
     """Raise UnsupportedModelError if an object is not a model."""
     if not isinstance(model, DecisionTree | RuleList):
-        raise UnsupportedModelError(f"got {type(model).__name__}, not a model. Write as_model(...) of it.")
+        raise UnsupportedModelError(f"got {type(model).__name__}, not a model.", remedy="Write as_model(...) of it.")
 
 
 def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
@@ -264,4 +268,6 @@ def readable(texts: Sequence[str], what: str) -> None:
     """Raise InvalidModelError if a name cannot stand in a text file: it is no Unicode, or holds a null character."""
     for text in texts:
         if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-            raise InvalidModelError(f"{what} {text!r} holds a null character or half a character pair. Rename it.")
+            raise InvalidModelError(
+                f"{what} {text!r} holds a null character or half a character pair.", remedy="Rename it."
+            )

@@ -245,7 +245,7 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
     """Return the model that a fitted estimator has released."""
     released = getattr(obj, "model_", None)
     if not isinstance(released, PublishedModel):
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'. Call fit first.")
+        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'.", remedy="Call fit first.")
     return released
 
 

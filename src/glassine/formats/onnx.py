@@ -41,7 +41,7 @@ def _masked(given: Mapping[str, Any], prefix: str, tree: int) -> dict[str, Any]:
     """Return the lists of a prefix with the entries of one tree."""
     owners = given.get(f"{prefix}_treeids", [])
     if not isinstance(owners, list):
-        raise InvalidModelError(f"{prefix}_treeids must be a list. Export the ensemble anew.")
+        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble anew.")
     kept = [i for i, owner in enumerate(owners) if owner == tree]
     out: dict[str, Any] = {}
     for name, value in given.items():
@@ -159,7 +159,9 @@ def columns_of(
             stack += [(str(part), None) for part in reversed(node.input)]
         else:
             kind = "a constant" if node is None else f"{node.op_type!r:.40}"
-            raise UnsupportedModelError(f"{kind} stands before the tree and is not read. Export the tree alone.")
+            raise UnsupportedModelError(
+                f"{kind} stands before the tree and is not read.", remedy="Export the tree alone."
+            )
     if stack:
         raise UnsupportedModelError(f"more than {WIDEST} steps stand before the tree, or they form a cycle.")
     if not found:
@@ -175,7 +177,9 @@ def columns_of(
         return (NamedColumn(single, Number(single)),)
     for name, _ in found:
         if _width(inputs[name]) != 1:
-            raise UnsupportedModelError(f"the input {name!r:.60} is one of several, but has not one column. Name each.")
+            raise UnsupportedModelError(
+                f"the input {name!r:.60} is one of several, but has not one column.", remedy="Name each."
+            )
     return tuple(NamedColumn(name, _coded(onnx, name, encoder)) for name, encoder in found)
 
 
@@ -233,7 +237,8 @@ def onnx_module() -> ModuleType:
         import onnx.numpy_helper
     except ImportError:
         raise UnsupportedModelError(
-            "reading and writing ONNX needs the package onnx. Install it with pip install 'glassine[formats]'."
+            "reading and writing ONNX needs the package onnx.",
+            remedy="Install it with pip install 'glassine[formats]'.",
         ) from None
     return onnx
 
@@ -300,7 +305,7 @@ def _read(
     try:
         model = onnx.load_model_from_string(data)
     except Exception:
-        raise UnsupportedModelError("the file is not ONNX, or it is truncated. Export it anew.") from None
+        raise UnsupportedModelError("the file is not ONNX, or it is truncated.", remedy="Export it anew.") from None
     try:
         ensemble, given = _ensemble(onnx, model.graph)
         known = _list(given, "nodes_treeids")
@@ -316,7 +321,9 @@ def _read(
     except GlassineError:
         raise
     except Exception as error:  # protocol buffers check types, not what lists and tensors hold
-        raise InvalidModelError(f"the ONNX graph is damaged: {type(error).__name__}. Export it anew.") from None
+        raise InvalidModelError(
+            f"the ONNX graph is damaged: {type(error).__name__}.", remedy="Export it anew."
+        ) from None
 
 
 def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
@@ -325,8 +332,8 @@ def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
     if len(found) != 1:
         listed = ", ".join(dict.fromkeys(f"{node.op_type!r:.40}" for node in graph.node)) or "nothing"
         raise UnsupportedModelError(
-            f"one {' or '.join(ENSEMBLES)} of ai.onnx.ml is read, but the graph holds {listed[:200]}. "
-            "Export one decision tree, with ai.onnx.ml at most version 3."
+            f"one {' or '.join(ENSEMBLES)} of ai.onnx.ml is read, but the graph holds {listed[:200]}.",
+            remedy="Export one decision tree, with ai.onnx.ml at most version 3.",
         )
     return found[0], {str(a.name): _plain(onnx, a) for a in found[0].attribute}
 
@@ -357,7 +364,7 @@ def _tree(
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     for i, key in enumerate(lists["nodeids"]):
         if key in builder:
-            raise InvalidModelError(f"the ONNX tree lists node {key} twice. Export it anew.")
+            raise InvalidModelError(f"the ONNX tree lists node {key} twice.", remedy="Export it anew.")
         mode = lists["modes"][i]
         if mode == "LEAF":
             builder.leaf(key, evidence.get(key, Evidence()))
@@ -380,7 +387,7 @@ def _plain(onnx: ModuleType, attribute: Any) -> Any:
     if isinstance(value, onnx.TensorProto):
         if value.data_location == onnx.TensorProto.EXTERNAL:
             raise UnsupportedModelError(
-                "the ONNX tree keeps numbers in another file, which is not read. Save one file."
+                "the ONNX tree keeps numbers in another file, which is not read.", remedy="Save one file."
             )
         return onnx.numpy_helper.to_array(value)
     if isinstance(value, int | float):
@@ -404,7 +411,7 @@ def _list(given: Mapping[str, Any], name: str, length: int | None = None) -> lis
     kind = str if name in TEXTS else int
     if not all(isinstance(entry, kind) for entry in value):
         raise InvalidModelError(
-            f"{name} must hold {'texts' if kind is str else 'whole numbers'}. Export the tree anew."
+            f"{name} must hold {'texts' if kind is str else 'whole numbers'}.", remedy="Export the tree anew."
         )
     return value
 
@@ -447,7 +454,9 @@ def _check_after(graph: Any, ensemble: Any) -> None:
     for node in graph.node:
         if node is not ensemble and known & set(node.input):
             if node.op_type not in AFTER:
-                raise UnsupportedModelError(f"{node.op_type!r:.40} stands behind the tree. Export the tree alone.")
+                raise UnsupportedModelError(
+                    f"{node.op_type!r:.40} stands behind the tree.", remedy="Export the tree alone."
+                )
             known |= set(node.output)
 
 
@@ -479,7 +488,9 @@ def _leaves(
         start = base[0] if base else 0.0
         return None, {node: Evidence(value=start + row[0]) for node, row in leaves.items()}
     if any(base):
-        raise UnsupportedModelError("the tree has base_values, as boosted ensembles do. Export one decision tree.")
+        raise UnsupportedModelError(
+            "the tree has base_values, as boosted ensembles do.", remedy="Export one decision tree."
+        )
     classes = tuple(_list(given, "classlabels_strings", len(given.get("classlabels_strings", ()))))
     classes = classes or tuple(_list(given, "classlabels_int64s", len(given.get("classlabels_int64s", ()))))
     if not classes or not all(0 <= place < len(classes) for place in ids):
@@ -502,6 +513,6 @@ def _evidence(row: Mapping[int, float], n_classes: int, alone: bool, signed: boo
     if n_classes == 2 and label != (shares[1] > 0):
         # onnxruntime answers the second class wherever its weight is positive, which is not the larger weight.
         raise UnsupportedModelError(
-            "a leaf weighs both of two classes, which runtimes answer differently. Export one weight a leaf."
+            "a leaf weighs both of two classes, which runtimes answer differently.", remedy="Export one weight a leaf."
         )
     return from_shares(shares, label) if plain else Evidence(label=label)

@@ -76,11 +76,13 @@ def to_onnx(model: DecisionTree | RuleList, domain: Domain | None = None) -> byt
     check_domain(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
         if outcome is None:
-            raise UnsupportedModelError(f"part {i} predicts nothing, but every leaf of an ONNX tree must. Label it.")
+            raise UnsupportedModelError(
+                f"part {i} predicts nothing, but every leaf of an ONNX tree must.", remedy="Label it."
+            )
     names = attributes_of(model.literals) or model.attributes[:1]
     readable([*names, *map(str, model.classes or ())], "the name")
     if not names or not all(names):
-        raise UnsupportedModelError("an ONNX tree needs an attribute with a name. Name one.")
+        raise UnsupportedModelError("an ONNX tree needs an attribute with a name.", remedy="Name one.")
     encoder = Encoder(model, domain)
     tests, children, part = grown_binary(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]
@@ -140,8 +142,8 @@ def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
         inexact = [number for number in numbers if float(np.float32(number)) != number]
         if inexact:
             raise UnsupportedModelError(
-                f"{listed.attribute!r} is compared with {inexact[0]!r}, which single precision does not hold. "
-                "Recode it."
+                f"{listed.attribute!r} is compared with {inexact[0]!r}, which single precision does not hold.",
+                remedy="Recode it.",
             )
         given = {"keys_floats": [*numbers, *([math.nan] if listed.missing else [])] or [math.inf]}
     codes = [float(i) for i in range(len(set(listed.values)))]
@@ -214,7 +216,7 @@ def _labels(classes: Sequence[Scalar]) -> dict[str, Any]:
     if all(isinstance(label, int) for label in classes) and all(abs(int(label)) < 2**63 for label in classes):
         return {"classlabels_int64s": [int(label) for label in classes]}
     raise UnsupportedModelError(
-        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}. Rename them."
+        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}.", remedy="Rename them."
     )
 
 

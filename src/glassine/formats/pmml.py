@@ -105,7 +105,9 @@ def _models(data: bytes) -> tuple[Element, Element, list[Element]]:
     if len(models) == 1 and models[0].tag == "MiningModel":
         return root, models[0], _segments(models[0])
     listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
-    raise UnsupportedModelError(f"a PMML file with one TreeModel is read, got {listed}. Export a single tree.")
+    raise UnsupportedModelError(
+        f"a PMML file with one TreeModel is read, got {listed}.", remedy="Export a single tree."
+    )
 
 
 def _segments(model: Element) -> list[Element]:
@@ -124,7 +126,9 @@ def _segments(model: Element) -> list[Element]:
         if len(inner) != 1:
             break
         model = inner[0]
-    raise UnsupportedModelError("of a MiningModel segments that are trees are read, got others. Export a single tree.")
+    raise UnsupportedModelError(
+        "of a MiningModel segments that are trees are read, got others.", remedy="Export a single tree."
+    )
 
 
 def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Domain | None) -> tuple[Scalar, ...]:
@@ -194,7 +198,7 @@ class _Reader:
         """Return the tree."""
         start = self.model.first("Node")
         if start is None:
-            raise InvalidModelError("the TreeModel has no Node. Export it anew.")
+            raise InvalidModelError("the TreeModel has no Node.", remedy="Export it anew.")
         if _predicate(start).tag != "True":
             raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
         stack, found = [_Place(0, start)], []
@@ -250,7 +254,9 @@ class _Reader:
         branches = [(None if keys[id(c)] in never else self._literal(c), keys[id(c)]) for c in below]
         name = next((lit.attribute for lit, _ in branches if lit is not None), self.fields.first)
         if name is None or (self.domain is not None and name not in self.domain):
-            raise UnsupportedModelError("a Node has children that test no field of the model. Export it anew.")
+            raise UnsupportedModelError(
+                "a Node has children that test no field of the model.", remedy="Export it anew."
+            )
         full = [
             (OneOf(name, ()) if key in never else anything(name, self.fields) if lit is None else lit, key)
             for lit, key in branches
@@ -267,7 +273,7 @@ class _Reader:
                 full.append((other if missing else with_missing(other, False), rest))
             elif len(full) == 1:
                 raise UnsupportedModelError(
-                    "a Node has one child and predicts nothing for other records. Export it anew."
+                    "a Node has one child and predicts nothing for other records.", remedy="Export it anew."
                 )
         self.builder.split(place.key, [lit for lit, _ in full], [key for _, key in full], evidence)
 
@@ -280,14 +286,17 @@ class _Reader:
         if self.strategy not in STRATEGIES or (self.strategy == "none" and self.keeps_last):
             raise UnsupportedModelError(
                 f"{branches[0][0].attribute!r} can be missing, and the strategy {self.strategy!r:.40} for missing "
-                "values is not read. Export the tree with missingValueStrategy='defaultChild'."
+                "values is not read.",
+                remedy="Export the tree with missingValueStrategy='defaultChild'.",
             )
         if self.strategy != "defaultChild" or any(lit.missing for lit, _ in branches):
             return branches
         wanted = element.attributes.get("defaultChild")
         ids = [child.attributes.get("id") for child in element.children if child.tag == "Node"]
         if wanted is None or ids.count(wanted) != 1:
-            raise InvalidModelError("a Node of the TreeModel names no child of its own as its default. Export it anew.")
+            raise InvalidModelError(
+                "a Node of the TreeModel names no child of its own as its default.", remedy="Export it anew."
+            )
         place = ids.index(wanted)
         return [(with_missing(lit, i == place), key) for i, (lit, key) in enumerate(branches)]
 

@@ -144,9 +144,11 @@ def writer(to: str, model: PublishedModel) -> Format:
         raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")
     chosen, given = written[to], type(model)
     if given not in (DecisionTree, RuleList, AdditiveModel):
-        raise UnsupportedModelError(f"got {given.__name__}, not a model. Write as_model(...) of it.")
+        raise UnsupportedModelError(f"got {given.__name__}, not a model.", remedy="Write as_model(...) of it.")
     if given not in chosen.kinds:
         noun = {DecisionTree: "a decision tree", RuleList: "a rule list"}.get(given, "an additive model")
         others = ", ".join(name for name, one in written.items() if given in one.kinds)
-        raise UnsupportedModelError(f"{noun} cannot be written as {chosen.name}. Write it as one of {others}.")
+        raise UnsupportedModelError(
+            f"{noun} cannot be written as {chosen.name}.", remedy=f"Write it as one of {others}."
+        )
     return chosen

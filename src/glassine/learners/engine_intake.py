@@ -117,7 +117,8 @@ class EngineIntake:
         """Raise InvalidDataError if a query counted another number of records than the first did."""
         if counted != self.n_records:
             raise InvalidDataError(
-                "the lazy frame gave another number of records when it was read again. Persist or collect it before."
+                "the lazy frame gave another number of records when it was read again.",
+                remedy="Persist or collect it before.",
             )
 
     def _records(self) -> Groups:

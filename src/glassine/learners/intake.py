@@ -231,7 +231,9 @@ def read_training(
         rows &= multiplicities > 0
         multiplicities = multiplicities[rows]
     if not rows.any():
-        raise InvalidDataError(f"no record has one of the declared classes {list(class_values)}. Check the target.")
+        raise InvalidDataError(
+            f"no record has one of the declared classes {list(class_values)}.", remedy="Check the target."
+        )
     records, labels = take_rows(records, rows), labels[rows]
     # From the records that are left, so that a record that is left out has no part in the domain either.
     whole = infer_domain(as_frame(names, records)) if domain is None else without_target(domain, names, target)
@@ -256,7 +258,9 @@ def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
     times = persons.times(intake.columns, intake.labels)
     kept = times > 0
     if not kept.any():
-        raise InvalidDataError("no record has an identifier and a declared class. Check persons and the target.")
+        raise InvalidDataError(
+            "no record has an identifier and a declared class.", remedy="Check persons and the target."
+        )
     return replace(
         intake,
         columns=intake.columns.take(kept),
@@ -280,12 +284,12 @@ def _left_in_place(
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
     columns = nw.from_native(X).collect_schema().names()
     if target not in columns:
-        raise InvalidDataError(f"data lack the target column {target!r}. Add or rename it.")
+        raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Add or rename it.")
     names = tuple(name for name in columns if name != target)
     if any(not isinstance(name, str) for name in names):
-        raise InvalidDataError("columns must be named by strings. Rename them.")
+        raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
     if not names:
-        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required. Check the data.")
+        raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
     name_features(estimator, names)
     attributes = without_target(domain, names, target)
     outside = _outside(domain, private=private) | keep
@@ -297,7 +301,9 @@ def _left_in_place(
     table = LazyTable(frame=X, outside=outside, keep=target)
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum():
-        raise InvalidDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check the data.")
+        raise InvalidDataError(
+            "Found array with 0 sample(s) while a minimum of 1 is required.", remedy="Check the data."
+        )
     # scikit-learn looks at how often classes occur, but not beyond that they recur.
     recurring = np.repeat(values, np.minimum(counts, 3))
     class_values, labels, caveats = _read_target(

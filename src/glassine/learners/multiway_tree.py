@@ -139,8 +139,8 @@ class MultiwayTreeClassifier(TransparentClassifier):
 
     def _widest(self, domain: Domain, n_classes: int) -> NoReturn:
         raise InvalidParameterError(
-            "a tree that is grown greedily is not chosen from a class of models, so there is no size to tell. "
-            "Use OptimalTreeClassifier for a choice among all trees of a depth."
+            "a tree that is grown greedily is not chosen from a class of models, so there is no size to tell.",
+            remedy="Use OptimalTreeClassifier for a choice among all trees of a depth.",
         )
 
 

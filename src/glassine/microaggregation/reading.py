@@ -15,7 +15,7 @@ from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError
+from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["Unscaled", "read_unscaled"]
 
@@ -98,9 +98,12 @@ def read_unscaled(
         stands where numbers are needed; if two columns have one name.
     """
     if sparse.issparse(X):
-        raise InvalidDataError("X must be dense, got a sparse matrix. Call its toarray().")
+        raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")
     if np.ma.isMaskedArray(X):
-        raise InvalidDataError("X must hold a value everywhere, got a masked array. Fill it, or drop these records.")
+        raise InvalidDataError(
+            f"{parameter('X')} must hold a value everywhere, got a masked array.",
+            remedy="Fill it, or drop these records.",
+        )
     if domain is not None:
         return _conformed(X, domain, categorical=categorical, categories=categories)
     table = _opened(X)
@@ -118,7 +121,9 @@ def read_unscaled(
         booleans = {name for name in arrays if schema[name] == nw.Boolean}
     absent = [name for name in categories if name not in arrays]
     if absent:
-        raise InvalidDataError(f"data lack the column {absent[0]!r}, whose values are given. Add or rename it.")
+        raise InvalidDataError(
+            f"data lack the column {absent[0]!r}, whose values are given.", remedy="Add or rename it."
+        )
     return _of_columns(arrays, booleans, categorical=categorical, categories=categories)
 
 
@@ -136,21 +141,26 @@ def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
         array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
     except ValueError:
         raise InvalidDataError(
-            "X must have as many values in each row, got rows of several lengths. Fill them."
+            f"{parameter('X')} must have as many values in each row, got rows of several lengths.", remedy="Fill them."
         ) from None
     if array.ndim != 2:
         raise InvalidDataError(
-            f"X must be a table of shape (n, d), got {array.ndim} dimension(s). Reshape one attribute with X[:, None]."
+            f"{parameter('X')} must be a table of shape (n, d), got {array.ndim} dimension(s).",
+            remedy="Reshape one attribute with X[:, None].",
         )
     if 0 in array.shape:
-        raise InvalidDataError(f"X must hold at least one record and one attribute, got shape {array.shape}. Check it.")
+        raise InvalidDataError(
+            f"{parameter('X')} must hold at least one record and one attribute, got shape {array.shape}.",
+            remedy="Check it.",
+        )
     if array.dtype.kind in "OUS" and objects:
         return array.astype(object)
     if array.dtype.kind == "O":
         array = np.column_stack([_numbers_of(f"x{i}", array[:, i]) for i in range(array.shape[1])])
     if array.dtype.kind not in "biuf":
         raise InvalidDataError(
-            f"X must hold numbers, got {array.dtype}. Code it as numbers, or use distance='gower' for categories."
+            f"{parameter('X')} must hold numbers, got {array.dtype}.",
+            remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} for categories.",
         )
     return array
 
@@ -172,7 +182,7 @@ def _check_finite(name: str, column: FloatArray) -> None:
     # Written so that NaN fails too; neither the value nor its record is told.
     if not (np.abs(column) <= LARGEST).all():
         raise InvalidDataError(
-            f"column {name!r} holds NaN, infinity or a number beyond 1e300. Replace or drop these records."
+            f"column {name!r} holds NaN, infinity or a number beyond 1e300.", remedy="Replace or drop these records."
         )
 
 
@@ -182,13 +192,15 @@ def _numbers_of(name: str, column: npt.NDArray[Any]) -> FloatArray:
     for value in column.tolist():
         if not isinstance(value, int | float | np.number):
             raise InvalidDataError(
-                f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers. Code it as numbers, or "
-                "use distance='gower' or a SemanticDistance."
+                f"column {name!r} holds {_kind(value)}, and a Euclidean distance needs numbers.",
+                remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} or a SemanticDistance.",
             )
     try:
         return column.astype(np.float64)
     except OverflowError:
-        raise InvalidDataError(f"column {name!r} holds a number beyond 1e300. Replace or drop these records.") from None
+        raise InvalidDataError(
+            f"column {name!r} holds a number beyond 1e300.", remedy="Replace or drop these records."
+        ) from None
 
 
 def _kind(value: object) -> str:
@@ -235,12 +247,12 @@ def _codes_of(
     odd = next((value for value in column if not isinstance(value, str | int | float) or value != value), None)
     if odd is not None or None in column:
         raise InvalidDataError(
-            f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}. "
-            "Give missing values a category of their own, and convert others to strings."
+            f"column {name!r} holds {_kind(odd) if odd is None or odd == odd else 'a missing value'}.",
+            remedy="Give missing values a category of their own, and convert others to strings.",
         )
     if values is None:
         if len({isinstance(value, str) for value in column}) > 1:
-            raise InvalidDataError(f"column {name!r} holds both text and numbers. Convert all of it to text.")
+            raise InvalidDataError(f"column {name!r} holds both text and numbers.", remedy="Convert all of it to text.")
         values = sorted(set(column))
     if len(values) > MOST_VALUES:
         raise InvalidDataError(
@@ -252,30 +264,37 @@ def _codes_of(
     if (codes < 0).any():
         raise InvalidDataError(
             f"column {name!r} holds values that its taxonomy, or the records of the groups, do not have: "
-            f"{int((codes < 0).sum())} records. Add them to the taxonomy, or drop the records."
+            f"{int((codes < 0).sum())} records.",
+            remedy="Add them to the taxonomy, or drop the records.",
         )
     return codes, tuple(values)
 
 
 def _conformed(X: Any, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar]]) -> Unscaled:
     if not isinstance(domain, Domain):
-        raise InvalidDataError(f"domain must be a Domain or None, got {type(domain).__name__}. Declare one.")
+        raise InvalidDataError(
+            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
+        )
     columns = conform(X, domain)
     if columns.n_records == 0:
-        raise InvalidDataError("X must hold at least one record, got none. Check the data.")
+        raise InvalidDataError(f"{parameter('X')} must hold at least one record, got none.", remedy="Check the data.")
     absent = [name for name in categories if name not in domain]
     if absent:
-        raise InvalidDataError(f"the domain lacks the attribute {absent[0]!r}, whose values are given. Declare it.")
+        raise InvalidDataError(
+            f"the domain lacks the attribute {absent[0]!r}, whose values are given.", remedy="Declare it."
+        )
     numbers, bounds, codes, values, numeric = [], [], [], [], []
     for name in columns.names:
         attribute, array = domain[name], columns.array(name)
         if not np.isfinite(array).all() or (name in columns.codes and (array < 0).any()):
-            raise InvalidDataError(f"column {name!r} holds a missing or undeclared value. Declare or drop it.")
+            raise InvalidDataError(
+                f"column {name!r} holds a missing or undeclared value.", remedy="Declare or drop it."
+            )
         is_category = isinstance(attribute, Category | Binary) and (categorical or isinstance(attribute, Category))
         if is_category and not categorical:
             raise InvalidDataError(
-                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers. Use distance='gower' "
-                "or a SemanticDistance."
+                f"the attribute {name!r} is a category, and a Euclidean distance needs numbers.",
+                remedy=f"Use {parameter('distance', 'gower')} or a SemanticDistance.",
             )
         numeric.append(not (is_category or name in categories))
         if numeric[-1]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.edits import Edit, Parameter, isotonic, smoothed, weighted_mean
@@ -248,7 +248,9 @@ def edit(
     old = target.scores.reshape(-1)
     new = _applied(target, action, checked).reshape(-1)
     if not np.isfinite(new).all():
-        raise InvalidModelError(f"{action} of {term!r} leads to scores that are not finite. Scale them down first.")
+        raise InvalidModelError(
+            f"{action} of {term!r} leads to scores that are not finite.", remedy="Scale them down first."
+        )
     cells = np.flatnonzero(new != old).tolist()
     record = Edit(
         number=len(model.edits) + 1,
@@ -318,8 +320,8 @@ def verify(model: AdditiveModel) -> None:
         scores.reshape(-1)[list(record.cells)] = record.after
         if not np.allclose(scores, expected, rtol=CLOSE, atol=CLOSE * float(np.abs(expected).max(initial=0.0))):
             raise InvalidModelError(
-                f"edit {record.number} says {record.text!r}, but changed the scores in another way. "
-                "Undo it, or take the file from where the model was edited."
+                f"edit {record.number} says {record.text!r}, but changed the scores in another way.",
+                remedy="Undo it, or take the file from where the model was edited.",
             )
         states[record.term] = replace(term, scores=scores)
 
@@ -358,7 +360,9 @@ def _checked(term: Term, action: str, parameters: Mapping[str, Any]) -> dict[str
             raise InvalidParameterError(f"{term.name!r} is of two attributes; its cells can be set, shifted or zeroed.")
         names = tuple({"first": "row", "last": "column"}.get(name, name) for name in names)
     elif action in ("smooth", "monotone") and not isinstance(term.bins[0], NumericBins):
-        raise InvalidParameterError(f"the groups of {term.name!r} have no order. Set or flatten them instead.")
+        raise InvalidParameterError(
+            f"the groups of {term.name!r} have no order.", remedy="Set or flatten them instead."
+        )
     allowed = (*names, "output") if term.n_outputs > 1 else names
     for name in parameters:
         if name not in allowed:
@@ -389,16 +393,21 @@ def _check_parameter(term: Term, action: str, name: str, value: Any) -> None:
         least = 1 if name == "passes" else 0
         if not is_whole(value) or not least <= value <= limits[name]:
             raise InvalidParameterError(
-                f"{name} of {action} of {term.name!r} must be a whole number from {least} to {limits[name]}, "
+                f"{parameter(name)} of {action} of {term.name!r} must be a whole number from {least} to "
+                f"{limits[name]}, "
                 f"got {value!r}."
             )
     elif name == "direction":
         if value not in DIRECTIONS:
-            raise InvalidParameterError(f"direction must be one of {', '.join(DIRECTIONS)}, got {value!r}.")
+            raise InvalidParameterError(
+                f"{parameter('direction')} must be one of {', '.join(DIRECTIONS)}, got {value!r}."
+            )
     elif isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
-        raise InvalidParameterError(f"{name} of {action} of {term.name!r} must be a finite number, got {value!r}.")
+        raise InvalidParameterError(
+            f"{parameter(name)} of {action} of {term.name!r} must be a finite number, got {value!r}."
+        )
     elif name == "strength" and not 0 < value <= 1:
-        raise InvalidParameterError(f"strength must lie in (0, 1], got {value!r}.")
+        raise InvalidParameterError(f"{parameter('strength')} must lie in (0, 1], got {value!r}.")
 
 
 def _plain(value: Any) -> Parameter:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError
+from glassine.errors import InvalidModelError, parameter
 
 __all__ = ["ACTIONS", "FLOOR", "LARGEST_SCORE", "Edit", "Parameter", "isotonic", "smoothed", "weighted_mean"]
 
@@ -145,7 +145,7 @@ class Edit:
 
     def __post_init__(self) -> None:
         if not is_whole(self.number) or not self.number >= 1:
-            raise InvalidModelError(f"edits are numbered from 1, got {self.number!r}.")
+            raise InvalidModelError(f"{parameter('edits')} are numbered from 1, got {self.number!r}.")
         what = f"edit {self.number}"
         if self.action not in ACTIONS:
             raise InvalidModelError(f"{what} must be one of {', '.join(ACTIONS)}, got {self.action!r}.")
@@ -185,7 +185,7 @@ def _parameters(pairs: Any, what: str) -> tuple[tuple[str, Parameter], ...]:
             raise InvalidModelError(f"parameter {name!r} of {what} must be a text or a finite number, got {value!r}.")
         out.append((name, value))
     if len(dict(out)) < len(out):
-        raise InvalidModelError(f"{what} names a parameter twice. Name each once.")
+        raise InvalidModelError(f"{what} names a parameter twice.", remedy="Name each once.")
     return tuple(out)
 
 

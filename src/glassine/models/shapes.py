@@ -16,7 +16,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from glassine.domain.literals import number
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks
 from glassine.models.terms import Term
@@ -118,7 +118,9 @@ def bands(term: Term, coverage: float = COVERAGE) -> tuple[Array, Array] | None:
     (0.02, 1.98)
     """
     if not 0 < coverage < 1:
-        raise InvalidParameterError(f"coverage must lie in (0, 1), got {coverage!r}. Use 0.9 for bands of 90 %.")
+        raise InvalidParameterError(
+            f"{parameter('coverage')} must lie in (0, 1), got {coverage!r}.", remedy="Use 0.9 for bands of 90 %."
+        )
     if term.errors is None:
         return None
     half = NormalDist().inv_cdf((1 + coverage) / 2) * term.errors
@@ -168,7 +170,7 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
     Parameters
     ----------
     shape : ShapeFunction
-        From :func:`glassine.explain_global`.
+        From :func:`glassine.summarize_model`.
     output : int, default=0
         The output, of several the index of the class.
     width, height : int
@@ -180,7 +182,9 @@ def draw_shape(shape: ShapeFunction, *, output: int = 0, width: int = 420, heigh
         If there is no such output.
     """
     if not 0 <= output < shape.term.n_outputs:
-        raise InvalidParameterError(f"output must lie in [0, {shape.term.n_outputs - 1}], got {output!r}.")
+        raise InvalidParameterError(
+            f"{parameter('output')} must lie in [0, {shape.term.n_outputs - 1}], got {output!r}."
+        )
     draw = _heat_map if len(shape.term.bins) == 2 else _steps
     label = f"{shape.name}, importance {shape.importance:.3g}"
     return element(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.conversions import (
     delta_from_mu,
     delta_from_rho,
@@ -347,7 +347,7 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
     4.8866
     """
     if not 0 <= delta < 1:
-        raise InvalidMechanismError(f"delta must lie in [0, 1), got {delta}.")
+        raise InvalidMechanismError(f"{parameter('delta')} must lie in [0, 1), got {delta}.")
     totals = _Totals.of(events)
     total = totals.all
     # The inverse of what :func:`delta` does: slack makes outputs more probable, tails of discrete noise take their
@@ -380,7 +380,7 @@ def delta(events: Iterable[Event], epsilon: float) -> float:
     0.126937
     """
     if not epsilon >= 0:
-        raise InvalidMechanismError(f"epsilon must be at least 0, got {epsilon}.")
+        raise InvalidMechanismError(f"{parameter('epsilon')} must be at least 0, got {epsilon}.")
     totals = _Totals.of(events)
     total = totals.all
     left = epsilon - total.slack

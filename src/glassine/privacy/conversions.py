@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import special
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = [
     "delta_from_mu",
@@ -62,7 +62,8 @@ def discrete_laplace_tail(threshold: int, terms: Terms) -> float:
     kept = [(float(scale), int(number)) for scale, number in terms if number > 0]
     if not threshold >= 1 or not kept or not all(0 < scale < math.inf for scale, _ in kept):
         raise InvalidMechanismError(
-            f"a tail needs a threshold of at least 1 and positive scales, got {threshold} and {kept}. Add some noise."
+            f"a tail needs a threshold of at least 1 and positive scales, got {threshold} and {kept}.",
+            remedy="Add some noise.",
         )
     if sum(number for _, number in kept) == 1:
         # Of one variable the tail is known exactly: exp(-t / scale) / (1 + exp(-1 / scale)).
@@ -90,7 +91,9 @@ def least_threshold(probability: float, terms: Terms) -> int:
     (27, 45)
     """
     if not 0 < probability < 1:
-        raise InvalidMechanismError(f"a probability must lie in (0, 1), got {probability}. Give a share of delta.")
+        raise InvalidMechanismError(
+            f"a probability must lie in (0, 1), got {probability}.", remedy="Give a share of delta."
+        )
     high = 1
     # The bound falls as the threshold grows: doubling finds an upper end, bisection the least one.
     while discrete_laplace_tail(high, terms) > probability:
@@ -128,12 +131,12 @@ def _odds(rate: float) -> float:
 
 def _check(value: float, name: str) -> None:
     if not value >= 0:
-        raise InvalidMechanismError(f"{name} must be at least 0, got {value}.")
+        raise InvalidMechanismError(f"{parameter(name)} must be at least 0, got {value}.")
 
 
 def _check_delta(delta: float) -> None:
     if not 0 < delta < 1:
-        raise InvalidMechanismError(f"delta must lie in (0, 1) for this conversion, got {delta}.")
+        raise InvalidMechanismError(f"{parameter('delta')} must lie in (0, 1) for this conversion, got {delta}.")
 
 
 def delta_from_mu(mu: float, epsilon: float) -> float:
@@ -213,7 +216,7 @@ def gaussian_sigma(epsilon: float, delta: float, l2_sensitivity: float) -> float
     4.2247
     """
     if not l2_sensitivity > 0:
-        raise InvalidMechanismError(f"l2_sensitivity must be positive, got {l2_sensitivity}.")
+        raise InvalidMechanismError(f"{parameter('l2_sensitivity')} must be positive, got {l2_sensitivity}.")
     return l2_sensitivity / mu_from_epsilon(epsilon, delta)
 
 

@@ -10,7 +10,7 @@ from typing import SupportsFloat, TypeAlias
 
 import numpy as np
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = [
     "Number",
@@ -27,7 +27,9 @@ Number: TypeAlias = int | float | Fraction | np.integer | np.floating
 
 
 def _refuse(value: object, name: str, rule: str) -> InvalidMechanismError:
-    return InvalidMechanismError(f"{name} must be {rule}, got {value!r}. Give an int, a Fraction or a finite float.")
+    return InvalidMechanismError(
+        f"{parameter(name)} must be {rule}, got {value!r}.", remedy="Give an int, a Fraction or a finite float."
+    )
 
 
 def _is_real(value: object) -> bool:
@@ -66,7 +68,9 @@ def float_above(value: Fraction) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise InvalidMechanismError("a parameter must be below 1.8e308, got a larger one. Rescale the data.") from None
+        raise InvalidMechanismError(
+            "a parameter must be below 1.8e308, got a larger one.", remedy="Rescale the data."
+        ) from None
     return number if Fraction(number) >= value else math.nextafter(number, math.inf)
 
 

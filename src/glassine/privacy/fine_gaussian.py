@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
 
@@ -89,7 +89,9 @@ def add_discrete_gaussian(
     (2, 3)
     """
     if not SMALLEST_SIGMA <= sigma < LARGEST_SIGMA:
-        raise InvalidMechanismError(f"sigma must be in [1, 2**52), got {sigma}. Use discrete_gaussian().")
+        raise InvalidMechanismError(
+            f"{parameter('sigma')} must be in [1, 2**52), got {sigma}.", remedy="Use discrete_gaussian()."
+        )
     scale, exact = _Scale.of(sigma), Fraction(sigma)
     noise = np.empty(values.size, dtype=np.int64)
     far: dict[int, int] = {}
@@ -319,7 +321,9 @@ def slack_of(values: int, sigma: float, releases: int = 1) -> float:
     (True, True)
     """
     if not sigma >= FINE_SIGMA:
-        raise InvalidMechanismError(f"sigma must be at least {FINE_SIGMA} units, got {sigma}. Use a finer unit.")
+        raise InvalidMechanismError(
+            f"{parameter('sigma')} must be at least {FINE_SIGMA} units, got {sigma}.", remedy="Use a finer unit."
+        )
     return min((REACH**2 / 8 + 1) * values, 4096 * releases + values / 4) / sigma**2
 
 
@@ -369,7 +373,8 @@ class FineNoise:
         """
         if not 0 < mu < math.inf or not squared_sensitivity >= 1:
             raise InvalidMechanismError(
-                f"mu must be positive and finite and squared_sensitivity at least 1, got {mu}, {squared_sensitivity}."
+                f"{parameter('mu')} must be positive and finite and {parameter('squared_sensitivity')} at least 1, "
+                f"got {mu}, {squared_sensitivity}."
             )
         ones = math.sqrt(squared_sensitivity) / mu
         # A power of two: dividing by it loses nothing.

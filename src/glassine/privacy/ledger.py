@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError
+from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LEDGER", "RAISE_IT", "Account", "BudgetChange", "Entry", "Ledger", "Payment", "Verification"]
 
-RAISE_IT = "or raise the budget."
+RAISE_IT = "Ask for less, or raise the budget."
 """What to do, as errors say it in Python."""
 LONGEST_NAME = 1_000
 LONGEST_NOTE = 1_000_000
@@ -112,7 +112,9 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 30.0) -> None:
         if not 0 <= timeout < math.inf:
-            raise LedgerError(f"timeout must be a number of seconds of at least 0, got {timeout!r}.", path=path)
+            raise LedgerError(
+                f"{parameter('timeout')} must be a number of seconds of at least 0, got {timeout!r}.", path=path
+            )
         self.path = Path(path).absolute()
         self.timeout = timeout
 
@@ -164,7 +166,8 @@ class Ledger:
                 if alike:
                     raise InvalidBudgetError(
                         f"the name of a new dataset must differ from {alike!r}, which has a budget, by more than case, "
-                        f"spaces or composition; got {dataset!r}. Use {alike!r} if it is the same dataset."
+                        f"spaces or composition; got {dataset!r}.",
+                        remedy=f"Use {alike!r} if it is the same dataset.",
                     )
                 account = Account(
                     dataset=dataset,
@@ -178,8 +181,9 @@ class Ledger:
             elif unit not in (None, account.unit):
                 raise InvalidBudgetError(
                     f"the budget of {dataset!r} counts in the unit '{account.unit}', and a budget keeps its unit; got "
-                    f"'{unit}'. Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
-                    "records would not know what this one spent."
+                    f"'{unit}'.",
+                    remedy=f"Leave the unit out and give epsilon in '{account.unit}': another budget for the same "
+                    "records would not know what this one spent.",
                 )
             elif (account.epsilon, account.delta) == (total, total_delta):
                 return
@@ -235,7 +239,8 @@ class Ledger:
                 raise BudgetExceededError(
                     f"a charge must fit the budget of {dataset!r}: epsilon {left} and delta {left_delta} are left, "
                     f"epsilon {decimal_above(asked)} and delta {decimal_above(asked_delta)} were asked for. "
-                    f"Nothing was charged; ask for less, {RAISE_IT}",
+                    "Nothing was charged.",
+                    remedy=RAISE_IT,
                     dataset=dataset,
                     requested=decimal_above(asked),
                     remaining=left,
@@ -344,7 +349,8 @@ class Ledger:
             alike = _alike(dataset, log)
             raise LedgerError(
                 f"{self.path} must hold a budget for {dataset!r} before it is used, and holds "
-                f"{f'one for {alike!r}' if alike else 'none'}. Set it: Ledger.budget, or 'glassine ledger budget'.",
+                f"{f'one for {alike!r}' if alike else 'none'}.",
+                remedy="Set it: Ledger.budget, or 'glassine ledger budget'.",
                 path=self.path,
             )
         return account
@@ -397,11 +403,13 @@ def _amount(value: Number, name: str, *, positive: bool = False) -> Fraction:
     try:
         amount = decimal(value, name)
     except GlassineError:
-        raise InvalidBudgetError(f"{name} must be {rule}, got {value!r}.") from None
+        raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.") from None
     if not (amount > 0 or (amount == 0 and not positive)) or not amount < (1 if name == "delta" else LARGEST):
-        raise InvalidBudgetError(f"{name} must be {rule}, got {value!r}.")
+        raise InvalidBudgetError(f"{parameter(name)} must be {rule}, got {value!r}.")
     if not amount.denominator <= FINEST:
-        raise InvalidBudgetError(f"{name} must be a fraction of whole numbers up to 1e400. Round it up.")
+        raise InvalidBudgetError(
+            f"{parameter(name)} must be a fraction of whole numbers up to 1e400.", remedy="Round it up."
+        )
     return amount
 
 
@@ -409,7 +417,7 @@ def _name(dataset: object) -> str:
     """Return a dataset's name as the ledger writes it."""
     name = " ".join(unicodedata.normalize("NFC", _check_text(dataset, "dataset", LONGEST_NAME)).split())
     if not name:
-        raise InvalidBudgetError(f"dataset must be a non-empty name, got {dataset!r}.")
+        raise InvalidBudgetError(f"{parameter('dataset')} must be a non-empty name, got {dataset!r}.")
     return name
 
 
@@ -427,12 +435,14 @@ def _letters(name: str) -> str:
 def _check_text(text: object, name: str, longest: int) -> str:
     # Lone surrogates are no text that a file can hold.
     if not isinstance(text, str) or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidBudgetError(f"{name} must be text, got {text!r}.")
+        raise InvalidBudgetError(f"{parameter(name)} must be text, got {text!r}.")
     if len(text) > longest:
-        raise InvalidBudgetError(f"{name} must have at most {longest:,} characters, got {len(text):,}. Shorten it.")
+        raise InvalidBudgetError(
+            f"{parameter(name)} must have at most {longest:,} characters, got {len(text):,}.", remedy="Shorten it."
+        )
     return text
 
 
 def _check_unit(unit: object) -> None:
     if not isinstance(unit, PrivacyUnit):
-        raise InvalidBudgetError(f"unit must be a PrivacyUnit, got {unit!r}.")
+        raise InvalidBudgetError(f"{parameter('unit')} must be a PrivacyUnit, got {unit!r}.")

@@ -72,8 +72,8 @@ class GaussianFilter:
         # releases.
         if not spent <= self.mu * self.mu * (1 + ROUNDING):
             raise InvalidMechanismError(
-                f"the releases must stay within a mu of {self.mu:g}, and one of {mu:g} exceeds what is left. "
-                "Give each release a smaller share."
+                f"the releases must stay within a mu of {self.mu:g}, and one of {mu:g} exceeds what is left.",
+                remedy="Give each release a smaller share.",
             )
         self._spent = spent
         return mu

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidDataError, InvalidMechanismError
+from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
 from glassine.privacy.noisy_choice import draw_scaled
@@ -235,27 +235,33 @@ def _prepared(
     """Return the sorted column and its multiplicities, the candidates, and epsilon of one level."""
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iufb"):
-        raise InvalidDataError(f"values must be one column of numbers, got {column.dtype} of shape {column.shape}.")
+        raise InvalidDataError(
+            f"{parameter('values')} must be one column of numbers, got {column.dtype} of shape {column.shape}."
+        )
     times: Times = None
     if multiplicities is None:
         column = np.sort(column.astype(np.float64))
     else:
         if np.shape(multiplicities) != column.shape or (multiplicities < 0).any():
-            raise InvalidDataError("multiplicities must hold one whole number of at least 0 per value.")
+            raise InvalidDataError(f"{parameter('multiplicities')} must hold one whole number of at least 0 per value.")
         order = np.argsort(column, kind="stable")
         column, times = column[order].astype(np.float64), multiplicities[order].astype(np.int64)
     if not np.isfinite(column).all():
-        raise InvalidDataError("values must be finite, got one that is not. Clip them to the domain first.")
+        raise InvalidDataError(
+            f"{parameter('values')} must be finite, got one that is not.", remedy="Clip them to the domain first."
+        )
     cuts = np.array([float(decimal(cut, "a candidate")) for cut in candidates], dtype=np.float64)
     if any(a >= b for a, b in pairwise(cuts.tolist())):
-        raise InvalidMechanismError("candidates must increase strictly. Sort them and drop repeats.")
+        raise InvalidMechanismError(
+            f"{parameter('candidates')} must increase strictly.", remedy="Sort them and drop repeats."
+        )
     return column, times, cuts, _part(number, epsilon)
 
 
 def _part(number: int, epsilon: Number) -> Fraction:
     count: object = number
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or not count >= 0:
-        raise InvalidMechanismError(f"number must be a whole number of at least 0, got {number!r}.")
+        raise InvalidMechanismError(f"{parameter('number')} must be a whole number of at least 0, got {number!r}.")
     # As many levels as the number has binary digits: each level halves what is left.
     return positive(epsilon, "epsilon") / max(1, int(count).bit_length())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.randomness import Randomness
 
 __all__ = ["draw_discrete_cauchy", "draw_discrete_gaussian", "draw_discrete_laplace"]
@@ -13,7 +13,9 @@ __all__ = ["draw_discrete_cauchy", "draw_discrete_gaussian", "draw_discrete_lapl
 
 def _checked(value: Fraction, name: str) -> Fraction:
     if not value > 0:
-        raise InvalidMechanismError(f"{name} must be positive, got {value}. Give the scale of the noise.")
+        raise InvalidMechanismError(
+            f"{parameter(name)} must be positive, got {value}.", remedy="Give the scale of the noise."
+        )
     return value
 
 

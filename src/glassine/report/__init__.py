@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from glassine.report.editor_page import render_editor
 from glassine.report.page import as_html
 from glassine.report.pages import (
     Reportable,
@@ -32,6 +33,7 @@ __all__ = [
     "comparison_page",
     "disclosure_page",
     "release_page",
+    "render_editor",
     "render_html",
     "render_rich",
     "render_text",

@@ -125,7 +125,7 @@ def create_app(
         fastapi = importlib.import_module("fastapi")
     except ImportError:
         raise GlassineError(
-            "serving needs the package fastapi. Install it with pip install 'glassine[server]'."
+            "serving needs the package fastapi.", remedy="Install it with pip install 'glassine[server]'."
         ) from None
     release = file.release
     box = None if black_box is None else BlackBox(black_box)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["Gate", "Limits", "PatientProtocol", "Rates", "problem"]
 
@@ -133,9 +133,11 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("rate", "burst", "total_rate", "max_bytes", "seconds"):
             if not getattr(self, name) > 0:
-                raise InvalidParameterError(f"{name} must be above 0, got {getattr(self, name)!r}.")
+                raise InvalidParameterError(f"{parameter(name)} must be above 0, got {getattr(self, name)!r}.")
         if not self.burst >= 1:
-            raise InvalidParameterError(f"burst must be at least 1, got {self.burst!r}: a request takes a whole one.")
+            raise InvalidParameterError(
+                f"{parameter('burst')} must be at least 1, got {self.burst!r}: a request takes a whole one."
+            )
 
 
 class Rates:

@@ -81,7 +81,9 @@ def _free(domain: Domain) -> list[str]:
 def _records(domain: Domain, uniform: npt.NDArray[np.float64]) -> list[Record]:
     if domain.inferred:
         name = next(name for name in domain if domain[name].inferred)
-        raise InvalidDomainError(f"a public domain is needed, but {name!r} was inferred from data. Declare it by hand.")
+        raise InvalidDomainError(
+            f"a public domain is needed, but {name!r} was inferred from data.", remedy="Declare it by hand."
+        )
     free = _free(domain)
     columns: dict[str, list[Scalar]] = {name: _values(domain[name], uniform[:, i]) for i, name in enumerate(free)}
     for i, (block, rows) in enumerate(domain.blocks, start=len(free)):
@@ -207,8 +209,8 @@ def _check_gaps(columns: Columns) -> None:
         gaps = int((np.isnan(array) if name in columns.numbers else array < 0).sum())
         if gaps:
             raise InvalidDataError(
-                f"{gaps} records have no value of {name!r} (missing or NaN), and such records are not microaggregated. "
-                'Fill or drop them, or use partition="public" with distance="gower".'
+                f"{gaps} records have no value of {name!r} (missing or NaN), and such records are not microaggregated.",
+                remedy='Fill or drop them, or use partition="public" with distance="gower".',
             )
 
 

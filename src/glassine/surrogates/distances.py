@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
 
 __all__ = ["DISTANCES", "Metric"]
@@ -55,13 +55,15 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.distance not in DISTANCES:
-            raise InvalidParameterError(f"distance must be one of {', '.join(DISTANCES)}, got {self.distance!r}.")
+            raise InvalidParameterError(
+                f"{parameter('distance')} must be one of {', '.join(DISTANCES)}, got {self.distance!r}."
+            )
         scales = tuple(float(scale) for scale in self.scales)
         if not all(0 < scale < math.inf for scale in scales):
-            raise InvalidParameterError(f"scales must be positive finite numbers, got {list(scales)}.")
+            raise InvalidParameterError(f"{parameter('scales')} must be positive finite numbers, got {list(scales)}.")
         object.__setattr__(self, "scales", scales)
         if self.taxonomies and self.distance != "semantic":
-            raise InvalidParameterError("taxonomies go with the semantic distance. Leave them out.")
+            raise InvalidParameterError("taxonomies go with the semantic distance.", remedy="Leave them out.")
         # Its constructor checks the trees.
         semantic = SemanticDistance(self.taxonomies)
         object.__setattr__(self, "taxonomies", {name: _nested(tree) for name, tree in semantic.taxonomies.items()})
@@ -72,19 +74,23 @@ class Metric:
     def check(self, domain: Domain) -> None:
         """Raise InvalidParameterError if the distance does not know an attribute of the domain."""
         if len(self.scales) != len(domain):
-            raise InvalidParameterError(f"scales must be {len(domain)}, one per attribute, got {len(self.scales)}.")
+            raise InvalidParameterError(
+                f"{parameter('scales')} must be {len(domain)}, one per attribute, got {len(self.scales)}."
+            )
         if self.distance == "euclidean":
             for name in domain:
                 if isinstance(domain[name], Category) or domain[name].missing:
                     what = "is a category" if isinstance(domain[name], Category) else "may be missing"
                     raise InvalidParameterError(
-                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}. "
-                        'Use distance="gower", or encode it.'
+                        f"the Euclidean distance needs numbers without gaps, but {name!r} {what}.",
+                        remedy='Use distance="gower", or encode it.',
                     )
         for name in self.taxonomies:
             attribute = domain[name]
             if not isinstance(attribute, Category):
-                raise InvalidParameterError(f"{name!r} has a taxonomy, but is no category of the domain. Drop it.")
+                raise InvalidParameterError(
+                    f"{name!r} has a taxonomy, but is no category of the domain.", remedy="Drop it."
+                )
             self._table(attribute, name)
 
     def _table(self, attribute: Category, name: str) -> npt.NDArray[np.float64]:
@@ -92,7 +98,7 @@ class Metric:
         where, table = self._tables[name]
         absent = [value for value in attribute.values if value not in where]
         if absent:
-            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}. Add it.")
+            raise InvalidParameterError(f"the taxonomy of {name!r} has no value {absent[0]!r}.", remedy="Add it.")
         at = [where[value] for value in attribute.values]
         return np.asarray(table[np.ix_(at, at)])
 

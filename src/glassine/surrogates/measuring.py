@@ -127,12 +127,11 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
 
 
 def _leaves(release: SurrogateRelease, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    from glassine.learners.publishing import route
 
     out = np.empty(records.n_records, dtype=np.intp)
     for group in np.unique(groups).tolist():
         rows = np.flatnonzero(groups == group)
-        out[rows] = route(release.trees[group], records.take(rows))
+        out[rows] = release.trees[group].apply(records.take(rows))
     return out
 
 

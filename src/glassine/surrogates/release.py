@@ -17,12 +17,11 @@ from glassine.data.conform import Columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN
-from glassine.errors import GlassineError, InvalidDataError, InvalidModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
 from glassine.files import read_json
 from glassine.formats.conditions import check_domain
 from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
-from glassine.learners.publishing import route
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.distances import Metric
@@ -64,9 +63,11 @@ def check_release(release: SurrogateRelease) -> None:
         _check_tree(tree, release, group)
     k: object = release.k
     if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
-        raise InvalidModelError(f"k must be a whole number of at least 1 or None, got {k!r}.")
+        raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
     if not is_whole(release.n_closest) or not 1 <= release.n_closest <= 1000:
-        raise InvalidModelError(f"n_closest must be a whole number in [1, 1000], got {release.n_closest!r}.")
+        raise InvalidModelError(
+            f"{parameter('n_closest')} must be a whole number in [1, 1000], got {release.n_closest!r}."
+        )
     if release.certificate is not None and not isinstance(release.certificate, Certificate):
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
     _check_provenance(release.provenance)
@@ -94,7 +95,7 @@ def _check_classes(release: SurrogateRelease) -> None:
     if not release.classes or not all(is_scalar(value) for value in release.classes):
         raise InvalidModelError("a release's classes must be plain values, at least one.")
     if len(set(release.classes)) < len(release.classes):
-        raise InvalidModelError("the classes of a release must differ. Drop the repeat.")
+        raise InvalidModelError("the classes of a release must differ.", remedy="Drop the repeat.")
 
 
 def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
@@ -107,7 +108,7 @@ def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
     except GlassineError as error:
         raise InvalidModelError(f"the tree of group {group}: {error}") from None
     if any(cell.evidence.prediction is None for cell in tree.cells):
-        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing. Publish its label.")
+        raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing.", remedy="Publish its label.")
 
 
 def _check_provenance(provenance: Provenance) -> None:
@@ -124,10 +125,12 @@ def _check_provenance(provenance: Provenance) -> None:
         raise InvalidModelError("a release's notes must be non-empty texts.")
     depth: object = provenance.max_depth
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not depth >= 0):
-        raise InvalidModelError(f"a release's max_depth must be a whole number or None, got {depth!r}.")
+        raise InvalidModelError(f"a release's {parameter('max_depth')} must be a whole number or None, got {depth!r}.")
     leaf: object = provenance.min_samples_leaf
     if isinstance(leaf, bool) or not isinstance(leaf, int) or not leaf >= 1:
-        raise InvalidModelError(f"a release's min_samples_leaf must be a whole number of at least 1, got {leaf!r}.")
+        raise InvalidModelError(
+            f"a release's {parameter('min_samples_leaf')} must be a whole number of at least 1, got {leaf!r}."
+        )
 
 
 MAX_CLOSEST = 1000
@@ -391,7 +394,7 @@ def confirmed(explanation: Explanation, answers: list[Any]) -> Explanation:
 def decided_by(tree: DecisionTree, records: Columns) -> npt.NDArray[np.int64]:
     """Return the index of the class that a tree gives each record, shape (n,)."""
     labels = np.array([cell.evidence.prediction for cell in tree.cells], dtype=np.int64)
-    return np.asarray(labels[route(tree, records)])
+    return np.asarray(labels[tree.apply(records)])
 
 
 def _tested(tree: DecisionTree) -> tuple[str, ...]:
@@ -404,7 +407,8 @@ def _plain(decision: Any) -> Scalar:
         value = int(value)
     if not is_scalar(value):
         raise InvalidDataError(
-            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}. Give the label."
+            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}.",
+            remedy="Give the label.",
         )
     plain: Scalar = value
     return plain

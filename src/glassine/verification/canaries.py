@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.containers import check_seed, pair_of, source_of
 from glassine.verification.protocols import NO_CLAIM, Claim, verdict
@@ -104,7 +104,7 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
     _check_counts(correct, guesses, canaries)
     check_probability(delta, "delta", zero=True)
     if not 0 <= epsilon < math.inf:
-        raise InvalidParameterError(f"epsilon must be a finite number of at least 0, got {epsilon!r}.")
+        raise InvalidParameterError(f"{parameter('epsilon')} must be a finite number of at least 0, got {epsilon!r}.")
     share = 1 / (1 + math.exp(-epsilon))
     tail = float(stats.binom.sf(correct - 1, guesses, share))
     if delta == 0 or correct == 0:
@@ -159,11 +159,11 @@ def one_run_bound(
             f"coins and guesses must be two columns of one length, got {coins.shape}, {guesses.shape}."
         )
     if not np.isin(coins, (0, 1)).all() or not np.isin(guesses, (-1, 0, 1)).all():
-        raise InvalidDataError("coins must be 0 or 1 and guesses -1, 0 or 1, got something else.")
+        raise InvalidDataError(f"{parameter('coins')} must be 0 or 1 and guesses -1, 0 or 1, got something else.")
     check_probability(confidence, "confidence")
     check_probability(delta, "delta", zero=True)
     if epsilon is not None and not 0 <= epsilon < math.inf:
-        raise InvalidParameterError(f"epsilon must be a finite number of at least 0, got {epsilon!r}.")
+        raise InvalidParameterError(f"{parameter('epsilon')} must be a finite number of at least 0, got {epsilon!r}.")
     made = guesses != 0
     number, right = int(made.sum()), int((made & ((guesses > 0) == (coins > 0))).sum())
     return OneRunBound(
@@ -235,14 +235,16 @@ def audit_one_run(
     number = _size(canaries)
     wanted = max(2, number // 5) if guesses is None else guesses
     if not is_whole(wanted) or not 1 <= wanted <= number:
-        raise InvalidParameterError(f"guesses must be a whole number in [1, {number}], got {guesses!r}.")
+        raise InvalidParameterError(f"{parameter('guesses')} must be a whole number in [1, {number}], got {guesses!r}.")
     rng = np.random.default_rng(check_seed(seed))
     coins = rng.random(number) < 0.5
     run_seed = None if seed is None else int(rng.integers(0, 2**31 - 1))
     output = source.draw(_with(dataset, canaries, np.flatnonzero(coins)), run_seed)
     scores = np.asarray(score(output, canaries), dtype=np.float64)
     if scores.shape != (number,) or np.isnan(scores).any():
-        raise InvalidDataError(f"score must return one number for each of {number} canaries, got shape {scores.shape}.")
+        raise InvalidDataError(
+            f"{parameter('score')} must return one number for each of {number} canaries, got shape {scores.shape}."
+        )
     # Ties are broken by coins that have nothing to do with those of the canaries.
     order = np.lexsort((rng.random(number), scores))
     guessed = np.zeros(number, dtype=int)

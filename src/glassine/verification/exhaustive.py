@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidMechanismError
+from glassine.errors import InvalidMechanismError, parameter
 
 __all__ = ["MASS_TOLERANCE", "ExhaustiveResult", "multisets", "verify_exhaustively"]
 
@@ -228,7 +228,8 @@ class _Laws(Generic[Record]):
         if abs(mass - 1) > MASS_TOLERANCE:
             raise InvalidMechanismError(
                 f"the probabilities of a mechanism's outputs must add up to 1, got {mass:.12g} for the data set "
-                f"{dataset!r}. Return the logarithm of the probability of every output."
+                f"{dataset!r}.",
+                remedy="Return the logarithm of the probability of every output.",
             )
         return law
 
@@ -236,13 +237,16 @@ class _Laws(Generic[Record]):
 def _check(universe: Sequence[object], max_records: int, min_records: int, epsilon: float, slack: float) -> None:
     if not len(universe) > 0 or len(set(universe)) < len(universe):
         raise InvalidMechanismError(
-            f"universe must hold different records, at least one, got {len(universe)} of which {len(set(universe))} "
-            "differ. List each possible record once."
+            f"{parameter('universe')} must hold different records, at least one, got {len(universe)} of which "
+            f"{len(set(universe))} "
+            "differ.",
+            remedy="List each possible record once.",
         )
     if not 0 <= min_records <= max_records:
         raise InvalidMechanismError(
-            f"max_records must be at least min_records, and that at least 0, got {max_records} and {min_records}."
+            f"{parameter('max_records')} must be at least {parameter('min_records')}, and that at least 0, got "
+            f"{max_records} and {min_records}."
         )
     for name, value in (("epsilon", epsilon), ("slack", slack)):
         if not 0 <= value < math.inf:
-            raise InvalidMechanismError(f"{name} must be a finite number of at least 0, got {value!r}.")
+            raise InvalidMechanismError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")

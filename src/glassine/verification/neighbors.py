@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.containers import (
     CONTAINERS,
     EstimatorSource,
@@ -173,7 +173,8 @@ def worst_pairs(
     background, labels = _roomy(np.asarray(X)), _roomy(np.asarray(y))
     if background.ndim != 2 or labels.shape != background.shape[:1] or not len(labels) >= 4:
         raise InvalidDataError(
-            f"X must be a table of at least 4 records with one label each, got shapes {background.shape} and "
+            f"{parameter('X')} must be a table of at least 4 records with one label each, got shapes "
+            f"{background.shape} and "
             f"{labels.shape}."
         )
     if target_range is not None:
@@ -245,7 +246,9 @@ def search(
     wanted = 1600 if runs.number is None else runs.number
     for name, number, least in (("runs", wanted, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
         if number is not None and not (is_whole(number) and number >= least):
-            raise InvalidParameterError(f"{name} must be a whole number of at least {least}, got {number!r}.")
+            raise InvalidParameterError(
+                f"{parameter(name)} must be a whole number of at least {least}, got {number!r}."
+            )
     plan = Plan.of(claim, score, wanted)
     source = source_of(learner)
     if isinstance(source, EstimatorSource) and read is not None:
@@ -260,7 +263,7 @@ def search(
         ]
     )
     if not plain and not odd:
-        raise InvalidParameterError("there must be at least one pair, got none. See worst_pairs.")
+        raise InvalidParameterError("there must be at least one pair, got none.", remedy="See worst_pairs.")
     for pair in plain:
         check_neighbors(pair.d0, pair.d1, relation)
     hunt = Hunt(

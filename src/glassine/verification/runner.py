@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.release import fresh_count
 from glassine.verification.containers import check_seed
 from glassine.verification.features import REFUSED
@@ -26,7 +26,9 @@ def draw_outputs(
     """Return what a score keeps of independent outputs, half of them on each of two data sets."""
     each, workers, progress = (runs.number or 0) // 2, runs.workers, runs.progress
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
-        raise InvalidParameterError(f"workers must be a whole number of at least 1, or -1 for all, got {workers!r}.")
+        raise InvalidParameterError(
+            f"{parameter('workers')} must be a whole number of at least 1, or -1 for all, got {workers!r}."
+        )
     seeds = seeds_of(runs.seed, 2 * each)
     tasks = [(which, chunk) for which in (0, 1) for chunk in _chunks(seeds[which * each : (which + 1) * each], workers)]
     kept: tuple[list[Any], list[Any]] = ([], [])
@@ -43,7 +45,9 @@ def draw_outputs(
 def refuse_the_refused(kept: Sequence[Any]) -> None:
     """Raise InvalidDataError if every run was refused: nothing was released, so that nothing is learned of it."""
     if kept and all(isinstance(row, Mapping) and any(name.startswith(REFUSED) for name in row) for row in kept):
-        raise InvalidDataError("the learner refused both data sets in every run. Fit it to one of them to see why.")
+        raise InvalidDataError(
+            "the learner refused both data sets in every run.", remedy="Fit it to one of them to see why."
+        )
 
 
 def _ran(

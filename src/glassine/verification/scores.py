@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of
 from glassine.verification.protocols import Event, FloatArray, Refusal, Score
@@ -86,7 +86,9 @@ class FixedThresholds:
     def __post_init__(self) -> None:
         cuts = np.asarray(self.thresholds, dtype=np.float64).ravel()
         if not cuts.size or np.isnan(cuts).any():
-            raise InvalidParameterError("thresholds must be numbers, at least one. Drop or replace NaN.")
+            raise InvalidParameterError(
+                f"{parameter('thresholds')} must be numbers, at least one.", remedy="Drop or replace NaN."
+            )
 
     @property
     def train_share(self) -> float:
@@ -162,7 +164,9 @@ class Distinguisher:
         check_probability(self.train_share, "train_share")
         unknown = set(self.models) - set(_MODELS)
         if unknown:
-            raise InvalidParameterError(f"models must be among {', '.join(_MODELS)}, got {sorted(unknown)}.")
+            raise InvalidParameterError(
+                f"{parameter('models')} must be among {', '.join(_MODELS)}, got {sorted(unknown)}."
+            )
 
     def keep(self, output: Any) -> Features:
         """Return the features."""
@@ -237,8 +241,8 @@ def score_of(score: Any) -> Score:
     if callable(score):
         return Statistic(statistic=score, name=getattr(score, "__name__", "statistic"))
     raise InvalidParameterError(
-        f"score must be None, a function from an output to a number, or a score, got {score!r}. See "
-        "glassine.verification.scores."
+        f"{parameter('score')} must be None, a function from an output to a number, or a score, got {score!r}.",
+        remedy="See glassine.verification.scores.",
     )
 
 

@@ -154,7 +154,7 @@ class Hunt:
         if strange:
             lanes.append((ODD, self._narrowed(strange, AGAIN)))
         if not lanes:
-            raise InvalidDataError("the learner refused every data set. Fit it to one of a pair to see why.")
+            raise InvalidDataError("the learner refused every data set.", remedy="Fit it to one of a pair to see why.")
         all_runs = sum(lane.runs for lane, _ in lanes if lane is not NOISE)
         level = sum(lane.level for lane, _ in lanes)
         bounds: list[tuple[Any, LowerBound]] = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from glassine.verification.bounds import (
     EpsilonBound,
@@ -280,12 +280,14 @@ class Plan:
         """Return the plan of a verification with so many runs, or raise."""
         check_probability(claim.confidence, "confidence")
         if not is_whole(runs) or not runs >= FEWEST_RUNS:
-            raise InvalidParameterError(f"runs must be a whole number of at least {FEWEST_RUNS}, got {runs!r}.")
-        for name, value in (("epsilon", claim.epsilon), ("mu", claim.mu), ("the claimed value", claim.value)):
+            raise InvalidParameterError(
+                f"{parameter('runs')} must be a whole number of at least {FEWEST_RUNS}, got {runs!r}."
+            )
+        for name, value in (("epsilon", claim.epsilon), ("mu", claim.mu), ("value", claim.value)):
             if value is not None and not 0 <= value < np.inf:
-                raise InvalidParameterError(f"{name} must be a finite number of at least 0, got {value!r}.")
+                raise InvalidParameterError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")
         if claim.epsilon is not None and claim.mu is not None:
-            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both. Drop one.")
+            raise InvalidParameterError("a claim is either epsilon, with delta, or mu, got both.", remedy="Drop one.")
         check_probability(claim.delta, "delta", zero=True)
         bound = claim.bound or (EpsilonBound(delta=claim.delta) if claim.mu is None else GaussianBound())
         stated, assumptions = _claim(bound, claim)
@@ -364,22 +366,30 @@ def _claim(bound: Bound, claim: Claim) -> tuple[float | None, tuple[str, ...]]:
         return float(claim.value), ()
     if bound.parameter == "epsilon" and epsilon is not None:
         if isinstance(bound, EpsilonBound) and bound.delta != delta:
-            raise InvalidParameterError(f"delta must be that of the bound, {bound.delta:g}, got {delta:g}.")
+            raise InvalidParameterError(
+                f"{parameter('delta')} must be that of the bound, {bound.delta:g}, got {delta:g}."
+            )
         return float(epsilon), ()
     if bound.parameter == "mu" and mu is not None:
         return float(mu), ()
     if bound.parameter == "mu" and epsilon is not None:
         if not (epsilon > 0 and delta > 0):
-            raise InvalidParameterError("a claim with delta = 0 is none of mu-GDP. Pass mu=, or another bound.")
+            raise InvalidParameterError(
+                "a claim with delta = 0 is none of mu-GDP.", remedy=f"Pass {parameter('mu=')}, or another bound."
+            )
         return mu_from_epsilon(epsilon, delta), (GAUSSIAN,)
     if epsilon is not None or mu is not None:
-        raise InvalidParameterError(f"the bound is on {bound.parameter}. State the claim on it with value=.")
+        raise InvalidParameterError(
+            f"the bound is on {bound.parameter}.", remedy=f"State the claim on it with {parameter('value=')}."
+        )
     return None, ()
 
 
 def _errors(event: Event, test0: list[Any], test1: list[Any]) -> tuple[int, int]:
     if not (test0 and test1):
-        raise InvalidDataError("no runs are left to be counted. Lower train_share, or raise runs.")
+        raise InvalidDataError(
+            "no runs are left to be counted.", remedy=f"Lower {parameter('train_share')}, or raise runs."
+        )
     occurred0, occurred1 = event.occurs(test0), event.occurs(test1)
     if (len(occurred0), len(occurred1)) != (len(test0), len(test1)):
         raise InvalidDataError(f"the event {event.name!r} must give one bool for each output, got another number.")

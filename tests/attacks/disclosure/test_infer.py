@@ -12,22 +12,10 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import (
-    Between,
-    Branch,
-    DecisionTree,
-    Evidence,
-    Failed,
-    GlassineError,
-    Guarantee,
-    Measured,
-    Node,
-    NotApplicable,
-    OneOf,
-    infer_domain,
-    parse_rules,
-)
+from glassine import DecisionTree, GlassineError, infer_domain, parse_rules
+from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.disclosure import Adversary, ContradictionError, Disclosure, infer_sensitive, measure_disclosure
+from glassine.domain import Between, OneOf
 from glassine.errors import (
     InvalidDataError,
     InvalidModelError,
@@ -36,6 +24,7 @@ from glassine.errors import (
     UnsupportedModelError,
 )
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Branch, Evidence, Guarantee, Node
 from tests.attacks.disclosure.instances import categories, disguised, mixed, parity
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from scipy.optimize import minimize
 
-from glassine import DecisionTree, Evidence, Guarantee, Node
+from glassine import DecisionTree
 from glassine.attacks.disclosure import (
     Adversary,
     CountNoise,
@@ -27,6 +27,7 @@ from glassine.attacks.disclosure.slacks import even_counts
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Evidence, Guarantee, Node
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import DecisionTree, Evidence, GlassineError, Node
+from glassine import DecisionTree, GlassineError
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive, measure_disclosure, measure_posterior
 from glassine.attacks.disclosure import sample as sample_module
 from glassine.attacks.disclosure.posterior import infer_posterior
@@ -20,6 +20,7 @@ from glassine.attacks.outcome import NotApplicable
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.greedy.impurity import Criterion
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
+from glassine.models import Evidence, Node
 from tests.attacks.disclosure.instances import categories, disguised, parity
 from tests.attacks.disclosure.naive import Problem
 from tests.attacks.disclosure.sample_brute import by_definition, keeps, leaf_of

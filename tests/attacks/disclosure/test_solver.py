@@ -11,10 +11,9 @@ import numpy.typing as npt
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Evidence, Node
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.learners.greedy.impurity import Criterion
-from glassine.models import DecisionTree
+from glassine.models import DecisionTree, Evidence, Node
 from tests.attacks.disclosure.instances import categories, mixed, parity
 from tests.attacks.disclosure.naive import Problem
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from glassine import Domain, Failed, Measured
+from glassine import Domain
+from glassine.attacks import Failed, Measured
 from glassine.attacks.reconstruction.rows import reconstruct_rows
 from tests.oracles import compas
 

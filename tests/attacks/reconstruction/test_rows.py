@@ -20,25 +20,15 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassine import (
-    Binary,
-    Category,
-    Domain,
-    ExactlyOne,
-    Failed,
-    Integer,
-    Measured,
-    NotApplicable,
-    Real,
-    parse_rules,
-)
+from glassine import Binary, Category, Domain, Integer, Real, parse_rules
+from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.reconstruction import rows as checking
 from glassine.attacks.reconstruction.row_boxes import draw_rows
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import refitting_of
 from glassine.attacks.reconstruction.rows import reconstruct_rows
-from glassine.domain import Between, OneOf
+from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import (
     InvalidDataError,
     InvalidDomainError,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from glassine.data.inference import columns as read_columns
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import DecisionTree
 
 __all__ = ["Holdout", "predictions", "read_holdout"]
@@ -58,24 +58,30 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
         If a tested attribute is absent, a class is missing, or there are no records.
     """
     if not isinstance(evaluation, tuple) or len(evaluation) != 2:
-        raise InvalidParameterError("evaluation must be a pair of a data frame and its classes. Give (frame, truth).")
+        raise InvalidParameterError(
+            f"{parameter('evaluation')} must be a pair of a data frame and its classes.", remedy="Give (frame, truth)."
+        )
     columns = dict(read_columns(evaluation[0]))
     values = np.asarray(evaluation[1])
     n = len(next(iter(columns.values()))) if columns else 0
     if values.shape != (n,) or not n:
         raise InvalidDataError(
-            f"evaluation must hold one class for each of its records, got {n} records and classes of the shape "
-            f"{values.shape}. Give both in the same order."
+            f"{parameter('evaluation')} must hold one class for each of its records, got {n} records and classes of "
+            "the shape "
+            f"{values.shape}.",
+            remedy="Give both in the same order.",
         )
     absent = sorted({literal.attribute for literal in tree.literals} - set(columns))
     if absent:
-        raise InvalidDataError(f"the held-out records lack the column {absent[0]!r}, which the tree tests. Add it.")
+        raise InvalidDataError(
+            f"the held-out records lack the column {absent[0]!r}, which the tree tests.", remedy="Add it."
+        )
     if is_missing(values).any():
-        raise InvalidDataError("the held-out classes hold a missing value. Give the class of every record.")
+        raise InvalidDataError("the held-out classes hold a missing value.", remedy="Give the class of every record.")
     place: dict[Scalar, int] = {name: i for i, name in enumerate(tree.classes or ())}
     codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=n)
     if (codes < 0).all():
-        raise InvalidDataError("no held-out record has a class of the tree. Recode the classes.")
+        raise InvalidDataError("no held-out record has a class of the tree.", remedy="Recode the classes.")
     return Holdout(columns=columns, codes=codes)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.formats.sklearn.encodings import Column
 from glassine.learners.greedy.impurity import Criterion, check_criterion
 
@@ -136,34 +136,46 @@ class Adversary:
         )
         for name, value, known in options:
             if not isinstance(value, str) or value not in known:
-                raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}. Name one.")
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.", remedy="Name one."
+                )
         used: object = self.internal_nodes
         if not isinstance(used, bool):
-            raise InvalidParameterError(f"internal_nodes must be True or False, got {used!r}.")
+            raise InvalidParameterError(f"{parameter('internal_nodes')} must be True or False, got {used!r}.")
         check_criterion(self.criterion)
         listed: object = self.categories
         if isinstance(listed, str) or not isinstance(listed, Iterable):
-            raise InvalidParameterError(f"categories must be a sequence of column names, got {listed!r}. List them.")
+            raise InvalidParameterError(
+                f"{parameter('categories')} must be a sequence of column names, got {listed!r}.", remedy="List them."
+            )
         object.__setattr__(self, "categories", tuple(self.categories))
         smallest = self.min_samples_leaf
         if smallest is not None and not (is_whole(smallest) and smallest >= 1):
-            raise InvalidParameterError(f"min_samples_leaf must be a whole number of at least 1, got {smallest!r}.")
+            raise InvalidParameterError(
+                f"{parameter('min_samples_leaf')} must be a whole number of at least 1, got {smallest!r}."
+            )
         self._check_fraction()
         blurred: object = self.noise
         if blurred is not None and not isinstance(blurred, CountNoise):
-            raise InvalidParameterError(f"noise must be a CountNoise, got {type(blurred).__name__}. Give one.")
+            raise InvalidParameterError(
+                f"{parameter('noise')} must be a CountNoise, got {type(blurred).__name__}.", remedy="Give one."
+            )
         tolerance: object = self.tolerance
         if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 1e-10 <= tolerance <= 0.1:
-            raise InvalidParameterError(f"tolerance must be a number in [1e-10, 0.1], got {tolerance!r}.")
+            raise InvalidParameterError(
+                f"{parameter('tolerance')} must be a number in [1e-10, 0.1], got {tolerance!r}."
+            )
 
     def _check_fraction(self) -> None:
         share: object = self.sampling_fraction
         if share is None:
             return
         if self.training != "sample":
-            raise InvalidParameterError('sampling_fraction is for a sample. Take training="sample" with it.')
+            raise InvalidParameterError(
+                f"{parameter('sampling_fraction')} is for a sample.", remedy='Take training="sample" with it.'
+            )
         if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 < share <= 1:
-            raise InvalidParameterError(f"sampling_fraction must be a number in (0, 1], got {share!r}.")
+            raise InvalidParameterError(f"{parameter('sampling_fraction')} must be a number in (0, 1], got {share!r}.")
         object.__setattr__(self, "sampling_fraction", float(share))
 
     def describe(self) -> str:
@@ -191,19 +203,24 @@ class Adversary:
             odd = [c for c in (*given, *classes) if c not in given or c not in classes]
             if odd:
                 raise InvalidParameterError(
-                    f"marginals must name every class and nothing else, but {odd[0]!r} is in one of them only. "
-                    "Give the records of each class."
+                    f"{parameter('marginals')} must name every class and nothing else, but {odd[0]!r} is in one of "
+                    "them only.",
+                    remedy="Give the records of each class.",
                 )
             values = [given[c] for c in classes]
         elif isinstance(given, str) or not isinstance(given, Iterable):
-            raise InvalidParameterError(f"marginals must hold one number per class, got {given!r}. List them.")
+            raise InvalidParameterError(
+                f"{parameter('marginals')} must hold one number per class, got {given!r}.", remedy="List them."
+            )
         else:
             values = list(given)
         if len(values) != len(classes):
             raise InvalidParameterError(
-                f"marginals must hold {len(classes)} numbers, one per class, got {len(values)}."
+                f"{parameter('marginals')} must hold {len(classes)} numbers, one per class, got {len(values)}."
             )
         for value in values:
             if not is_whole(value) or not value >= 0:
-                raise InvalidParameterError(f"marginals must be whole numbers of at least 0, got {value!r}.")
+                raise InvalidParameterError(
+                    f"{parameter('marginals')} must be whole numbers of at least 0, got {value!r}."
+                )
         return tuple(int(value) for value in values)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["Anonymity", "anonymity"]
 
@@ -106,7 +106,9 @@ def anonymity(
     """
     for name, value, known in (("groups", groups, GROUPS), ("distance", distance, DISTANCES)):
         if value not in known:
-            raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}. Name one.")
+            raise InvalidParameterError(
+                f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.", remedy="Name one."
+            )
     people = disclosure.people
     table = disclosure.quasi_probabilities * people.sizes[:, None]
     sizes = people.sizes

@@ -28,7 +28,7 @@ from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.slacks import BoundedLeaves
 from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run, sample
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError, known_totals
-from glassine.errors import UndefinedMeasureError
+from glassine.errors import UndefinedMeasureError, parameter
 
 __all__ = ["BATCHES", "Chains", "batch_means", "first_world", "leaf_tables", "run_chains", "split_r_hat"]
 
@@ -301,8 +301,8 @@ def run_chains(
     """
     if disclosure.sample is not None:
         raise UndefinedMeasureError(
-            'the worlds of a sample are listed, not sampled by chains. Take method="enumeration" and a larger '
-            "most_worlds, or the relaxation."
+            "the worlds of a sample are listed, not sampled by chains.",
+            remedy=f'Take method="enumeration" and a larger {parameter("most_worlds")}, or the relaxation.',
         )
     board = lay_out(disclosure)
     rngs = np.random.default_rng(random_state).spawn(n_chains)

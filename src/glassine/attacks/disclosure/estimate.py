@@ -16,7 +16,7 @@ from glassine.attacks.disclosure.people import People, true_table
 from glassine.attacks.subgroups import subgroups
 from glassine.data.inference import columns as read_columns
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.sample import SampleEstimate
@@ -271,7 +271,7 @@ class Disclosure:
             How many, at least 1.
         """
         if not is_whole(number) or not number >= 1:
-            raise InvalidParameterError(f"number must be a whole number of at least 1, got {number!r}.")
+            raise InvalidParameterError(f"{parameter('number')} must be a whole number of at least 1, got {number!r}.")
         order = np.argsort(self.entropy_left(), kind="stable")[:number]
         largest = self.quasi_probabilities.max(axis=1)[self.people.person]
         return [(int(row), float(largest[row])) for row in order]
@@ -302,7 +302,8 @@ class Disclosure:
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data or len(data[name]) != self.people.n_people:
                 raise InvalidDataError(
-                    f"subgroups need the column {name!r} for each of the {self.people.n_people} people. Add it."
+                    f"subgroups need the column {name!r} for each of the {self.people.n_people} people.",
+                    remedy="Add it.",
                 )
             for value, rows in subgroups(data[name]).items():
                 out.append(

@@ -34,6 +34,7 @@ from glassine.errors import (
     InvalidParameterError,
     UndefinedMeasureError,
     UnsupportedModelError,
+    parameter,
 )
 from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
@@ -170,12 +171,14 @@ def infer_sensitive(
     tree = _tree(model)
     given: object = adversary
     if adversary is not None and not isinstance(given, Adversary):
-        raise InvalidParameterError(f"adversary must be an Adversary, got {type(given).__name__}.")
+        raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(given).__name__}.")
     assumed, notes, unused = completed(adversary, read_hints(model))
     data = dict(read_columns(quasi_identifiers))
     if sensitive is not None:
         if not isinstance(sensitive, str):
-            raise InvalidParameterError(f"sensitive must be the name of the class attribute, got {sensitive!r}.")
+            raise InvalidParameterError(
+                f"{parameter('sensitive')} must be the name of the class attribute, got {sensitive!r}."
+            )
         if any(literal.attribute == sensitive for literal in tree.literals):
             raise InvalidDataError(
                 f"the tree tests {sensitive!r} itself. The sensitive attribute must be the one that it predicts."
@@ -183,19 +186,21 @@ def infer_sensitive(
         data.pop(sensitive, None)
     for name, value in (("n_starts", n_starts), ("most_steps", most_steps)):
         if not is_whole(value) or not value >= 1:
-            raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}.")
+            raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least 1, got {value!r}.")
     sampled = assumed.training == "sample"
     people = read_people(tree, data, categories=assumed.categories, superset=sampled)
     if assumed.internal_nodes and tree.guarantee is not None:
         raise UndefinedMeasureError(
-            "the tree claims differential privacy: its splits were drawn, not the best. Take internal_nodes=False."
+            "the tree claims differential privacy: its splits were drawn, not the best.",
+            remedy=f"Take {parameter('internal_nodes', False)}.",
         )
     leaves, noise = _leaves(tree, people, assumed)
     members = leaves.members if isinstance(leaves, SampledLeaves) else None
     if sampled and leaves.counts is None and assumed.internal_nodes and assumed.criterion == "gain_ratio":
         raise UndefinedMeasureError(
             "the gain ratio of a sample needs the class counts of the leaves: without them the sizes of branches are "
-            "not known. Take internal_nodes=False."
+            "not known.",
+            remedy=f"Take {parameter('internal_nodes', False)}.",
         )
     constraints = derive_constraints(tree, people, assumed, sampled=sampled, members=members)
     if truth is not None and not sampled:
@@ -246,9 +251,9 @@ def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Ou
     try:
         return Measured(infer_sensitive(model, quasi_identifiers, **options))
     except (UndefinedMeasureError, UnsupportedModelError) as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     except (ContradictionError, SearchError) as error:
-        return Failed(str(error))
+        return Failed(error.text)
 
 
 def _tree(model: Any) -> DecisionTree:
@@ -288,7 +293,8 @@ def _check_leaves(leaves: LeafKnowledge, people: People, table: npt.NDArray[np.i
     if len(wrong):
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
-            f"{people.leaf_nodes[wrong[0]]}. Give the classes of the training records."
+            f"{people.leaf_nodes[wrong[0]]}.",
+            remedy="Give the classes of the training records.",
         )
 
 
@@ -311,17 +317,21 @@ def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peopl
         if given > n_people or (leaves.members is not None and given != held):
             raise InvalidDataError(
                 f"marginals add up to {given}, but the sample holds {'at most ' * (leaves.members is None)}{held} "
-                "records. Give the classes of the sample."
+                "records.",
+                remedy="Give the classes of the sample.",
             )
     elif sum(totals) != n_people:
         raise InvalidDataError(
-            f"marginals add up to {sum(totals)}, but there are {n_people} people. Give their classes."
+            f"marginals add up to {sum(totals)}, but there are {n_people} people.", remedy="Give their classes."
         )
     if isinstance(leaves, ExpectedLeaves):
-        raise InvalidParameterError("marginals are not combined with noisy class counts. Leave them out.")
+        raise InvalidParameterError(
+            f"{parameter('marginals')} are not combined with noisy class counts.", remedy="Leave them out."
+        )
     if leaves.counts is not None and not np.array_equal(leaves.counts.sum(axis=0)[: len(totals)], totals):
         raise InvalidDataError(
-            "marginals are not the sums of the class counts of the leaves. Give those of the training set."
+            f"{parameter('marginals')} are not the sums of the class counts of the leaves.",
+            remedy="Give those of the training set.",
         )
 
 
@@ -455,7 +465,8 @@ def _local(
         raise SearchError(
             "no start of the convex-concave procedure led to a table that keeps all constraints, nor did any guess of "
             f"the class counts, nor was a world of whole people found; the furthest off is {furthest}. The assumed "
-            "criterion or the candidates may be wrong; give more starts or the truth, or take internal_nodes=False.",
+            "criterion or the candidates may be wrong; give more starts or the truth, or take "
+            f"{parameter('internal_nodes', False)}.",
             clashes=broken,
         )
     kept = [local for local in reached if local.feasible]
@@ -493,6 +504,6 @@ def _contradiction(engine: Engine, constraints: Constraints, result: Approximati
     raise ContradictionError(
         f"no table of people and classes agrees with the leaves if every split was the best by "
         f"{constraints.criterion}: {named}{more}. The learner used another criterion, looked at fewer candidates "
-        "(candidates, min_samples_leaf), or drew its splits: mend the adversary.",
+        f"(candidates, {parameter('min_samples_leaf')}), or drew its splits: mend the adversary.",
         clashes=clashes,
     )

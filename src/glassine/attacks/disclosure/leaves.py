@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary, Leaves
 from glassine.attacks.disclosure.people import People
-from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
 __all__ = [
@@ -178,8 +178,8 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
         told = [published_counts(entry, n_classes, int(size)) for entry, size in zip(evidence, sizes, strict=True)]
         if any(counts is None for counts in told):
             raise UndefinedMeasureError(
-                "the tree does not publish the class counts of all its leaves. Take a reader who knows less: "
-                'Adversary("error_rates") or Adversary("labels_only").'
+                "the tree does not publish the class counts of all its leaves.",
+                remedy='Take a reader who knows less: Adversary("error_rates") or Adversary("labels_only").',
             )
         return _knowledge("leaf_counts", sizes, n_classes, counts=np.array(told, dtype=np.float64))
     labels = published_labels(people, evidence)
@@ -189,7 +189,7 @@ def read_leaves(model: DecisionTree, people: People, adversary: Adversary) -> Le
     correct = [published_correct(entry, label, int(n)) for entry, label, n in zip(evidence, labels, sizes, strict=True)]
     if any(value is None for value in correct):
         raise UndefinedMeasureError(
-            'the tree does not publish the error rates of all its leaves. Take Adversary("labels_only").'
+            "the tree does not publish the error rates of all its leaves.", remedy='Take Adversary("labels_only").'
         )
     right = np.array(correct, dtype=np.float64)
     check_rates(people, right, sizes, n_classes)
@@ -205,9 +205,10 @@ def refuse_noise(model: DecisionTree) -> None:
     """Refuse a tree whose counts are noisy or rounded."""
     if not model.counts_are_exact:
         raise UndefinedMeasureError(
-            "the tree's counts are noisy or rounded, so that they constrain nothing exactly. Say how, as in "
+            "the tree's counts are noisy or rounded, so that they constrain nothing exactly.",
+            remedy="Say how, as in "
             'noise=CountNoise("rounded", 5), or take the reader of labels: Adversary("labels_only", '
-            "internal_nodes=False)."
+            f"{parameter('internal_nodes', False)}).",
         )
 
 
@@ -236,14 +237,14 @@ def _check_sizes(model: DecisionTree, people: People, evidence: list[Evidence]) 
     for node, entry, size in zip(people.leaf_nodes, evidence, people.leaf_sizes, strict=True):
         if entry.size is not None and entry.size != size:
             raise InvalidDataError(
-                f"the leaf at node {node} is published with {entry.size} records, but {size} of the people reach it. "
-                "Give the quasi-identifiers of exactly the training records."
+                f"the leaf at node {node} is published with {entry.size} records, but {size} of the people reach it.",
+                remedy="Give the quasi-identifiers of exactly the training records.",
             )
     for cell in model.cells:
         if cell.node not in reached and cell.evidence.size:
             raise InvalidDataError(
-                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it. "
-                "Give the quasi-identifiers of exactly the training records."
+                f"the leaf at node {cell.node} is published with {cell.evidence.size} records, but nobody reaches it.",
+                remedy="Give the quasi-identifiers of exactly the training records.",
             )
 
 
@@ -274,7 +275,8 @@ def check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[n
         if entry.counts is not None and entry.counts[label] < max(entry.counts):
             raise InvalidModelError(
                 f"the leaf at node {node} predicts a class that is not its most frequent one, so that a reader who "
-                'relies on the label is misled. Take Adversary("leaf_counts").'
+                "relies on the label is misled.",
+                remedy='Take Adversary("leaf_counts").',
             )
 
 
@@ -285,5 +287,6 @@ def check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_c
         at = int(wrong[0])
         raise InvalidModelError(
             f"the leaf at node {people.leaf_nodes[at]} has an error rate of {1 - right[at] / sizes[at]:.3g}, too high "
-            f"for its label to be the most frequent of {n_classes} classes. Check the error rates."
+            f"for its label to be the most frequent of {n_classes} classes.",
+            remedy="Check the error rates.",
         )

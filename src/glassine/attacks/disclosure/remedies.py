@@ -21,7 +21,7 @@ from glassine.attacks.disclosure.slacks import ExpectedLeaves
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats import as_model
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
@@ -197,7 +197,8 @@ def measure_remedies(
     base = None if adversary is None else replace(adversary, leaves="leaf_counts", marginals=None)
     if base is not None and base.training != "known":
         raise InvalidParameterError(
-            'remedies are measured by the publisher, who knows the training records. Take training="known".'
+            f"{parameter('remedies')} are measured by the publisher, who knows the training records.",
+            remedy='Take training="known".',
         )
     name = "class counts of the leaves"
     tell(name)
@@ -259,7 +260,8 @@ def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArr
         at = wrong[0]
         raise InvalidDataError(
             f"the truth has other class counts than the tree publishes, first at the leaf of node "
-            f"{people.leaf_nodes[at]}. Give the classes of the training records."
+            f"{people.leaf_nodes[at]}.",
+            remedy="Give the classes of the training records.",
         )
     return dict(zip(people.leaf_nodes, counts, strict=True))
 
@@ -349,12 +351,12 @@ class _Bench:
     def private(self, name: str, epsilon: float, settings: _Private) -> Remedy:
         """Return what a reader of private trees concludes, on average over some draws."""
         if settings.domain is None:
-            raise InvalidParameterError("a private tree needs the public domain of the attributes. Give it.")
+            raise InvalidParameterError("a private tree needs the public domain of the attributes.", remedy="Give it.")
         data = read_columns(self.frame)
         absent = [a for a in self.tree.attributes if a not in settings.domain or a not in data]
         if absent:
             raise InvalidParameterError(
-                f"a private tree needs the attribute {absent[0]!r} in domain and frame. Declare or add it."
+                f"a private tree needs the attribute {absent[0]!r} in domain and frame.", remedy="Declare or add it."
             )
         # The codes of the classes stand for their names, which the domain may write differently.
         narrow = Domain({a: settings.domain[a] for a in self.tree.attributes})
@@ -404,7 +406,9 @@ class _Bench:
 def _plain(model: Any) -> DecisionTree:
     tree = as_model(model)
     if not isinstance(tree, DecisionTree):
-        raise UnsupportedModelError("remedies are measured for decision trees, got another model. Give a tree.")
+        raise UnsupportedModelError(
+            f"{parameter('remedies')} are measured for decision trees, got another model.", remedy="Give a tree."
+        )
     return tree
 
 
@@ -424,7 +428,7 @@ def _check(merge_below: Sequence[int], purities: Sequence[float], round_to: Sequ
     for name, values in (("merge_below", merge_below), ("round_to", round_to)):
         for value in values:
             if not is_whole(value) or not value >= 2:
-                raise InvalidParameterError(f"{name} must hold whole numbers of at least 2, got {value!r}.")
+                raise InvalidParameterError(f"{parameter(name)} must hold whole numbers of at least 2, got {value!r}.")
     for share in purities:
         if not 0 < share < 1:
-            raise InvalidParameterError(f"purities must lie above 0 and below 1, got {share!r}.")
+            raise InvalidParameterError(f"{parameter('purities')} must lie above 0 and below 1, got {share!r}.")

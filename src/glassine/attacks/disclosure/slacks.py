@@ -14,7 +14,7 @@ from glassine.attacks.disclosure.leaves import LeafKnowledge, Rows
 from glassine.attacks.disclosure.noise import CountNoise, expected_counts
 from glassine.attacks.disclosure.people import People
 from glassine.compiling import compiled
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree
 
@@ -120,7 +120,7 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
     told = [entry.counts for entry in evidence]
     if any(counts is None for counts in told):
         raise UndefinedMeasureError(
-            'the tree does not publish the class counts of all its leaves. Take Adversary("labels_only").'
+            "the tree does not publish the class counts of all its leaves.", remedy='Take Adversary("labels_only").'
         )
     counts = np.array(told, dtype=np.int64)
     sizes = people.leaf_sizes
@@ -128,8 +128,8 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
     if noise.kind != "rounded":
         if adversary.internal_nodes:
             raise UndefinedMeasureError(
-                "internal nodes are not combined with noisy counts: the impurity of a chosen split has no bounds then. "
-                "Take internal_nodes=False."
+                "internal nodes are not combined with noisy counts: the impurity of a chosen split has no bounds then.",
+                remedy=f"Take {parameter('internal_nodes', False)}.",
             )
         means = np.array([expected_counts(own, int(n), noise) for own, n in zip(counts, sizes, strict=True)])
         return ExpectedLeaves(**common, counts=means, labels=None, correct=None)
@@ -140,8 +140,8 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
         at = int(wrong[0])
         raise InvalidDataError(
             f"the counts {counts[at].tolist()} of the leaf at node {people.leaf_nodes[at]}, rounded to multiples of "
-            f"{noise.scale:.0f}, cannot be those of the {sizes[at]} people who reach it. Give the training records, or "
-            "the step that was used."
+            f"{noise.scale:.0f}, cannot be those of the {sizes[at]} people who reach it.",
+            remedy="Give the training records, or the step that was used.",
         )
     return BoundedLeaves(**common, counts=None, labels=None, correct=None, low=low, high=high)
 

@@ -25,7 +25,7 @@ from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.sample import SampledLeaves
 from glassine.attacks.disclosure.slacks import BoundedLeaves
-from glassine.errors import CountingLimitError, GlassineError
+from glassine.errors import CountingLimitError, GlassineError, parameter
 
 __all__ = [
     "Combined",
@@ -154,8 +154,8 @@ def _add(one: Sums, other: Sums, aim: tuple[int, ...], limit: int) -> Sums:
 
 def _too_many_totals(limit: int) -> CountingLimitError:
     return CountingLimitError(
-        f"the class totals can be reached in more ways than most_worlds={limit:,} allows. Raise the limit, or take "
-        'method="chain".',
+        f"the class totals can be reached in more ways than {parameter('most_worlds=')}{limit:,} allows.",
+        remedy='Raise the limit, or take method="chain".',
         max_steps=limit,
     )
 

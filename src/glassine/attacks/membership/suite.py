@@ -17,7 +17,7 @@ from glassine.attacks.membership.overlap import Overlap, overlap_of
 from glassine.attacks.membership.result import MembershipResult, Shift, plain
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = ["MembershipAttacks", "attack_membership"]
 
@@ -159,7 +159,7 @@ def attack_membership(
     confidence = check_confidence(confidence)
     check_count("n_shadows", n_shadows, 4)
     if progress is not None and not callable(progress):
-        raise InvalidParameterError(f"progress must be callable or None, got {type(progress).__name__}.")
+        raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
     sides = Records.read(X_in, y_in, "members"), Records.read(X_out, y_out, "non-members")
     steps = _Steps(progress, 6 + (2 * n_shadows if learner is not None else 0))

@@ -26,7 +26,14 @@ from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain, Real
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, UndefinedMeasureError
+from glassine.errors import (
+    InvalidDataError,
+    InvalidDomainError,
+    InvalidParameterError,
+    Text,
+    UndefinedMeasureError,
+    parameter,
+)
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -107,8 +114,8 @@ class ProbabilisticDataset:
         self.domain = domain
         if noise is not None and noise.kind == "rounded" and model.guarantee and model.guarantee.count_scale:
             raise InvalidParameterError(
-                "the model's counts carry noise, so rounding does not bound the true ones. Leave noise out, or take "
-                "the model before its counts were rounded."
+                "the model's counts carry noise, so rounding does not bound the true ones.",
+                remedy="Leave noise out, or take the model before its counts were rounded.",
             )
         self.noise = noise if noise is not None else _claimed_noise(model)
         self._max_steps = max_steps
@@ -383,7 +390,7 @@ class ProbabilisticDataset:
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data:
                 raise InvalidDataError(
-                    f"data lack the column {name!r} that defines subgroups. Add it or drop the name."
+                    f"data lack the column {name!r} that defines subgroups.", remedy="Add it or drop the name."
                 )
             for value, rows in subgroups(data[name]).items():
                 out.append(
@@ -498,13 +505,13 @@ class ProbabilisticDataset:
         data = read_columns(original)
         for name in self.domain:
             if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
             raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
-                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         self._require_possible(domain_aware)
         possible = self._worlds_of(domain_aware)
@@ -528,9 +535,10 @@ class ProbabilisticDataset:
         if self.noise is None and self.model.counts_are_exact:
             return None
         if self.noise is None:
-            return (
+            stated = parameter('noise=CountNoise("rounded", 10)')
+            return Text(
                 "the published counts were rounded or changed, and the model does not state how, so what depends on "
-                'them is not known. State it, as in noise=CountNoise("rounded", 10), or take the exact model.'
+                f"them is not known. State it, as in {stated}, or take the exact model."
             )
         blurred = (
             f"were rounded to multiples of {self.noise.scale:g}"
@@ -557,8 +565,8 @@ class ProbabilisticDataset:
         name = self._continuum
         if name is not None:
             raise UndefinedMeasureError(
-                f"{name!r} is a continuum, so possible records cannot be counted. Declare its resolution, "
-                "or use bits_learned()."
+                f"{name!r} is a continuum, so possible records cannot be counted.",
+                remedy="Declare its resolution, or use bits_learned().",
             )
 
     def _require_possible(self, domain_aware: bool) -> None:
@@ -567,8 +575,8 @@ class ProbabilisticDataset:
         ):
             if size and not measure:
                 raise UndefinedMeasureError(
-                    f"part {i} of the model holds records where the domain allows none. Widen the domain's bounds, "
-                    "or mend its groups."
+                    f"part {i} of the model holds records where the domain allows none.",
+                    remedy="Widen the domain's bounds, or mend its groups.",
                 )
 
     def __repr__(self) -> str:
@@ -645,7 +653,7 @@ def reconstruct(
 
     With counts that were rounded to multiples of 2, halves upwards:
 
-    >>> from glassine import CountNoise
+    >>> from glassine.attacks import CountNoise
     >>> rounded = parse_rules(
     ...     "counts: rounded\nif [a1] and [a2] then [true] ([0 ; 10] examples)\nelse [false] ([30 ; 0] examples)",
     ...     domain,
@@ -658,6 +666,7 @@ def reconstruct(
 
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     return ProbabilisticDataset(tree_or_rules(as_model(model, domain)), domain, noise=noise, max_steps=max_steps)

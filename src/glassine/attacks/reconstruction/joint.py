@@ -196,7 +196,7 @@ def reconstruct_jointly(
             classes=None,
             domain_bits=bits,
             bits_alone=tuple(mean for mean, _ in alone),
-            contradiction=str(error),
+            contradiction=error.text,
             smallest_group=smallest_group,
         )
 

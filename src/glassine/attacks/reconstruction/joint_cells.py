@@ -14,7 +14,7 @@ from glassine.attacks.reconstruction.joint_published import ClashError, Publishe
 from glassine.attacks.reconstruction.row_boxes import WORD, Boxes, Packing, TooManyBoxesError, Words, refine
 from glassine.counting import Box, Measure, Region, RegionCounter, Space
 from glassine.domain import Domain
-from glassine.errors import CountingLimitError
+from glassine.errors import CountingLimitError, parameter
 
 __all__ = ["Cells", "System", "intersect", "peel", "system_of"]
 
@@ -87,8 +87,8 @@ def intersect(
         found = refine(packing, inside, [(t.sizes > 0).tolist() for t in told], max_boxes=max_cells, deadline=math.inf)
     except TooManyBoxesError:
         raise CountingLimitError(
-            f"the models together tell more than {max_cells:,} parts of the domain apart. Take fewer or "
-            "smaller models, declare the domain's groups, or raise max_cells.",
+            f"the models together tell more than {max_cells:,} parts of the domain apart.",
+            remedy=f"Take fewer or smaller models, declare the domain's groups, or raise {parameter('max_cells')}.",
             max_steps=max_cells,
         ) from None
     outside = _outside(told, space, found)

@@ -193,7 +193,8 @@ def aligned(told: Sequence[Published], cells: Cells, data: Any) -> Aligned:
             part = int(wrong[0])
             raise InvalidDataError(
                 f"the data hold {held[part]:,} records in part {part + 1} of {t.name}, which tells of "
-                f"{t.sizes[part]:,}. Give the records from which all models were learnt."
+                f"{t.sizes[part]:,}.",
+                remedy="Give the records from which all models were learnt.",
             )
     places = {tuple(row): i for i, row in enumerate(cells.leaves.tolist())}
     kinds, number = np.unique(leaves, axis=0, return_counts=True)
@@ -203,10 +204,13 @@ def aligned(told: Sequence[Published], cells: Cells, data: Any) -> Aligned:
         place = places.get(tuple(row))
         if place is None and cells.closed is not None:
             raise UndefinedMeasureError(
-                "a record of the data lies on a single point of a continuum, which has no volume. Declare a resolution."
+                "a record of the data lies on a single point of a continuum, which has no volume.",
+                remedy="Declare a resolution.",
             )
         if place is None:
-            raise InvalidDataError("a record of the data lies where the domain allows none. Widen the domain.")
+            raise InvalidDataError(
+                "a record of the data lies where the domain allows none.", remedy="Widen the domain."
+            )
         bits.append((whole - log_of(cells.measures[place])) / math.log(2))
     mean = math.fsum(b * count for b, count in zip(bits, number.tolist(), strict=True)) / len(leaves)
     return Aligned(mean=mean, largest=max(bits), fewest=int(number.min()))

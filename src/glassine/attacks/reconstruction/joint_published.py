@@ -18,7 +18,9 @@ from glassine.errors import (
     InvalidDomainError,
     InvalidModelError,
     InvalidParameterError,
+    Text,
     UndefinedMeasureError,
+    parameter,
 )
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.forest import Forest
@@ -56,8 +58,8 @@ def with_sizes(
         published = cell.evidence.size if exact else None
         if published not in (None, size):
             raise InvalidDataError(
-                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}. Give the "
-                "records from which all models were learnt."
+                f"the data hold {size:,} records in part {part} of {name}, which tells of {published:,}.",
+                remedy="Give the records from which all models were learnt.",
             )
         told[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
     if isinstance(model, RuleList):
@@ -183,8 +185,8 @@ class Told:
                 " Without counts a reader learns the regions and labels, but of no region how many records it holds."
             )
         if any(entry.can_be_counted for entry in self.left):
-            said += " For a reader who knows these numbers, too, give the data and counts='data'."
-        return said
+            said += f" For a reader who knows these numbers, too, give {parameter('the data and counts', 'data')}."
+        return Text(said)
 
 
 def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
@@ -196,11 +198,13 @@ def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
         If ``counts`` is neither ``"published"`` nor ``"data"``, or is ``"data"`` without data.
     """
     if not isinstance(counts, str) or counts not in ("published", "data"):
-        raise InvalidParameterError(f"counts must be 'published' or 'data', got {counts!r}.")
+        raise InvalidParameterError(f"{parameter('counts')} must be 'published' or 'data', got {counts!r}.")
     if counts == "published":
         return None
     if data is None:
-        raise InvalidParameterError("counts='data' needs data: the numbers are counted in the training records.")
+        raise InvalidParameterError(
+            f"{parameter('counts', 'data')} needs data: the numbers are counted in the training records."
+        )
     return read_columns(data)
 
 
@@ -214,15 +218,17 @@ def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> 
     """
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     for name, value in limits.items():
         if not is_whole(value) or not value > 0:
-            raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
+            raise InvalidParameterError(f"{parameter(name)} must be a positive whole number, got {value!r}.")
     number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
     if not number or not 0 < float(time_limit) < math.inf:
         raise InvalidParameterError(
-            f"time_limit must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+            f"{parameter('time_limit')} must be a finite positive number of seconds, got {time_limit!r}.",
+            remedy="Use 60.",
         )
 
 
@@ -247,11 +253,15 @@ def read_models(
         If the columns lack a tested attribute, or do not have what a model publishes.
     """
     if isinstance(models, str | bytes | DecisionTree | RuleList) or not isinstance(models, Sequence):
-        raise InvalidParameterError(f"models must be a sequence of models, got {type(models).__name__}. Put it in [ ].")
+        raise InvalidParameterError(
+            f"{parameter('models')} must be a sequence of models, got {type(models).__name__}.", remedy="Put it in [ ]."
+        )
     if not models:
-        raise InvalidParameterError("models must name at least one model, got none.")
+        raise InvalidParameterError(f"{parameter('models')} must name at least one model, got none.")
     if names is not None and (isinstance(names, str) or len(names) != len(models)):
-        raise InvalidParameterError(f"names must hold one name for each of the {len(models)} models, got {names!r}.")
+        raise InvalidParameterError(
+            f"{parameter('names')} must hold one name for each of the {len(models)} models, got {names!r}."
+        )
     silent: list[LeftOut] = []
     exact: list[tuple[str, DecisionTree | RuleList]] = []
     filled: list[str] = []
@@ -288,7 +298,8 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
     if forest.bootstrap:
         raise UndefinedMeasureError(
             f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "
-            "records. Rebuild its rows instead, with reconstruct_rows."
+            "records.",
+            remedy="Rebuild its rows instead, with reconstruct_rows.",
         )
     for tree in forest.trees:
         check_domain(tree, domain)
@@ -347,7 +358,8 @@ def tell_classes(told: Sequence[Published], same_labels: bool) -> tuple[list[Pub
         if not set(t.classes or ()) & set(telling[0].classes or ()):
             raise InvalidParameterError(
                 f"{telling[0].name} and {t.name} share no class: {list(telling[0].classes or ())} and "
-                f"{list(t.classes or ())}. If they predict different things, give same_labels=False; else rename the "
+                f"{list(t.classes or ())}. If they predict different things, give {parameter('same_labels', False)}; "
+                "else rename the "
                 "classes of one."
             )
     for t, row in zip(telling[1:], totals[1:], strict=True):
@@ -355,7 +367,7 @@ def tell_classes(told: Sequence[Published], same_labels: bool) -> tuple[list[Pub
             at = next(i for i, (a, b) in enumerate(zip(totals[0], row, strict=True)) if a != b)
             raise ClashError(
                 f"{telling[0].name} tells of {totals[0][at]:,} records of class {everything[at]!r}, "
-                f"{t.name} of {row[at]:,}. If they predict different things, give same_labels=False."
+                f"{t.name} of {row[at]:,}. If they predict different things, give {parameter('same_labels', False)}."
             )
     held = tuple(label for label, total in zip(everything, totals[0], strict=True) if total)
     return [t if t.classes is None else _in_order(t, held) for t in told], held

@@ -341,8 +341,9 @@ class JointReconstruction:
     def bits_per_record(self) -> Interval:
         """Bits that all models together tell about a record, on average.
 
-        Of one model this is :meth:`glassine.ProbabilisticDataset.bits_per_record`. Of several, the rows stand in the
-        order of that model's leaves which leaves the fewest data sets; so it is at least the bits of each model alone.
+        Of one model this is :meth:`glassine.attacks.ProbabilisticDataset.bits_per_record`. Of several, the rows stand
+        in the order of that model's leaves which leaves the fewest data sets; so it is at least the bits of each model
+        alone.
 
         Raises
         ------

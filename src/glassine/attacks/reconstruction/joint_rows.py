@@ -33,7 +33,7 @@ from glassine.attacks.reconstruction.rows import model_is_met
 from glassine.counting import MAX_STEPS, Region, RegionCounter
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import CountingLimitError, UndefinedMeasureError
+from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 
 __all__ = ["reconstruct_rows_jointly"]
 
@@ -107,7 +107,7 @@ def reconstruct_rows_jointly(
     try:
         read = read_models(models, domain, None, columns_for(counts, data))
     except UndefinedMeasureError as error:
-        return NotApplicable(str(error))
+        return NotApplicable(error.text)
     if read.silence is not None:
         return NotApplicable(read.silence)
     told = read.exact
@@ -130,9 +130,9 @@ def reconstruct_rows_jointly(
             return Failed(f"rows on single points of a continuum are not rebuilt, and counts may need them: {error}")
         return Failed(f"the counts contradict one another, or the domain: {error}")
     except TimeOutError:
-        return Failed(f"not solved within {time_limit:g} s. Raise time_limit, or take fewer models.")
+        return Failed(f"not solved within {time_limit:g} s. Raise {parameter('time_limit')}, or take fewer models.")
     except CountingLimitError as error:
-        return Failed(str(error))
+        return Failed(error.text)
     except MissingSolverError:
         return Failed(
             "rebuilding rows from several models needs the package ortools. "

@@ -14,7 +14,7 @@ from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS, Region
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Node
 
 __all__ = ["RowReconstruction", "Status"]
@@ -108,7 +108,7 @@ class RowReconstruction:
         """Return how far the rows are from the original records, and how far random ones are.
 
         Both are matched with the original records at minimum total cost, as by
-        :meth:`glassine.ProbabilisticDataset.error_to`.
+        :meth:`glassine.attacks.ProbabilisticDataset.error_to`.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class RowReconstruction:
         data = self._original(original)
         for name, value in (("n_draws", n_draws), ("max_records", max_records)):
             if not value >= 1:
-                raise InvalidDataError(f"{name} must be at least 1, got {value!r}.")
+                raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
         rng = np.random.default_rng(random_state)
         anything = Worlds(_TRIVIAL, self.domain, True, MAX_STEPS)
         size = min(self.n_records, max_records)
@@ -153,7 +153,9 @@ class RowReconstruction:
             As for :meth:`error_to`.
         """
         if not self.ordered:
-            raise UndefinedMeasureError("the order of the rows means nothing here. Use error_to, which matches them.")
+            raise UndefinedMeasureError(
+                "the order of the rows means nothing here.", remedy="Use error_to, which matches them."
+            )
         data = self._original(original)
         apart = [
             float(distances(self.domain, _pick(data, np.array([i])), _pick(self.rows, np.array([i])))[0, 0])
@@ -165,7 +167,7 @@ class RowReconstruction:
         data = read_columns(original)
         for name in self.domain:
             if name not in data:
-                raise InvalidDataError(f"the original lacks the column {name!r} of the domain. Add it.")
+                raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
         n = len(data[self.domain.names[0]])
         if n != self.n_records:
             raise InvalidDataError(f"the original holds {n} records, but the model tells of {self.n_records}.")

@@ -28,7 +28,13 @@ from glassine.attacks.reconstruction.row_solving import MissingSolverError, Refi
 from glassine.attacks.worlds import Worlds
 from glassine.counting import MAX_STEPS
 from glassine.domain import Domain
-from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError, UndefinedMeasureError
+from glassine.errors import (
+    CountingLimitError,
+    InvalidDomainError,
+    InvalidParameterError,
+    UndefinedMeasureError,
+    parameter,
+)
 from glassine.models import DecisionTree, RuleList
 from glassine.models.forest import Forest
 
@@ -165,7 +171,8 @@ def reconstruct_rows(
     """
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
+            f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
+            remedy="Read one with Domain.from_json.",
         )
     _check_limits(time_limit, workers, max_boxes)
     deadline = time.monotonic() + time_limit
@@ -187,12 +194,13 @@ def _check_limits(time_limit: Any, workers: Any, max_boxes: Any) -> None:
     number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
     if not number or not 0 < float(time_limit) < math.inf:
         raise InvalidParameterError(
-            f"time_limit must be a finite positive number of seconds, got {time_limit!r}. Use 60."
+            f"{parameter('time_limit')} must be a finite positive number of seconds, got {time_limit!r}.",
+            remedy="Use 60.",
         )
     for name, value in (("workers", workers), ("max_boxes", max_boxes)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (whole and value > 0):
-            raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
+            raise InvalidParameterError(f"{parameter(name)} must be a positive whole number, got {value!r}.")
 
 
 def _read(model: Any, domain: Domain, use_seeds: bool) -> DecisionTree | RuleList | Forest:
@@ -249,7 +257,7 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
             dtype=bool,
         )
     except (UndefinedMeasureError, CountingLimitError) as error:
-        return Failed(str(error))
+        return Failed(error.text)
     codes: npt.NDArray[np.intp] | None = None
     if model.classes is not None and all(cell.evidence.counts is not None for cell in cells):
         codes = np.concatenate(
@@ -298,11 +306,11 @@ class _ForestAttack:
                 progress=self.progress,
             )
         except TimeOutError:
-            return Failed(f"not solved within {time_limit:g} s. Raise time_limit, or take fewer trees.")
+            return Failed(f"not solved within {time_limit:g} s. Raise {parameter('time_limit')}, or take fewer trees.")
         except TooManyBoxesError:
             return Failed(
                 f"the trees together tell more than {self.max_boxes:,} parts of the domain apart. "
-                "Declare the domain's groups, take fewer trees, or raise max_boxes."
+                f"Declare the domain's groups, take fewer trees, or raise {parameter('max_boxes')}."
             )
         except ContradictionError as error:
             return Failed(f"the counts contradict one another, or the domain: {error}")

@@ -29,7 +29,7 @@ __all__ = [
     "plain_value",
 ]
 
-SCHEMA = "glassine.findings/6"
+SCHEMA = "glassine.findings/7"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -166,7 +166,7 @@ class Findings:
         return outcome.value if isinstance(outcome, Measured) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/6``, without those for the holder."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/7``, without those for the holder."""
         fields = (field.name for field in dataclasses.fields(self) if field.name != "holder")
         return {"schema": SCHEMA, **{name: plain_value(getattr(self, name)) for name in fields}}
 

@@ -49,7 +49,8 @@ def spelled(
         if words:
             raise InvalidModelError(
                 f"{what} keeps the codes of {name!r:.60} and not the categories that they stand for, such as "
-                f"{words[0]!r:.40}. Declare the codes, or learn the model on a data frame of categories."
+                f"{words[0]!r:.40}.",
+                remedy="Declare the codes, or learn the model on a data frame of categories.",
             )
         return tuple(dict.fromkeys(codes))
     beyond = [code for code in codes if not 0 <= code < len(names)]
@@ -114,7 +115,9 @@ def consistent_totals(totals: Sequence[int | None], children: Sequence[tuple[int
 def exponential(score: float) -> float:
     """Return the value that a score on the scale of logarithms means."""
     if not score < 690:
-        raise InvalidModelError(f"a leaf has the score {score!r}, whose exponential is no number. Export it anew.")
+        raise InvalidModelError(
+            f"a leaf has the score {score!r}, whose exponential is no number.", remedy="Export it anew."
+        )
     return math.exp(score)
 
 
@@ -130,6 +133,7 @@ def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
     if len(held) > 1:
         raise UnsupportedModelError(
             f"the trees of the {source} model hold {held[0]} to {held[-1]} records: each learnt from a sample of them, "
-            "and the file does not say from which. Read one with load_model(..., tree=0)."
+            "and the file does not say from which.",
+            remedy="Read one with load_model(..., tree=0).",
         )
     return Forest(trees=tuple(trees), source=source)

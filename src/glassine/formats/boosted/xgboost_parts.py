@@ -103,7 +103,9 @@ def part(entry: Any, key: str) -> dict[str, Any]:
     """Return an object of the model."""
     value = entry.get(key)
     if not isinstance(value, dict):
-        raise InvalidModelError(f"the XGBoost model lacks the object {key!r}. Write it with save_model('model.json').")
+        raise InvalidModelError(
+            f"the XGBoost model lacks the object {key!r}.", remedy="Write it with save_model('model.json')."
+        )
     return value
 
 
@@ -224,12 +226,14 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
     else:
         stops = whole_numbers(ends, None, f"the categories of {name!r:.60}")
         if not stops or stops[0] != 0 or stops[-1] != len(found) or sorted(stops) != stops:
-            raise InvalidModelError(f"the categories of {name!r:.60} do not fit their letters. Export the model anew.")
+            raise InvalidModelError(
+                f"the categories of {name!r:.60} do not fit their letters.", remedy="Export the model anew."
+            )
         raw = bytes(value & 0xFF for value in found)
         out = tuple(raw[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(stops))
     plain = [value for value in out if not isinstance(value, str) or value.isascii()]
     if len(out) > MOST_CODES or len(set(plain)) < len(plain):
-        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice. Export it anew.")
+        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice.", remedy="Export it anew.")
     return out
 
 
@@ -240,6 +244,6 @@ def check_spelling(values: Sequence[Scalar], name: str, domain: Domain | None) -
     odd = [value for value in values if isinstance(value, str) and not value.isascii() and value not in known]
     if odd:
         raise UnsupportedModelError(
-            f"XGBoost cuts the names of categories that are not ASCII, such as {odd[0]!r:.40} of {name!r:.60}. "
-            "Rename them and learn the model anew."
+            f"XGBoost cuts the names of categories that are not ASCII, such as {odd[0]!r:.40} of {name!r:.60}.",
+            remedy="Rename them and learn the model anew.",
         )

@@ -62,7 +62,7 @@ def selected(value: Scalar | None) -> str:
 def number(value: float) -> str:
     """Return a finite number such that every engine reads the same double."""
     if not math.isfinite(value):
-        raise InvalidModelError(f"SQL has no literal for the number {value!r}. Use finite values.")
+        raise InvalidModelError(f"SQL has no literal for the number {value!r}.", remedy="Use finite values.")
     if value == int(value) and abs(value) < LONGEST_WHOLE:
         return str(int(value))
     text = repr(float(value))
@@ -75,7 +75,7 @@ def one_type(values: Sequence[Scalar], what: str) -> None:
     kinds = {"text" if isinstance(v, str) else "Boolean" if isinstance(v, bool) else "number" for v in values}
     if len(kinds) > 1:
         raise UnsupportedModelError(
-            f"{what} are of kinds {' and '.join(sorted(kinds))}; a column of SQL holds one. Recode them."
+            f"{what} are of kinds {' and '.join(sorted(kinds))}; a column of SQL holds one.", remedy="Recode them."
         )
 
 
@@ -92,7 +92,7 @@ def additive_sql(model: AdditiveModel, table: Sequence[str] | None, prediction: 
     if table is None:
         if model.link == "softmax":
             raise InvalidModelError(
-                "the largest of several scores cannot be told in one expression. Give the table, for a query."
+                "the largest of several scores cannot be told in one expression.", remedy="Give the table, for a query."
             )
         return _prediction(model, [_score(model, 0, "", "")])
     names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in _outputs(model)]
@@ -169,7 +169,7 @@ def _prediction(model: AdditiveModel, scores: Sequence[str]) -> str:
 
 def _shares(model: AdditiveModel, scores: Sequence[str]) -> list[str]:
     if model.classes is None:
-        raise InvalidModelError("a regression has no probabilities of classes. Use its predictions.")
+        raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
     if model.link == "logit":
         return [f"1e0 / (1e0 + EXP({scores[0]}))", f"1e0 / (1e0 + EXP(-{scores[0]}))"]
     if len(scores) == 1:
@@ -229,7 +229,9 @@ def to_sql(
     END
     """
     if probabilities and table is None:
-        raise InvalidModelError("probabilities stand in columns of their own, so they need a query. Give the table.")
+        raise InvalidModelError(
+            "probabilities stand in columns of their own, so they need a query.", remedy="Give the table."
+        )
     if isinstance(model, AdditiveModel):
         parts = [table] if isinstance(table, str) else table
         return additive_sql(model, parts, prediction, probabilities)

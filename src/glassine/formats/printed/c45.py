@@ -213,7 +213,8 @@ def _block(text: str) -> list[tuple[int, str]]:
     """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
     if LISTS.search(text) is not None:
         raise UnsupportedModelError(
-            "rules of Weka and C5.0 are not read, trees are. Write them as a rule list, one 'if [a] then [b]' a line."
+            "rules of Weka and C5.0 are not read, trees are.",
+            remedy="Write them as a rule list, one 'if [a] then [b]' a line.",
         )
     lines = list(enumerate(text.splitlines(), start=1))
     if is_party_text(text):
@@ -233,7 +234,9 @@ def _block(text: str) -> list[tuple[int, str]]:
     if not blocks:
         raise UnsupportedModelError("a printed tree needs at least one line, got none.")
     if len(blocks) != 1:
-        raise UnsupportedModelError(f"the text holds {len(blocks)} printed trees; one is read. Give the lines of one.")
+        raise UnsupportedModelError(
+            f"the text holds {len(blocks)} printed trees; one is read.", remedy="Give the lines of one."
+        )
     return blocks[0]
 
 
@@ -290,23 +293,31 @@ def _entry(line: int, content: str) -> _Entry:
 def _literals(below: Sequence[_Entry], builder: TreeBuilder[int]) -> list[Literal]:
     """Return the conditions of the branches of one split."""
     if len(below) < 2:
-        raise InvalidModelError(f"line {below[0].line} of the printed tree is the only branch of its split. Give all.")
+        raise InvalidModelError(
+            f"line {below[0].line} of the printed tree is the only branch of its split.", remedy="Give all."
+        )
     domain = builder.domain
     tests = [_test(entry, domain) for entry in below]
     name, operators = tests[0][0], [operator for _, operator, _ in tests]
     if any(test[0] != name for test in tests):
-        raise InvalidModelError(f"the branches from line {below[0].line} on test several attributes. Mend the margin.")
+        raise InvalidModelError(
+            f"the branches from line {below[0].line} on test several attributes.", remedy="Mend the margin."
+        )
     builder.attribute(name)
     if len(tests) == 2 and set(operators) in ({"<=", ">"}, {"<", ">="}):
         bounds = [values[0] for _, _, values in tests]
         if bounds[0] != bounds[1] or isinstance(bounds[0], str):
-            raise InvalidModelError(f"the branches from line {below[0].line} on are no opposites. Mend their numbers.")
+            raise InvalidModelError(
+                f"the branches from line {below[0].line} on are no opposites.", remedy="Mend their numbers."
+            )
         return list(sides(name, operators[0], float(bounds[0]), domain))
     if set(operators) == {"=", "!="} and len(tests) == 2 and tests[0][2] == tests[1][2]:
         return [OneOf(name, values, negated=operator == "!=") for _, operator, values in tests]
     seen = [value for _, _, values in tests for value in values]
     if set(operators) != {"="} or len(set(seen)) < len(seen):
-        raise InvalidModelError(f"the branches from line {below[0].line} on do not belong together. Mend them.")
+        raise InvalidModelError(
+            f"the branches from line {below[0].line} on do not belong together.", remedy="Mend them."
+        )
     return [OneOf(name, values) for _, _, values in tests]
 
 

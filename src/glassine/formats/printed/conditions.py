@@ -122,8 +122,8 @@ def _truth(name: str, domain: Domain | None) -> Literal:
         listed = isinstance(attribute, Category) and 1 in attribute.values
         if not listed:
             raise InvalidModelError(
-                f"{name!r} is not binary, so its name alone is no condition. "
-                f"Write a comparison such as '[{name} {'=' if isinstance(attribute, Category) else '<='} ...]'."
+                f"{name!r} is not binary, so its name alone is no condition.",
+                remedy=f"Write a comparison such as '[{name} {'=' if isinstance(attribute, Category) else '<='} ...]'.",
             )
     return binary(name, True)
 
@@ -141,7 +141,7 @@ def _value(name: str, text: str, domain: Domain | None) -> Scalar:
                 return value
         raise InvalidModelError(f"{wanted!r} is not a value of {name!r}.{near(wanted, map(str, values))}")
     if isinstance(attribute, Integer | Real) and (isinstance(found, bool | str)):
-        raise InvalidModelError(f"{name!r} is a number, but is compared with {text!r}. Give a number.")
+        raise InvalidModelError(f"{name!r} is a number, but is compared with {text!r}.", remedy="Give a number.")
     return found
 
 
@@ -151,7 +151,7 @@ def _number(name: str, text: str, domain: Domain | None) -> float:
         raise _cannot(f"{name} ... {text}", f"{text!r} is not a finite number")
     attribute = None if domain is None else domain[name]
     if isinstance(attribute, Category) and any(isinstance(v, str) for v in attribute.values):
-        raise InvalidModelError(f"{name!r} is a category, so it has no order. Write '[{name} in {{...}}]'.")
+        raise InvalidModelError(f"{name!r} is a category, so it has no order.", remedy=f"Write '[{name} in {{...}}]'.")
     return float(value)
 
 

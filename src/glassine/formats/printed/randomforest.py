@@ -63,10 +63,12 @@ def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionT
             continue
         row = ROW.fullmatch(line)
         if row is None or int(row[1]) in found:
-            raise UnsupportedModelError(f"a row of the table of getTree cannot be read: {line[:60]!r}. Give all of it.")
+            raise UnsupportedModelError(
+                f"a row of the table of getTree cannot be read: {line[:60]!r}.", remedy="Give all of it."
+            )
         found[int(row[1])] = row
     if not found:
-        raise UnsupportedModelError("the table of getTree has no rows. Give all of it.")
+        raise UnsupportedModelError("the table of getTree has no rows.", remedy="Give all of it.")
     labels = [row[7] for row in found.values() if row[6] == LEAF]
     regression = all(re.fullmatch(NUMBER, label) for label in labels) and not any(
         row[6] != LEAF and row[7] in ("<NA>", "NA") for row in found.values()
@@ -86,7 +88,7 @@ def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionT
 def _check(name: str, domain: Domain | None) -> None:
     if name.isdigit() and (domain is None or name not in domain):
         raise UnsupportedModelError(
-            "the table numbers its variables. Print it with getTree(forest, k, labelVar = TRUE)."
+            "the table numbers its variables.", remedy="Print it with getTree(forest, k, labelVar = TRUE)."
         )
     if domain is not None and name in domain and isinstance(domain[name], Category):
         raise UnsupportedModelError(

@@ -267,7 +267,7 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
     counted = [s for s in statements if s.counts is not None]
     if any(s.value is not None for s in statements):
         if labels or counted or headers.classes is not None:
-            raise InvalidModelError("a rule list predicts classes or values, not both. Mend the consequents.")
+            raise InvalidModelError("a rule list predicts classes or values, not both.", remedy="Mend the consequents.")
         return None
     if headers.classes is not None:
         allowed = set(headers.classes)
@@ -282,8 +282,8 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
         return (0, 1)
     if counted:
         raise InvalidModelError(
-            f"line {counted[0].line} gives counts, but the order of the classes is not known. "
-            "Add a first line such as 'classes: [no] [yes]'."
+            f"line {counted[0].line} gives counts, but the order of the classes is not known.",
+            remedy="Add a first line such as 'classes: [no] [yes]'.",
         )
     return tuple(labels)
 
@@ -295,7 +295,8 @@ def _evidence(statement: _Statement, classes: tuple[Scalar, ...] | None) -> Evid
     if classes is not None and statement.counts is not None and len(statement.counts) != len(classes):
         raise InvalidModelError(
             f"line {statement.line} gives {len(statement.counts)} counts, but the list has {len(classes)} classes, "
-            f"{', '.join(repr(name) for name in classes)}. Give one count a class."
+            f"{', '.join(repr(name) for name in classes)}.",
+            remedy="Give one count a class.",
         )
     try:
         return Evidence(
@@ -361,12 +362,14 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         except _Unread as error:
             raise UnsupportedModelError(f"line {line} of the rule list cannot be read: {error}.") from None
         except GlassineError as error:
-            raise type(error)(f"line {line} of the rule list: {error}") from None
+            raise error.within(f"line {line} of the rule list") from None
         statements.append(statement)
         if len(statements) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, and line {line} holds one more.")
     if not ended:
-        raise UnsupportedModelError("a rule list must end with a default rule, as in 'else [false]'. Add one.")
+        raise UnsupportedModelError(
+            "a rule list must end with a default rule, as in 'else [false]'.", remedy="Add one."
+        )
     classes = _classes(statements, headers)
     used = tuple(dict.fromkeys(literal.attribute for s in statements for literal in s.antecedent))
     attributes = headers.attributes if headers.attributes is not None else used

@@ -72,7 +72,9 @@ def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleLi
     """
     found = _found(text)
     if not found or found[-1][0] is not None or any(rule is None for rule, _ in found[:-1]):
-        raise InvalidModelError("a CORELS list ends with its one default rule, 'else ({label=0})'. Give all of it.")
+        raise InvalidModelError(
+            "a CORELS list ends with its one default rule, 'else ({label=0})'.", remedy="Give all of it."
+        )
     labels = [_label(label) for _, label in found]
     classes: tuple[Scalar, ...] = (False, True)
     if not all(isinstance(label, bool) for label in labels):
@@ -122,7 +124,7 @@ def _literal(name: str, domain: Domain | None) -> Literal:
     if domain is None or name in domain:
         if domain is not None and not isinstance(domain[name], Binary):
             raise InvalidModelError(
-                f"{name!r:.60} is a rule of CORELS, but the domain has it as another kind. Use Binary."
+                f"{name!r:.60} is a rule of CORELS, but the domain has it as another kind.", remedy="Use Binary."
             )
         return binary(name, True)
     attribute, _, value = name.partition(":")
@@ -227,11 +229,13 @@ def rules_from_corels(obj: Any, domain: Domain | None = None) -> RuleList:
     """
     found = _fields(obj)
     if found is None:
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no rule list 'rl_'. Call fit first.")
+        raise InvalidModelError(
+            f"{type(obj).__name__} is not fitted: it has no rule list 'rl_'.", remedy="Call fit first."
+        )
     if getattr(obj, "discretizer", None) is not None:
         raise UnsupportedModelError(
-            f"{type(obj).__name__} cut its numeric features into bins of its own. Bin them before fit, and declare the "
-            "bins as binary attributes."
+            f"{type(obj).__name__} cut its numeric features into bins of its own.",
+            remedy="Bin them before fit, and declare the bins as binary attributes.",
         )
     rules, features = found
     if not isinstance(features, list | tuple | np.ndarray) or not all(isinstance(name, str) for name in features):
@@ -273,7 +277,9 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
         head = re.fullmatch(r"(?:else )?if \[(.+)\]:", line)
         tail = re.fullmatch(r".* = (True|False|0|1)", line)
         if rules and not rules[-1].antecedent:
-            raise UnsupportedModelError(f"line {number} of the CORELS list follows the default rule. Remove it.")
+            raise UnsupportedModelError(
+                f"line {number} of the CORELS list follows the default rule.", remedy="Remove it."
+            )
         if head and antecedent is None:
             antecedent = tuple(condition(part, domain) for part in split_conditions(head[1], domain))
         elif line == "else" and antecedent is None:

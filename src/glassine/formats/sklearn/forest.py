@@ -197,15 +197,18 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
         )
     if "BaseSearchCV" in sklearn_names(estimator):
         if not hasattr(estimator, "best_estimator_"):
-            raise InvalidModelError(f"{type(estimator).__name__} is not fitted: it has no best estimator. Call fit.")
+            raise InvalidModelError(
+                f"{type(estimator).__name__} is not fitted: it has no best estimator.", remedy="Call fit."
+            )
         return forest_from_sklearn(estimator.best_estimator_, domain, use_seeds=use_seeds)
     forest = estimator.steps[-1][1] if "Pipeline" in sklearn_names(estimator) else estimator
     members = getattr(forest, "estimators_", None)
     if not members:
-        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees. Call fit first.")
+        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees.", remedy="Call fit first.")
     if int(getattr(forest, "n_outputs_", 1)) != 1:
         raise UnsupportedModelError(
-            f"the forest predicts {forest.n_outputs_} outputs at once; one is supported. Fit one forest an output."
+            f"the forest predicts {forest.n_outputs_} outputs at once; one is supported.",
+            remedy="Fit one forest an output.",
         )
     trees = tuple(tree_from_sklearn(_member(estimator, forest, member), domain) for member in members)
     source = f"scikit-learn {type(forest).__name__}"

@@ -183,7 +183,7 @@ def _ebm(obj: Any) -> dict[str, Any]:
     data = obj
     if not isinstance(obj, Mapping):
         if not getattr(obj, "has_fitted_", hasattr(obj, "term_scores_")):
-            raise InvalidModelError(f"the {type(obj).__name__} is not fitted. Fit it first.")
+            raise InvalidModelError(f"the {type(obj).__name__} is not fitted.", remedy="Fit it first.")
         try:
             with warnings.catch_warnings():
                 # interpret warns that its format may change, which the reader checks for itself.
@@ -222,7 +222,8 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     link = output.get("link", "")
     if not isinstance(link, str) or link not in LINKS:
         raise UnsupportedModelError(
-            f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}. Fit with log_loss or rmse."
+            f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}.",
+            remedy="Fit with log_loss or rmse.",
         )
     classes = None
     if LINKS[link] != "identity":
@@ -303,7 +304,7 @@ def _number_of(spelled: str) -> int | float | None:
 def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, ...]:
     where = {feature.name: feature for feature in features}
     if len(where) < len(features):
-        raise InvalidModelError("two features have one name. Give each a name of its own.")
+        raise InvalidModelError("two features have one name.", remedy="Give each a name of its own.")
     raw = []
     for i, entry in enumerate(listed(data, "terms", "the model"), start=1):
         what = f"term {i}"
@@ -313,7 +314,9 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, 
         if not names or not all(isinstance(name, str) and name in where for name in names):
             raise InvalidModelError(f"{what} must name features of the model.")
         if len(names) > 2:
-            raise UnsupportedModelError(f"{what} has {len(names)} attributes; at most 2 are read. Fit pairs only.")
+            raise UnsupportedModelError(
+                f"{what} has {len(names)} attributes; at most 2 are read.", remedy="Fit pairs only."
+            )
         used = [where[name] for name in names]
         shape = tuple(len(feature.level(len(used))) + (3 if feature.numeric else 2) for feature in used)
         scores = _tensor(entry.get("scores"), f"the scores of {what}", len(used), len(used) + 1)
@@ -378,7 +381,9 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
     epsilon, delta = _number(params.get("epsilon")), _number(params.get("delta"))
     caveats = [TAKEN_OVER]
     if epsilon is None or delta is None:
-        raise InvalidModelError("a private machine must tell its epsilon and delta. Write it with detail='all'.")
+        raise InvalidModelError(
+            "a private machine must tell its epsilon and delta.", remedy="Write it with detail='all'."
+        )
     named = [feature.name for feature in features if not feature.numeric]
     if named:
         caveats.append(f"the categories of {_some(named)} were named by the data, whoever has them")

@@ -67,7 +67,7 @@ def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTr
         )
     root = getattr(estimator, "tree_", None)
     if root is None:
-        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted. Fit it first.")
+        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted.", remedy="Fit it first.")
     classes: tuple[Scalar, ...] | None = None
     if "STreeDClassifier" in kinds:
         classes = tuple(scalar(name, "a class") for name in np.ravel(estimator.classes_))
@@ -175,7 +175,9 @@ def tree_from_dl85(estimator: Any, domain: Domain | None = None) -> DecisionTree
     """
     root = getattr(estimator, "tree_", None)
     if not isinstance(root, dict):
-        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted, or found no tree. Fit it first.")
+        raise InvalidModelError(
+            f"the {type(estimator).__name__} is not fitted, or found no tree.", remedy="Fit it first."
+        )
     told = getattr(estimator, "n_features_in_", None)
     # Releases that keep no number of features leave those behind the last tested one to the domain.
     width = max(_dl85_width(root), 0 if domain is None else len(domain)) if told is None else int(told)

@@ -58,7 +58,9 @@ class Encoder:
         }
         for name, values in compared.items():
             if len({isinstance(v, str) for v in values}) > 1:
-                raise UnsupportedModelError(f"{name!r} is compared with both texts and numbers. Recode its values.")
+                raise UnsupportedModelError(
+                    f"{name!r} is compared with both texts and numbers.", remedy="Recode its values."
+                )
         self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
         self.numbers: list[str] = []
         self.lists: list[OneOf] = []
@@ -81,7 +83,8 @@ class Encoder:
         if any(isinstance(lit, Between) for lit in self.model.literals if lit.attribute == name):
             return False
         raise UnsupportedModelError(
-            f"the model asks only whether {name!r} is missing, not whether it is a text or a number. Give the domain."
+            f"the model asks only whether {name!r} is missing, not whether it is a text or a number.",
+            remedy="Give the domain.",
         )
 
     @property
@@ -219,7 +222,9 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
     check_domain(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
         if outcome is None:
-            raise UnsupportedModelError(f"part {i} predicts nothing, but every leaf of scikit-learn must. Label it.")
+            raise UnsupportedModelError(
+                f"part {i} predicts nothing, but every leaf of scikit-learn must.", remedy="Label it."
+            )
     encoder = Encoder(model, domain)
     fitted = _stump(model, encoder.width)
     fitted.tree_ = grow(model, encoder, fitted)
@@ -235,7 +240,9 @@ def _stump(model: DecisionTree | RuleList, width: int) -> Any:
     if model.classes is None:
         return DecisionTreeRegressor().fit(np.zeros((1, width)), [0.0])
     if len({isinstance(label, str) for label in model.classes}) > 1:
-        raise UnsupportedModelError("the classes are texts and numbers, which scikit-learn does not mix. Rename them.")
+        raise UnsupportedModelError(
+            "the classes are texts and numbers, which scikit-learn does not mix.", remedy="Rename them."
+        )
     fitted = DecisionTreeClassifier().fit(np.zeros((len(model.classes), width)), range(len(model.classes)))
     fitted.classes_ = np.unique(np.array(model.classes))  # sorted, as fitting would have left them
     return fitted
@@ -274,7 +281,8 @@ class _Builder:
         if len(self.tests) == MOST_NODES:
             raise UnsupportedModelError(
                 f"as a scikit-learn tree the model would need more than {MOST_NODES:,} nodes, because conditions with "
-                "several parts repeat what follows them. Write SQL or Python instead."
+                "several parts repeat what follows them.",
+                remedy="Write SQL or Python instead.",
             )
         self.tests.append(None)
         self.children.append((-1, -1))
@@ -404,7 +412,7 @@ def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension:
         from skops import io
     except ImportError:
         raise UnsupportedModelError(
-            "writing skops files needs the package skops. Install it with pip install 'glassine[formats]'."
+            "writing skops files needs the package skops.", remedy="Install it with pip install 'glassine[formats]'."
         ) from None
     return bytes(io.dumps(pipeline))
 

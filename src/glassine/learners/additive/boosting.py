@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.budget import RESERVED, GaussianBudget, Portion, usable
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
@@ -73,7 +73,7 @@ class Interactions:
         return [list(pair) for pair in self.named] if self.named else self.parameter
 
 
-NO_INTERACTIONS = Interactions()
+NO_INTERACTIONS: Interactions = Interactions()
 """No pairs."""
 
 
@@ -98,34 +98,39 @@ def check_interactions(interactions: Any, domain: Domain, ordered: Collection[st
     if isinstance(interactions, str):
         if interactions != "auto":
             raise InvalidParameterError(
-                f"interactions must be a number, 'auto' or pairs of attributes, got {interactions!r}."
+                f"{parameter('interactions')} must be a number, 'auto' or pairs of attributes, got {interactions!r}."
             )
         return Interactions(number=None)
     if isinstance(interactions, int | np.integer) and not isinstance(interactions, bool):
         if not 0 <= interactions <= MOST:
             raise InvalidParameterError(
-                f"interactions must be a number in [0, {MOST}], got {interactions}. Use 'auto'."
+                f"{parameter('interactions')} must be a number in [0, {MOST}], got {interactions}.",
+                remedy="Use 'auto'.",
             )
         return Interactions(number=int(interactions))
     if isinstance(interactions, bool | dict) or not isinstance(interactions, Iterable):
         raise InvalidParameterError(
-            f"interactions must be a number, 'auto' or pairs of attributes, got {interactions!r}."
+            f"{parameter('interactions')} must be a number, 'auto' or pairs of attributes, got {interactions!r}."
         )
     named: list[tuple[str, str]] = []
     for pair in interactions:
         names = tuple(pair) if isinstance(pair, list | tuple) else ()
         if len(names) != 2 or not all(isinstance(name, str) and name in domain for name in names):
             raise InvalidParameterError(
-                f"interactions must name pairs of attributes of the domain, such as ({domain.names[0]!r}, ...), "
+                f"{parameter('interactions')} must name pairs of attributes of the domain, such as "
+                f"({domain.names[0]!r}, ...), "
                 f"got {pair!r}."
             )
         if names[0] == names[1] or any(set(names) == set(old) for old in named):
-            raise InvalidParameterError(f"interactions must name two attributes, each pair once, got {pair!r}.")
+            raise InvalidParameterError(
+                f"{parameter('interactions')} must name two attributes, each pair once, got {pair!r}."
+            )
         barred = [name for name in names if name in ordered]
         if barred:
             raise InvalidParameterError(
-                f"interactions name {barred[0]!r}, whose scores must be in order: a pair would break the order. Leave "
-                "one of the two out."
+                f"{parameter('interactions')} name {barred[0]!r}, whose scores must be in order: a pair would break the "
+                "order.",
+                remedy="Leave one of the two out.",
             )
         named.append((names[0], names[1]))
     return Interactions(number=0, named=tuple(named))

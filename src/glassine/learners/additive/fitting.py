@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.slices import Progress
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.boosting import (
     ACCOUNTINGS,
     BIN_SHARE,
@@ -100,16 +100,20 @@ class Plan:
         """
         for name, value, words in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
             if not isinstance(value, str) or value not in words:
-                raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}.")
+                raise InvalidParameterError(
+                    f"{parameter(name)} must be one of {', '.join(map(repr, words))}, got {value!r}."
+                )
         if algorithm == "marginals" and len(training.domain) < 2:
             raise InvalidParameterError(
-                "algorithm='marginals' needs two attributes or more, got 1. Use algorithm='penalized'."
+                f"{parameter('algorithm', 'marginals')} needs two attributes or more, got 1.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
         directions = check_monotone(monotone, training.domain, training.target)
         pairs = check_interactions(interactions, training.domain, directions)
         if pairs.wanted and algorithm == "boosting":
             raise InvalidParameterError(
-                f"interactions={interactions!r} with algorithm='boosting': it has none. Use algorithm='penalized'."
+                f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
+                remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(

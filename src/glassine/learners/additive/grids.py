@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
@@ -103,10 +103,14 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
     """
     bins = {} if bins is None else bins
     if not isinstance(bins, Mapping):
-        raise InvalidParameterError(f"bins must map attributes to cut points or groups, got {type(bins).__name__}.")
+        raise InvalidParameterError(
+            f"{parameter('bins')} must map attributes to cut points or groups, got {type(bins).__name__}."
+        )
     for name in bins:
         if name not in domain:
-            raise InvalidParameterError(f"bins name {name!r}, which is not an attribute of the domain. Declare it.")
+            raise InvalidParameterError(
+                f"{parameter('bins')} name {name!r}, which is not an attribute of the domain.", remedy="Declare it."
+            )
     return tuple(_grid(name, domain[name], bins.get(name), equal) for name in domain)
 
 
@@ -166,7 +170,8 @@ def _given_cuts(name: str, attribute: Integer | Real, bins: Any) -> Array:
     inside = cuts.ndim == 1 and bool(((cuts >= attribute.lo) & (cuts < attribute.hi)).all())
     if not inside or not all(a < b for a, b in pairwise(cuts.tolist())) or not len(cuts) <= FINEST:
         raise InvalidParameterError(
-            f"bins of {name!r} must be strictly increasing cut points in [{attribute.lo}, {attribute.hi}), at most "
+            f"{parameter('bins')} of {name!r} must be strictly increasing cut points in [{attribute.lo}, "
+            f"{attribute.hi}), at most "
             f"{FINEST}, got {bins!r}."
         )
     return cuts
@@ -182,7 +187,8 @@ def _given_groups(name: str, values: tuple[Scalar | None, ...], bins: Any) -> tu
     listed = [value for group in groups for value in group]
     if not groups or not all(groups) or len(listed) != len(values) or set(listed) != set(values):
         raise InvalidParameterError(
-            f"bins of {name!r} must be groups that hold each declared value once, got {bins!r}. None stands for "
+            f"{parameter('bins')} of {name!r} must be groups that hold each declared value once, got {bins!r}. None "
+            "stands for "
             "missing values, where the domain allows them."
         )
     return groups

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
 from glassine.domain import Domain, Integer, Real
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.targets import Target
 from glassine.models import AdditiveModel, Guarantee, Term
@@ -203,18 +203,21 @@ def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, b
         return {}
     if not isinstance(monotone, Mapping):
         raise InvalidParameterError(
-            f"monotone must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
+            f"{parameter('monotone')} must map numbers to 'increasing' or 'decreasing', got {type(monotone).__name__}."
         )
     if monotone and target.n_outputs > 1:
         raise InvalidParameterError(
             "monotone terms need a number or two classes as target: scores of several classes mean something only in "
-            "relation to each other. Leave monotone out."
+            "relation to each other.",
+            remedy="Leave monotone out.",
         )
     for name, direction in monotone.items():
         if name not in domain or not isinstance(domain[name], Integer | Real):
-            raise InvalidParameterError(f"monotone names {name!r}, which is not a number of the domain.")
+            raise InvalidParameterError(f"{parameter('monotone')} names {name!r}, which is not a number of the domain.")
         if direction not in DIRECTIONS:
-            raise InvalidParameterError(f"monotone[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}.")
+            raise InvalidParameterError(
+                f"{parameter('monotone')}[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}."
+            )
     return {str(name): direction == "increasing" for name, direction in monotone.items()}
 
 

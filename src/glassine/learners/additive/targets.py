@@ -16,7 +16,7 @@ from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.records import AdditiveRecords, CountedRecords, HeldRecords
@@ -205,7 +205,7 @@ def read_numbers(
     check_lengths(_num_samples(reading.first_column(records)), len(numbers))
     rows = ~np.isnan(numbers)
     if not rows.any():
-        raise InvalidDataError("no record has a number as its target. Check the target.")
+        raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     records, numbers = reading.take_rows(records, rows), numbers[rows]
     if domain is not None and name in domain and domain[name].inferred and checked is None:
         caveats.append(RANGE_FROM_DATA)
@@ -229,7 +229,7 @@ def read_numbers(
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
         if not len(kept):
-            raise InvalidDataError("no record has an identifier and a number as its target. Check persons.")
+            raise InvalidDataError("no record has an identifier and a number as its target.", remedy="Check persons.")
         columns, values = columns.take(kept), values[kept]
     target = Target(classes=None, bounds=limits, name=name)
     return Training(
@@ -256,13 +256,15 @@ def _readable_numbers(y: Any) -> Array:
 def _finite_numbers(y: Any) -> Array:
     values = column_or_1d(y, warn=True)
     if np.asarray(values).dtype.kind == "c":
-        raise InvalidDataError("Complex data not supported. Pass real numbers as the target.")
+        raise InvalidDataError("Complex data not supported.", remedy="Pass real numbers as the target.")
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidDataError("the target must hold numbers. Convert it, or use a classifier.") from None
+        raise InvalidDataError("the target must hold numbers.", remedy="Convert it, or use a classifier.") from None
     if not np.isfinite(numbers).all():
-        raise InvalidDataError("Input y contains NaN, infinity or a missing value. Drop or fill in these records.")
+        raise InvalidDataError(
+            "Input y contains NaN, infinity or a missing value.", remedy="Drop or fill in these records."
+        )
     return numbers
 
 
@@ -270,14 +272,18 @@ def _checked_bounds(bounds: Any, *, widen: bool = False) -> tuple[float, float]:
     try:
         lo, hi = bounds
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"target_range must be a lowest and a highest number, got {bounds!r}.") from None
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be a lowest and a highest number, got {bounds!r}."
+        ) from None
     low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
     if widen and low == high:
         # A target of one value still needs a range; any will do, as all lies in its middle.
         low, high = low - 0.5, high + 0.5
     if not low < high or not high / 2 - low / 2 > 0:
-        raise InvalidParameterError(f"target_range must be (lo, hi) with lo < hi, got {bounds!r}. Widen it.")
+        raise InvalidParameterError(
+            f"{parameter('target_range')} must be (lo, hi) with lo < hi, got {bounds!r}.", remedy="Widen it."
+        )
     return low, high
 
 
@@ -286,7 +292,9 @@ def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | 
         return None
     attribute = domain[name]
     if not isinstance(attribute, Integer | Real):
-        raise InvalidDataError(f"the target {name!r} is not a number in the domain. Declare it as Real or Integer.")
+        raise InvalidDataError(
+            f"the target {name!r} is not a number in the domain.", remedy="Declare it as Real or Integer."
+        )
     return _checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateLearner, fitted
@@ -193,8 +193,10 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Lists):
         """Raise what a fit with the largest pool would raise, before anything is charged."""
         if plan.delta is None and self.ledger is not None:
             raise InvalidParameterError(
-                "delta is needed with a ledger: the published default, 1 / n^2, would write the number of records "
-                "into it. Give delta, such as 1e-6."
+                f"{parameter('delta')} is needed with a ledger: the published default, 1 / n^2, would write the "
+                "number of records "
+                "into it.",
+                remedy="Give delta, such as 1e-6.",
             )
         # Private quantiles can only merge, so that the pool is at most as large as with all of them.
         widest = pools.widest()

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, parameter
 
 __all__ = [
     "COUNTED_GRID",
@@ -160,7 +160,9 @@ def check_criterion(value: object) -> Criterion:
     for criterion in CRITERIA:
         if isinstance(value, str) and value == criterion:
             return criterion
-    raise InvalidParameterError(f"criterion must be one of {', '.join(CRITERIA)}, got {value!r}. Name one of them.")
+    raise InvalidParameterError(
+        f"{parameter('criterion')} must be one of {', '.join(CRITERIA)}, got {value!r}.", remedy="Name one of them."
+    )
 
 
 def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.float64]:

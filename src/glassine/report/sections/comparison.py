@@ -134,10 +134,7 @@ def comparison_page(
     worded = advice_of(found, measure)
     advice = worded.recommendation
     command = wording.clean(command) if advice.chosen is not None else ""
-    fitted = (
-        "The command fits it on all records, with fresh noise that no seed fixes. Add `--ledger` and `--dataset` to "
-        "charge a budget."
-    )
+    fitted = "The command fits it on all records, with fresh noise that no seed fixes. Add a ledger to charge a budget."
     details: tuple[Block, ...] = (Fold("The rule", (Paragraph(text=worded.rule),)),)
     if command:
         details = (Command(command), Paragraph(text=fitted, tone="caveat"), *details)

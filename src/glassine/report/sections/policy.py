@@ -27,7 +27,6 @@ __all__ = [
     "worded",
 ]
 
-NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 CAVEAT = "The verdict covers only what was measured."
@@ -110,7 +109,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     limit = None if criterion is None else criterion.limit
     unit = "number" if limit is None else limit.unit.name
     if check.measured is None:
-        missing = "not known" if check.status == "unknown" else "not published"
+        missing = "not published" if check.status == "not applicable" else "not known"
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     else:
         at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
@@ -119,8 +118,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
         label=_label(check.rule, policy, kind),
         limit=_limit(check, limit),
         measured=measured,
-        # Where the model publishes nothing of the kind, there is nothing to judge.
-        status=NOTHING if _nothing_published(check) else check.status,
+        status=check.status,
         meaning=wording.clean(check.meaning),
     )
 
@@ -256,20 +254,22 @@ def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, name
         listed = found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
         return f": {listed}" if named else ""
 
-    failed, unknown = (sum(check.status == status for check in checks) for status in ("fail", "unknown"))
+    passed, failed, unknown = (
+        sum(check.status == status for check in checks) for status in ("pass", "fail", "unknown")
+    )
+    total = _checks(passed + failed + unknown)
     if failed:
         aside = f" {unknown} could not run." if unknown else ""
-        return f"{failed} of {_checks(len(checks))} failed{labels('fail')}.{aside}"
+        return f"{failed} of {total} failed{labels('fail')}.{aside}"
     if unknown:
-        rest = len(checks) - unknown
-        others = "" if not rest else " The other passed." if rest == 1 else f" The other {rest} passed."
-        return f"Inconclusive: {unknown} of {_checks(len(checks))} could not run{labels('unknown')}.{others}"
+        others = "" if not passed else " The other passed." if passed == 1 else f" The other {passed} passed."
+        return f"Inconclusive: {unknown} of {total} could not run{labels('unknown')}.{others}"
     return passed_sentence(checks)
 
 
 def passed_sentence(checks: Sequence[Check]) -> str:
     """Return how many checks passed, and how many do not apply to the model."""
-    inapplicable = sum(map(_nothing_published, checks))
+    inapplicable = sum(check.status == "not applicable" for check in checks)
     if inapplicable == len(checks):
         return "No check of the policy applies to this model."
     if inapplicable:
@@ -281,7 +281,3 @@ def passed_sentence(checks: Sequence[Check]) -> str:
 
 def _checks(count: int) -> str:
     return wording.plural(count, "check")
-
-
-def _nothing_published(check: Check) -> bool:
-    return check.status == "pass" and check.measured is None and check.basis == "measurement"

@@ -69,7 +69,7 @@ QUESTIONS = {
     "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
     "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
 }
-SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
+SENSITIVE = "no sensitive attribute was named."
 
 
 def release_page(found: Findings, *, title: str | None = None) -> Page:
