@@ -281,3 +281,20 @@ def test_merged_leaves_with_exact_counts_are_exact_and_noisy_ones_are_approximat
     assert reported(noisy) == (0, 0, 1)
     assert noisy.model.approximate
     assert not scrub(replace(tree, guarantee=NOISY), public, counts="keep").model.approximate
+
+
+def test_a_value_whose_cell_is_public_is_still_named_and_others_are_widened_to_their_cell() -> None:
+    domain = Domain({"n": Integer(0, 100, thresholds=(39.5, 40.5, 60.5))})
+
+    def scrubbed(value: int) -> list[str]:
+        branches = (Branch(OneOf("n", (value,)), 1), Branch(OneOf("n", (value,), negated=True), 2))
+        leaves = (Node(evidence=Evidence(counts=(30, 0))), Node(evidence=Evidence(counts=(0, 40))))
+        return [
+            str(cell)
+            for cell in scrub(DecisionTree((Node(branches=branches), *leaves), ("n",), (0, 1)), domain).model.cells
+        ]
+
+    assert scrubbed(40) == ["n = 40", "n != 40"]
+    # One side of the cell alone is next to the value.
+    assert scrubbed(41) == ["40.5 < n <= 60.5", "not (40.5 < n <= 60.5)"]
+    assert scrubbed(39) == ["n <= 39.5", "n > 39.5"]
