@@ -398,7 +398,7 @@ def _entry(name: str, declared: tuple[Any, dataclasses.Field[Any], object] | Non
     )
 
 
-def _of_annotation(hint: Any) -> Codec[Any]:
+def _of_annotation(hint: object) -> Codec[Any]:
     """Return the codec of a type.
 
     Raises

@@ -274,6 +274,6 @@ def _umask() -> int:
     return mask
 
 
-def write_json(value: Any, path: str | os.PathLike[str]) -> None:
+def write_json(value: object, path: str | os.PathLike[str]) -> None:
     """Write plain values as an indented JSON file, whole or not at all."""
     write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)

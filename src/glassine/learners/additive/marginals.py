@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions, check_interactions
 from glassine.learners.additive.budget import Portion
@@ -309,7 +309,7 @@ def _beyond_both(sums: Array, counts: Array, share: float | None) -> tuple[Array
 
 
 @compiled
-def _pair(left: Any, right: Any, first: Any, second: Any, out: Any) -> None:
+def _pair(left: AnyArray, right: AnyArray, first: AnyArray, second: AnyArray, out: AnyArray) -> None:
     # left, right: (n,); out: (bins, bins, channels): count and sum of a number, or the count of each class.
     # ``second`` is empty for classes.
     for i in range(len(left)):

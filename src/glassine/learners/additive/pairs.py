@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.errors import InvalidMechanismError
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, counted_once
@@ -139,7 +139,7 @@ def _even_runs(counts: Array, most: int) -> Ints:
 
 
 @compiled
-def _cells(left: Any, right: Any, ours: Any, others: Any, width: int, out: Any) -> None:
+def _cells(left: AnyArray, right: AnyArray, ours: AnyArray, others: AnyArray, width: int, out: AnyArray) -> None:
     for i in range(len(left)):
         out[i] = ours[left[i]] * width + others[right[i]]
 

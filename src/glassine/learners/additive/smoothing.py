@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dposv
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import Shapes
 from glassine.learners.additive.targets import Base
@@ -186,7 +185,7 @@ class Smoother:
 
 
 @compiled
-def _likeliest(values: Any, squares: Any, scales: Any) -> tuple[int, int]:
+def _likeliest(values: AnyArray, squares: AnyArray, scales: AnyArray) -> tuple[int, int]:
     """Return the prior and the scale for which the squares, of variance ``scale * value + 1``, are the likeliest."""
     # values, squares: (priors, bins); scales: (s,). The first of equal pairs is taken, so that ties are repeatable.
     least, prior, chosen = np.inf, 0, 0
