@@ -37,12 +37,11 @@ from glassine.errors import InvalidDataError
 from glassine.formats import fingerprint
 from glassine.learners.persons import Persons, identifier
 from glassine.learners.search import n_correct, split
+from glassine.privacy import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
-from glassine.verification import lower_bound
-from glassine.verification.scores import Distinguisher
 
 DOMAIN = Domain(
     {"age": Integer(18, 90, thresholds=(25, 40, 60)), "job": Category(("clerk", "baker", "pilot"), missing=True)}
@@ -65,7 +64,8 @@ def people(n: int = 600, seed: int = 0) -> tuple[pl.DataFrame, np.ndarray[Any, A
 
 
 def tree(**more: Any) -> PrivateTreeClassifier:
-    return PrivateTreeClassifier(**({"domain": DOMAIN, "classes": ("no", "yes")} | more))
+    usual: dict[str, Any] = {"domain": DOMAIN, "classes": ("no", "yes")}
+    return PrivateTreeClassifier(**(usual | more))
 
 
 def search(**more: Any) -> PrivateSearchCV:
@@ -279,27 +279,6 @@ def test_the_number_of_fits_and_their_scores_are_told_by_nothing_that_is_kept(mo
     assert len(texts) == 1
 
 
-X = np.zeros((6, 1), dtype=int)
-Y = np.array([0, 0, 0, 0, 1, 1])
-D0, D1 = (X, Y), (np.zeros((7, 1), dtype=int), np.append(Y, 1))
-
-
-@pytest.mark.slow
-def test_a_search_at_too_high_a_price_for_its_runs_is_caught_within_3000_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Splits are all but forbidden and the counts of the one leaf get most of the budget: their noise tells.
-    leaf = PrivateTreeClassifier(
-        1, domain=Domain.binary(["p"]), classes=(0, 1), leaf_counts_share=0.9, split_weight=1e-6
-    )
-    made = PrivateSearchCV(leaf, {"max_depth": [1]}, 1.0, expected_fits=1.5, validation_fraction=0.05)
-    options: dict[str, Any] = {"runs": 3000, "epsilon": 1.0, "score": Distinguisher(models=(), train_share=0.3)}
-    assert not lower_bound(made, D0, D1, **options).violated
-    # Planted: each run spends four times the whole.
-    monkeypatch.setattr(RunCount, "for_each_run", lambda self, epsilon, delta: (4 * float(epsilon) / 3, float(delta)))
-    monkeypatch.setattr(PrivateSearchCV, "epsilon", property(lambda self: 3.0, lambda self, value: None), raising=False)
-    planted = lower_bound(made, D0, D1, **options)
-    assert planted.violated, str(planted)
-
-
 def test_a_rule_list_can_be_searched_for_persons() -> None:
     frame, y = people(300)
     rules = PrivateRuleListClassifier(domain=DOMAIN, classes=("no", "yes"), records_per_person=3)
@@ -307,5 +286,9 @@ def test_a_rule_list_can_be_searched_for_persons() -> None:
     found.fit(frame, y, persons=[i // 4 for i in range(300)])
     assert found.certificate_.unit == PrivacyUnit.person(3)
     assert found.model_.guarantee.records_per_person == 3
-    ((fits,), (choice,)) = found.certificate_.events[0].branches
+    (event,) = found.certificate_.events
+    assert isinstance(event, Parallel)
+    ((fits,), (choice,)) = event.branches
+    assert isinstance(fits, RepeatedSelection)
+    assert isinstance(choice, Selection)
     assert (fits.epsilon, choice.inverse_temperature, choice.sensitivity) == (3.0, 3.0, 3.0)

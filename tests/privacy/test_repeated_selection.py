@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -25,9 +26,10 @@ from hypothesis import strategies as st
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection, cost, delta, epsilon
 from glassine.privacy.certificate import Certificate, event_from_dict, event_to_dict
+from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount, best_of_runs, mean_runs
-from glassine.verification import verify_exhaustively
+from glassine.verification import lower_bound, verify_exhaustively
 from tests.privacy.branching import explore
 
 Array = npt.NDArray[np.float64]
@@ -40,7 +42,8 @@ def share(runs: RunCount, k: int) -> float:
     eta, gamma = float(runs.shape), float(runs.stop)
     if eta == 0:
         return (1 - gamma) ** k / (k * math.log(1 / gamma))
-    return (1 - gamma) ** k / (gamma**-eta - 1) * math.prod((past + eta) / (past + 1) for past in range(k))
+    shares = ((past + eta) / (past + 1) for past in range(k))
+    return float((1 - gamma) ** k / (gamma**-eta - 1) * math.prod(shares))
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,7 @@ class Search:
         """Return the worst log-ratio over all small data sets, on several backgrounds."""
         results = [
             verify_exhaustively(
-                lambda dataset, beside=beside: self.law(dataset, part, beside),
+                partial(self.law, part=part, beside=beside),
                 (0, 1),
                 max_records=3,
                 epsilon=1.0,
@@ -256,6 +259,49 @@ PLANTED = {
 def test_planted_faults_break_the_epsilon(fault: str) -> None:
     part, search = PLANTED[fault]
     assert search.verify(part) > 1.1
+
+
+def drawn(one: float, rate: float, *, training: bool) -> Callable[[Any, int | None], int]:
+    """Return what draws the result of that search by the code, where all records are in one part."""
+    runs = RunCount.of_mean(200)
+
+    def mechanism(dataset: Any, seed: int | None) -> int:
+        stream = Randomness.of(seed)
+        n = np.bincount(dataset[1], minlength=2).tolist()
+        lead = Fraction(one) * (n[0] - n[1]) if training else Fraction(0)
+        held_out = [0, 14] if training else n
+
+        def run() -> str:
+            if stream.below(2):
+                return ("one", "zero")[draw([Fraction(0), lead], stream)]
+            return ("split", "zero")[draw([lead - 9, Fraction(0)], stream)]
+
+        right = {"one": held_out[1], "split": held_out[1] // 2, "zero": held_out[0]}
+        chosen = best_of_runs(runs, run, right.__getitem__, epsilon=rate, sensitivity=1, randomness=stream)
+        return ("one", "split", "zero").index(chosen)
+
+    return mechanism
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("d0", "d1", "told", "training", "planted"),
+    [
+        ([0] * 5, [0] * 5 + [1], 1, True, (1.0, 1.0)),
+        ([0], [0, 1], 0, False, (1 / 3, 2.0)),
+    ],
+    ids=["runs at the whole epsilon", "half the sensitivity"],
+)
+def test_draws_of_the_code_show_planted_faults_and_no_others(
+    d0: list[int], d1: list[int], told: int, training: bool, planted: tuple[float, float]
+) -> None:
+    pair = tuple((np.zeros((len(labels), 1)), np.array(labels)) for labels in (d0, d1))
+    options: dict[str, Any] = {"runs": 3000, "epsilon": 1.0, "score": lambda result: float(result == told)}
+    one, _ = RunCount.of_mean(200).for_each_run(Fraction(1), Fraction(0))
+    honest = lower_bound(drawn(one, 1.0, training=training), *pair, **options)
+    assert not honest.violated, str(honest)
+    fault = lower_bound(drawn(*planted, training=training), *pair, **options)
+    assert fault.violated, str(fault)
 
 
 EVENT = RepeatedSelection(name="the fit", candidates=4, epsilon=0.25, delta=1e-8, shape=1.0, stop=0.02)

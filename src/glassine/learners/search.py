@@ -246,8 +246,6 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
-    progress: ClassVar[None] = None  # it would tell how many fits there are
-
     estimator: Any
     grid: Any
     epsilon: float
@@ -277,6 +275,10 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         random_state: Any = None,
     ) -> None:
         self._store(locals())
+
+    @property
+    def progress(self) -> None:
+        """None: progress would show how many fits there are."""
 
     @property
     def domain(self) -> Any:
@@ -419,7 +421,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             sensitivity=plan.unit.most_records,
             randomness=paid.randomness,
         )
-        return names | self._published(plan, place, released, paid)
+        return {**names, **self._published(plan, place, released, paid)}
 
     def _published(self, plan: _Plan, place: int, released: dict[str, Any], paid: Paid) -> dict[str, Any]:
         """Return the fitted attributes: the chosen fit, whose model and certificate state what the search spent."""
