@@ -274,7 +274,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     sizes = {entry.name: entry for entry in subject.leakage.terms}
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
-    shown = Suppression(0) if accepted else suppression
+    own = Suppression(0) if accepted else suppression
     limit = subject.policy.smallest_leaf
     terms = []
     for rank, shape in enumerate(explain_global(model)):
@@ -292,7 +292,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
                 n_small=None if limit is None else entry.below(limit),
                 origin=entry.origin,
                 edited=shape.edited,
-                shape=show_shape(shape, entry, shown, classes) if rank < DRAWN_TERMS else None,
+                shape=show_shape(shape, entry, own, classes) if rank < DRAWN_TERMS else None,
             )
         )
     return AdditiveFinding(
@@ -324,12 +324,12 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     )
 
 
-def _beside(extras: EbmExtras, shown: Suppression) -> tuple[str, ...]:
+def _beside(extras: EbmExtras, suppression: Suppression) -> tuple[str, ...]:
     """Return what is published beside the model, in sentences."""
     out = []
     if extras.histograms:
         sizes = np.concatenate([np.array(sizes) for _, sizes in extras.histograms])
-        limit = max(shown.below, 2)
+        limit = max(suppression.below, 2)
         small = int(((sizes > 0) & (sizes < limit)).sum())
         out.append(
             f"A histogram of the values of {len(extras.histograms)} attributes, with exact counts: {small} of "

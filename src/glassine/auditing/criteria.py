@@ -71,8 +71,8 @@ def _covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence]
 # Remedies of several criteria.
 
 
-def _for(kinds: Sequence[Kind], found: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
-    return dict.fromkeys(kinds, found)
+def _for(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
+    return dict.fromkeys(kinds, entry)
 
 
 COUNTED = remedy("Pass the training records, so that they can be counted: {step}.", "audit", data=None)
@@ -98,8 +98,8 @@ PRIVATE_RELEASE = remedy(
 
 def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
     """Judge the fewest records of a part: a small one fails it, whatever is not known of the others."""
-    held = [size for kind in sizes.parts for size in kind.sizes]
-    small = [size for size in held if size < limit]
+    every = [size for kind in sizes.parts for size in kind.sizes]
+    small = [size for size in every if size < limit]
     if small:
         counted = []
         for kind in sizes.parts:
@@ -110,9 +110,9 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
         return failed(f"{_joined(counted)} {verb} fewer than {limit:,} records.", min(small))
     if sizes.unsettled:
         return unknown(sizes.unsettled)
-    if not held:
+    if not every:
         return unknown("All published counts are zero, so the model says nothing about any record.")
-    fewest = min(held) if sizes.fewest is None else sizes.fewest
+    fewest = min(every) if sizes.fewest is None else sizes.fewest
     return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} records.", fewest)
 
 
@@ -311,8 +311,8 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evid
         if bits < COUNTABLE
         else f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to {bits:.3g} bits."
     )
-    shown = math.ceil(bits * 10) / 10
-    return failed(meaning, shown) if bits > limit else passed(meaning, shown)
+    ceiling = math.ceil(bits * 10) / 10
+    return failed(meaning, ceiling) if bits > limit else passed(meaning, ceiling)
 
 
 LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
@@ -508,9 +508,9 @@ def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evi
 
 def _membership_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
     ceiling = guarantee.ceiling
-    shown = math.ceil(ceiling * 1000) / 1000
+    rounded = math.ceil(ceiling * 1000) / 1000
     meaning = "By the guarantee, the advantage of any attack is at most this."
-    return failed(meaning, shown) if ceiling > limit else passed(meaning, shown)
+    return failed(meaning, rounded) if ceiling > limit else passed(meaning, rounded)
 
 
 HELD_OUT = remedy(

@@ -321,11 +321,11 @@ class Criterion(Generic[N, F]):
         ruling = self._covered(limit, evidence) if covered else self._measured(limit, evidence)
         if ruling is None:
             return None
-        shown = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
+        measured = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
         return Check(
             rule=self.name,
             limit=limit,
-            measured=shown,
+            measured=measured,
             status=ruling.status,
             meaning=ruling.meaning,
             basis="guarantee" if covered else "measurement",

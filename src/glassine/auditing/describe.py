@@ -82,7 +82,7 @@ def describe_domain(domain: Domain | None) -> DomainSummary | None:
 def describe_parts(
     model: DecisionTree | RuleList,
     policy: Policy,
-    shown: Suppression,
+    suppression: Suppression,
     learned: Sequence[float] | None,
     sizes: Sequence[int | None],
 ) -> tuple[Part, ...]:
@@ -94,28 +94,28 @@ def describe_parts(
         The model.
     policy : Policy
         The limits that flags refer to.
-    shown : Suppression
+    suppression : Suppression
         What may be shown of counts.
     learned : sequence of float, optional
         Bits learned about each record of each part.
     sizes : sequence of int or None
         Number of records of each part.
     """
-    hidden = shown.hidden(sizes)
+    hidden = suppression.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
     parts = []
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
         counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
         bits = None if learned is None else learned[i]
-        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
+        show = counts is not None and not hidden[i] and all(c == 0 or c >= suppression.below for c in counts)
         purity = None if bounds is None else bounds[0]
         if purity is not None and not show:
-            purity = None if hidden[i] else shown.share(purity)
+            purity = None if hidden[i] else suppression.share(purity)
         parts.append(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown.part(size, hidden[i]),
+                size=suppression.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=purity,
@@ -123,7 +123,7 @@ def describe_parts(
                 flags=flags_of(
                     policy,
                     PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits),
-                    shown,
+                    suppression,
                 ),
             )
         )
@@ -131,7 +131,7 @@ def describe_parts(
 
 
 def describe_noisy_parts(
-    model: DecisionTree | RuleList, shown: Suppression, learned: Sequence[float] | None
+    model: DecisionTree | RuleList, suppression: Suppression, learned: Sequence[float] | None
 ) -> tuple[Part, ...]:
     """Return the leaves or rules with their noisy counts, which say for certain neither a share nor a bit.
 
@@ -139,23 +139,23 @@ def describe_noisy_parts(
     ----------
     model : DecisionTree or RuleList
         The model.
-    shown : Suppression
+    suppression : Suppression
         What may be shown of counts: all, where an accepted guarantee covers them.
     learned : sequence of float, optional
         Bits that the region of each part would tell; infinite where it is empty.
     """
     sizes = [cell.evidence.size for cell in model.cells]
-    hidden = shown.hidden(sizes)
+    hidden = suppression.hidden(sizes)
     parts = []
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
         counts = cell.evidence.counts
-        show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
+        show = counts is not None and not hidden[i] and all(c == 0 or c >= suppression.below for c in counts)
         empty = learned is not None and math.isinf(learned[i])
         parts.append(
             Part(
                 number=i + 1,
                 condition=_condition(cell),
-                size=shown.part(size, hidden[i]),
+                size=suppression.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=None,
@@ -231,12 +231,12 @@ def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: P
     )
 
 
-def relied_on(found: GuaranteeFinding | None) -> bool:
+def relied_on(guarantee: GuaranteeFinding | None) -> bool:
     """Return whether a guarantee holds as stated and the policy accepts such claims, be it within its limits or not.
 
     The model is public then, and so is what follows from it; nothing else about its records is.
     """
-    return found is not None and found.standing in ("accepted", "too weak")
+    return guarantee is not None and guarantee.standing in ("accepted", "too weak")
 
 
 def _standing(claim: Guarantee, policy: Policy, *, holds: bool) -> Standing:
@@ -318,9 +318,9 @@ MOST_EXPOSED = 10
 
 
 def describe_sensitive(
-    found: Disclosure,
+    disclosure: Disclosure,
     sensitive: str,
-    shown: Suppression,
+    suppression: Suppression,
     *,
     quasi_identifiers: tuple[str, ...],
     unused: str = "",
@@ -330,11 +330,11 @@ def describe_sensitive(
 
     Parameters
     ----------
-    found : Disclosure
+    disclosure : Disclosure
         The estimate.
     sensitive : str
         Name of the sensitive attribute.
-    shown : Suppression
+    suppression : Suppression
         What may be shown of counts.
     quasi_identifiers : tuple of str
         What the reader knows of everybody.
@@ -343,40 +343,40 @@ def describe_sensitive(
     truth : array-like, shape (n,), optional
         Everybody's class.
     """
-    n, gained = found.people.n_people, _gained(found)
+    n, gained = disclosure.people.n_people, _gained(disclosure)
     return SensitiveFinding(
         sensitive=sensitive,
         quasi_identifiers=quasi_identifiers,
-        n_people=shown.count(n),
-        n_quasi_identifiers=shown.count(len(found.people.sizes)),
-        n_classes=len(found.classes),
-        knowledge=found.adversary.describe(),
-        optimum="global" if found.status == "optimal" else "local",
-        gap=found.gap,
-        learned_mean=shown.nats(float(found.people.sizes @ gained) / n),
-        learned_most=shown.nats(float(gained.max())),
+        n_people=suppression.count(n),
+        n_quasi_identifiers=suppression.count(len(disclosure.people.sizes)),
+        n_classes=len(disclosure.classes),
+        knowledge=disclosure.adversary.describe(),
+        optimum="global" if disclosure.status == "optimal" else "local",
+        gap=disclosure.gap,
+        learned_mean=suppression.nats(float(disclosure.people.sizes @ gained) / n),
+        learned_most=suppression.nats(float(gained.max())),
         readers=tuple(
             ReaderFinding(
                 reader=reader.reader,
-                entropy=shown.nats(reader.entropy),
-                certain=shown.rough(reader.certain),
-                d_overall=None if reader.d_overall is None else shown.nats(reader.d_overall),
-                guess_rate=None if reader.guess_rate is None else shown.proportion(reader.guess_rate, n),
+                entropy=suppression.nats(reader.entropy),
+                certain=suppression.rough(reader.certain),
+                d_overall=None if reader.d_overall is None else suppression.nats(reader.d_overall),
+                guess_rate=None if reader.guess_rate is None else suppression.proportion(reader.guess_rate, n),
             )
-            for reader in found.compare(truth)
+            for reader in disclosure.compare(truth)
         ),
         # by number: the order of exposure would tell where one leaf ends, hence its size
-        exposed=tuple(sorted(row for row, _ in found.most_exposed(MOST_EXPOSED))),
-        n_internal=found.counts.internal,
-        n_active=found.counts.active,
+        exposed=tuple(sorted(row for row, _ in disclosure.most_exposed(MOST_EXPOSED))),
+        n_internal=disclosure.counts.internal,
+        n_active=disclosure.counts.active,
         unused=unused,
-        notes=found.notes,
+        notes=disclosure.notes,
     )
 
 
-def _gained(found: Disclosure) -> npt.NDArray[np.float64]:
+def _gained(disclosure: Disclosure) -> npt.NDArray[np.float64]:
     """Return what the reader learns of each quasi-identifier: the divergence of estimate from class distribution."""
-    estimate, marginal = found.quasi_probabilities, found.marginal
-    held = estimate > 0
-    ratio = np.where(held, estimate, 1.0) / np.where(held, marginal, 1.0)
+    estimate, marginal = disclosure.quasi_probabilities, disclosure.marginal
+    possible = estimate > 0
+    ratio = np.where(possible, estimate, 1.0) / np.where(possible, marginal, 1.0)
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))

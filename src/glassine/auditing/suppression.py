@@ -77,36 +77,36 @@ class Suppression:
     def curve(self, points: Sequence[tuple[float, float]], n_records: int) -> tuple[tuple[float, float], ...]:
         """Return an exposure curve, steps of fewer records than may be shown merged with the next."""
         out: list[tuple[float, float]] = []
-        start, held, weight = 0.0, 0, 0.0
+        start, size_, weight = 0.0, 0, 0.0
         for share, bits in points:
             size = round((share - start) * n_records)
-            start, held, weight = share, held + size, weight + size * bits
-            if held >= self.below:
-                out.append((share, weight / held))
-                held, weight = 0, 0.0
-        if held and out:  # too few to stand alone: they join the step before
+            start, size_, weight = share, size_ + size, weight + size * bits
+            if size_ >= self.below:
+                out.append((share, weight / size_))
+                size_, weight = 0, 0.0
+        if size_ and out:  # too few to stand alone: they join the step before
             before, bits = out.pop()
             size = round((before - (out[-1][0] if out else 0.0)) * n_records)
-            held, weight = held + size, weight + size * bits
-        if held:
-            out.append((1.0, weight / held))
+            size_, weight = size_ + size, weight + size * bits
+        if size_:
+            out.append((1.0, weight / size_))
         return tuple(out)
 
-    def labels(self, found: LabelDisclosure) -> LabelDisclosure:
+    def labels(self, disclosure: LabelDisclosure) -> LabelDisclosure:
         """Return what labels disclose, too coarse to solve for a small count."""
         if not self.below:
-            return found
-        unit = max(0.01, self.below / found.n_records)
+            return disclosure
+        unit = max(0.01, self.below / disclosure.n_records)
         names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        rounded = {name: round(math.floor(getattr(found, name) / unit) * unit, 4) for name in names}
-        certain = self.rough(found.n_certain)
-        return replace(found, purest=self.share(found.purest), n_certain=certain, **rounded)
+        rounded = {name: round(math.floor(getattr(disclosure, name) / unit) * unit, 4) for name in names}
+        certain = self.rough(disclosure.n_certain)
+        return replace(disclosure, purest=self.share(disclosure.purest), n_certain=certain, **rounded)
 
-    def values(self, found: ValueLeakage) -> ValueLeakage:
+    def values(self, leakage: ValueLeakage) -> ValueLeakage:
         """Return what values leak, small counts hidden."""
-        exposed = found.n_records_at_midpoints
+        exposed = leakage.n_records_at_midpoints
         return replace(
-            found,
+            leakage,
             n_records_at_midpoints=None if exposed is None else self.count(exposed),
-            n_lone_targets=self.count(found.n_lone_targets),
+            n_lone_targets=self.count(leakage.n_lone_targets),
         )

@@ -172,10 +172,10 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
     name : str
         The attack.
     """
-    shown = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
-    if not shown:
+    drawn = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
+    if not drawn:
         return Markup("")
-    decades = min(max(1, math.ceil(-math.log10(min(min(x, y) for x, y in shown)) - 1e-9)), DEEPEST)
+    decades = min(max(1, math.ceil(-math.log10(min(min(x, y) for x, y in drawn)) - 1e-9)), DEEPEST)
 
     def along(rate: float) -> float:
         return min(max(1 + math.log10(rate) / decades, 0.0), 1.0)
@@ -187,10 +187,10 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
         axes.marks(powers, "{:g}%", 100),
         *(element("line", class_="grid", x1=axes.x(p), x2=axes.x(p), y1=axes.top, y2=axes.bottom) for p in powers),
         element("line", class_="guess", x1=axes.left, y1=axes.bottom, x2=axes.right, y2=axes.top),
-        element("path", class_="line", d=axes.path(shown)),
+        element("path", class_="line", d=axes.path(drawn)),
         axes.names("share of other people accused", "share of members found"),
     ]
-    first = shown[0]
+    first = drawn[0]
     return Chart(
         kind="roc",
         ident="roc",
@@ -316,10 +316,10 @@ def _compared(across: Callable[[float], float], low: float, high: float) -> Axes
     return Axes(left=62, top=18, width=620, height=340, across=across, up=lambda value: (value - low) / (high - low))
 
 
-def _framed(axes: Axes, title: str, told: str, ident: str, room: float, *pieces: Markup) -> Markup:
+def _framed(axes: Axes, title: str, description: str, ident: str, room: float, *pieces: Markup) -> Markup:
     """Return a chart of a comparison, with room for names at the right."""
     size = {"width": axes.right + room, "height": axes.bottom + 52}
-    return Chart(kind="versus", ident=ident, title=title, description=told, **size).draw(*pieces)
+    return Chart(kind="versus", ident=ident, title=title, description=description, **size).draw(*pieces)
 
 
 def _frontier(marks: Sequence[Mark]) -> list[Mark]:

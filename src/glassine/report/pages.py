@@ -77,15 +77,15 @@ def _model(findings: Findings) -> Section:
 # What is shown of a measurement that was made, by its name, in the order of the page.
 BEFORE_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
     "reconstruction": reconstruction_section,
-    "alignment": lambda found, _: alignment_section(found),
+    "alignment": lambda value, _: alignment_section(value),
 }
 AFTER_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
     "labels": labels_section,
     "values": values_section,
-    "disclosure": lambda found, _: sensitive_section(found),
-    "membership": lambda found, _: membership_section(found),
+    "disclosure": lambda value, _: sensitive_section(value),
+    "membership": lambda value, _: membership_section(value),
     "subgroups": subgroups_section,
-    "exposed_rows": lambda found, _: exposed_section(found),
+    "exposed_rows": lambda value, _: exposed_section(value),
 }
 
 
@@ -146,15 +146,15 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
     )
 
 
-def _lacking(name: str, found: object) -> str:
+def _lacking(name: str, value: object) -> str:
     """Return what a measurement that was made still lacks."""
-    if isinstance(found, SensitiveFinding) and found.unused:
-        return f"The internal nodes were not used: {found.unused}"
-    if isinstance(found, ReconstructionFinding):
-        return found.undefined or ""
-    if isinstance(found, ValueLeakage):
-        return lacking_values(found)
-    return "There is no subgroup that is large enough to show." if name == "subgroups" and not found else ""
+    if isinstance(value, SensitiveFinding) and value.unused:
+        return f"The internal nodes were not used: {value.unused}"
+    if isinstance(value, ReconstructionFinding):
+        return value.undefined or ""
+    if isinstance(value, ValueLeakage):
+        return lacking_values(value)
+    return "There is no subgroup that is large enough to show." if name == "subgroups" and not value else ""
 
 
 def _described(findings: Findings) -> str:
@@ -180,13 +180,13 @@ def _described(findings: Findings) -> str:
     return f"{text}; from {wording.clean(model.source)}." if model.source else f"{text}."
 
 
-def page_of(found: Reportable, *, title: str | None = None) -> Page:
+def page_of(result: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
-    if isinstance(found, Findings):
-        of_release = isinstance(found.subject, ReleaseSummary)
-        return release_page(found, title=title) if of_release else audit_page(found, title=title)
-    if isinstance(found, MembershipFinding):
-        return attack_page(found, title=title)
-    if isinstance(found, DisclosureFinding):
-        return disclosure_page(found, title=title)
-    return comparison_page(found, title=title)
+    if isinstance(result, Findings):
+        of_release = isinstance(result.subject, ReleaseSummary)
+        return release_page(result, title=title) if of_release else audit_page(result, title=title)
+    if isinstance(result, MembershipFinding):
+        return attack_page(result, title=title)
+    if isinstance(result, DisclosureFinding):
+        return disclosure_page(result, title=title)
+    return comparison_page(result, title=title)

@@ -65,12 +65,12 @@ def percent(share: float, *, digits: int = 0) -> str:
     if not math.isfinite(share):
         return "not known"
     step = 10.0**-digits
-    shown = round(share * 100, digits)
-    if share > 0 and shown <= 0:
+    value = round(share * 100, digits)
+    if share > 0 and value <= 0:
         return f"under {step:g}%"
-    if share < 1 and shown >= 100:
+    if share < 1 and value >= 100:
         return f"over {100 - step:g}%"
-    return f"{shown:.{digits}f}%"
+    return f"{value:.{digits}f}%"
 
 
 def bits(value: float | None, *, beyond: float | None = None) -> str:

@@ -59,14 +59,12 @@ def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decide
     """
     if not isinstance(value, dict):
         raise InvalidDataError(f"the request must be a JSON object, got {_kind(value)}.")
-    known = {"query"}
+    keys = {"query"}
     if explained:
-        known |= {"guided", "n_closest"} | (set() if decides else {"decision"})
+        keys |= {"guided", "n_closest"} | (set() if decides else {"decision"})
     for name in value:
-        if name not in known:
-            raise InvalidDataError(
-                f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(known))}."
-            )
+        if name not in keys:
+            raise InvalidDataError(f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(keys))}.")
     if "query" not in value:
         raise InvalidDataError("the request lacks the key 'query', the record as an object.")
     guided, n_closest = value.get("guided", True), value.get("n_closest")
@@ -107,12 +105,12 @@ def _check_value(name: str, attribute: Attribute, value: Any) -> None:
         raise InvalidDataError(f"{name!r} must be a whole number, got {_short(value)}.")
 
 
-def _listed(value: Any, known: tuple[Scalar, ...], what: str) -> Scalar:
+def _listed(value: Any, values: tuple[Scalar, ...], what: str) -> Scalar:
     """Return the listed value that a JSON value is; true and 1 are different values there."""
-    for entry in known:
+    for entry in values:
         if isinstance(entry, bool) == isinstance(value, bool) and entry == value:
             return entry
-    some = ", ".join(map(repr, known[:8])) + (" and others" if len(known) > 8 else "")
+    some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
     raise InvalidDataError(f"{what} must be one of {some}.")
 
 

@@ -240,9 +240,9 @@ class Gate:
     async def _body(self, scope: Scope, receive: Receive, send: Send) -> bytes | None:
         """Return the body, or None after a refusal or a lost connection."""
         most = self._limits.max_bytes
-        told = dict(scope.get("headers", ())).get(b"content-length", b"0")
+        length = dict(scope.get("headers", ())).get(b"content-length", b"0")
         too_large = f"A request has at most {most} bytes."
-        if told.isdigit() and len(told) < 20 and int(told) > most:
+        if length.isdigit() and len(length) < 20 and int(length) > most:
             await _refuse(send, 413, "Content too large", too_large)
             return None
         parts: list[bytes] = []

@@ -90,9 +90,9 @@ class BlackBox:
         self.n_calls += 1
         # A black box that writes into its argument must not write into the caller's records.
         copy = getattr(records, "copy", None)
-        given = copy() if callable(copy) else records
+        own = copy() if callable(copy) else records
         try:
-            answer = self._call(given)
+            answer = self._call(own)
         except GlassineError:
             raise
         except Exception as error:

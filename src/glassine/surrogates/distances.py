@@ -65,8 +65,8 @@ class Metric:
         # Its constructor checks the trees.
         semantic = SemanticDistance(self.taxonomies)
         object.__setattr__(self, "taxonomies", {name: _nested(tree) for name, tree in semantic.taxonomies.items()})
-        found = {name: semantic.taxonomy(name) for name in self.taxonomies}
-        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in found.items()}
+        trees = {name: semantic.taxonomy(name) for name in self.taxonomies}
+        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in trees.items()}
         object.__setattr__(self, "_tables", tables)
 
     def check(self, domain: Domain) -> None:
@@ -100,8 +100,8 @@ class Metric:
         """Return the values of a category, those closest to one of them first, equally close ones in their order."""
         if name not in self.taxonomies or value is None:
             return attribute.values
-        apart = self._table(attribute, name)[attribute.values.index(value)]
-        return tuple(attribute.values[i] for i in np.argsort(apart, kind="stable").tolist())
+        distances = self._table(attribute, name)[attribute.values.index(value)]
+        return tuple(attribute.values[i] for i in np.argsort(distances, kind="stable").tolist())
 
     def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
@@ -143,14 +143,14 @@ class Metric:
             first, second = left[:, j, None], right[None, :, j]
             gaps = np.isnan(first) | np.isnan(second)
             if isinstance(attribute, Category) and name not in self.taxonomies:
-                apart = np.where(first != second, 1.0, 0.0)
+                distances = np.where(first != second, 1.0, 0.0)
             elif isinstance(attribute, Category):
                 codes = (np.where(np.isnan(part), 0, part).astype(np.intp) for part in (first, second))
-                apart = self._table(attribute, name)[tuple(codes)]
+                distances = self._table(attribute, name)[tuple(codes)]
             else:
-                apart = np.minimum(np.abs(first - second), 1.0)
+                distances = np.minimum(np.abs(first - second), 1.0)
             alike = np.isnan(first) & np.isnan(second)
-            total += np.where(gaps, np.where(alike, 0.0, 1.0), apart)
+            total += np.where(gaps, np.where(alike, 0.0, 1.0), distances)
         return total / len(self.scales)
 
     def closest(
@@ -161,8 +161,8 @@ class Metric:
         out = np.empty((len(queries), n), dtype=np.intp)
         step = max(1, BLOCK // len(points))
         for start in range(0, len(queries), step):
-            apart = self.between(queries[start : start + step], points, domain)
-            out[start : start + step] = np.argsort(apart, axis=1, kind="stable")[:, :n]
+            distances = self.between(queries[start : start + step], points, domain)
+            out[start : start + step] = np.argsort(distances, axis=1, kind="stable")[:, :n]
         return out
 
 

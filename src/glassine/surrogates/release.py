@@ -45,8 +45,8 @@ CHOICES = {
 
 def check_release(release: SurrogateRelease) -> None:
     """Raise InvalidModelError if the parts of a release contradict each other."""
-    given: tuple[object, ...] = (release.domain, release.metric)
-    if not isinstance(given[0], Domain) or not isinstance(given[1], Metric):
+    parts: tuple[object, ...] = (release.domain, release.metric)
+    if not isinstance(parts[0], Domain) or not isinstance(parts[1], Metric):
         raise InvalidModelError("a release needs a Domain and a Metric.")
     _check_classes(release)
     if not release.trees or len(release.trees) != len(release.representatives):
@@ -111,10 +111,10 @@ def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
 
 
 def _check_provenance(provenance: Provenance) -> None:
-    for name, known in CHOICES.items():
-        if getattr(provenance, name) not in known:
+    for name, choices in CHOICES.items():
+        if getattr(provenance, name) not in choices:
             raise InvalidModelError(
-                f"a release's {name} must be one of {', '.join(known)}, got {getattr(provenance, name)!r}."
+                f"a release's {name} must be one of {', '.join(choices)}, got {getattr(provenance, name)!r}."
             )
     for name in ("method", "scaling", "version"):
         if not isinstance(getattr(provenance, name), str):
@@ -310,26 +310,26 @@ class SurrogateRelease:
         record = self.query(x)
         wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
         most = check_whole(n_contrasts, "n_contrasts", 0, 100)
-        told = _plain(decision)
-        apart = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
-        nearest = np.argsort(apart, kind="stable")[: wanted if guided else 1]
+        answer = _plain(decision)
+        distances = self.metric.between(self.metric.embed_one(self.domain, record), self._points, self.domain)[0]
+        nearest = np.argsort(distances, kind="stable")[: wanted if guided else 1]
         chosen, rank = int(nearest[0]), None
         for place, group in enumerate(nearest.tolist(), start=1):
-            if self._decides(group, record) == told:
+            if self._decides(group, record) == answer:
                 chosen, rank = group, place
                 break
         tree = self.trees[chosen]
         path, literals = way_of(tree, record)
         own = self._decides(chosen, record)
         return Explanation(
-            decision=told,
+            decision=answer,
             tree_decision=own,
             agrees=rank is not None,
             group=chosen,
             rank=rank,
             guided=bool(guided),
             n_closest=min(wanted, self.n_groups) if guided else 1,
-            distance=float(apart[chosen]),
+            distance=float(distances[chosen]),
             representative=self.representative(chosen),
             tree=tree,
             path=path,
@@ -460,10 +460,10 @@ def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
 
 
 def _taxonomies(entry: Any) -> dict[str, Any]:
-    found = _tree_of(entry, [MAX_TAXONOMY_VALUES])
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+    tree = _tree_of(entry, [MAX_TAXONOMY_VALUES])
+    if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
         raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
-    return found
+    return tree
 
 
 def _release(
@@ -516,8 +516,8 @@ def from_dict(values: Any) -> SurrogateRelease:
         If a key is missing, unknown or of the wrong kind, a limit of size is passed, or parts contradict each other.
     """
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-        found = values.get("schema") if isinstance(values, dict) else type(values).__name__
-        raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(found)[:60]!r}.")
+        schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
+        raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}.")
     _check_sizes(values)
     return decoded(RELEASE, values, "the release", InvalidModelError)
 

@@ -175,9 +175,9 @@ def _seed(random_state: Any) -> int:
     return int(generator(0 if random_state is None else random_state).integers(2**31))
 
 
-def _choice(value: object, name: str, known: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
 
 

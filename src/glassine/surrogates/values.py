@@ -144,15 +144,15 @@ class Explanation:
     def __str__(self) -> str:
         way = " and ".join(self.conditions) or "every record of the group"
         if self.agrees:
-            told = f"decision {self.decision}: {way}"
+            text = f"decision {self.decision}: {way}"
         else:
             others = (
                 f"none of the {self.n_closest} closest trees decides so" if self.n_closest > 1 else "the tree does not"
             )
-            told = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
+            text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
         for contrast in self.contrasts[:1]:
-            told += f". {contrast.decision} if " + " and ".join(change.condition for change in contrast.changes)
-        return told
+            text += f". {contrast.decision} if " + " and ".join(change.condition for change in contrast.changes)
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,10 +126,10 @@ def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
     UnsupportedModelError
         If they hold different numbers of records, so that each was learnt from a sample.
     """
-    held = sorted({tree.n_records for tree in trees if tree.n_records is not None})
-    if len(held) > 1:
+    sizes = sorted({tree.n_records for tree in trees if tree.n_records is not None})
+    if len(sizes) > 1:
         raise UnsupportedModelError(
-            f"the trees of the {source} model hold {held[0]} to {held[-1]} records: each learnt from a sample of them, "
-            "and the file does not say from which. Read one with load_model(..., tree=0)."
+            f"the trees of the {source} model hold {sizes[0]} to {sizes[-1]} records: each learnt from a sample of "
+            "them, and the file does not say from which. Read one with load_model(..., tree=0)."
         )
     return Forest(trees=tuple(trees), source=source)

@@ -107,8 +107,8 @@ def _streed_tests(estimator: Any, domain: Domain | None) -> tuple[list[tuple[Lit
     binarizer = getattr(estimator, "binarizer_", None)
     if binarizer is None:
         listed = getattr(estimator, "feature_names_in_", None)
-        given = None if listed is None else [str(name) for name in listed]
-        names = feature_names(given, int(estimator.n_features_in_), domain, "the tree of pystreed")
+        own = None if listed is None else [str(name) for name in listed]
+        names = feature_names(own, int(estimator.n_features_in_), domain, "the tree of pystreed")
         return [_dummy(name, domain) for name in names], names
     columns = [*binarizer.binary_columns, *binarizer.categorical_columns, *binarizer.continuous_columns]
     width = 1 + max((c for c in columns if isinstance(c, int | np.integer)), default=-1)
@@ -176,9 +176,9 @@ def tree_from_dl85(estimator: Any, domain: Domain | None = None) -> DecisionTree
     root = getattr(estimator, "tree_", None)
     if not isinstance(root, dict):
         raise InvalidModelError(f"the {type(estimator).__name__} is not fitted, or found no tree. Fit it first.")
-    told = getattr(estimator, "n_features_in_", None)
+    n_features = getattr(estimator, "n_features_in_", None)
     # Releases that keep no number of features leave those behind the last tested one to the domain.
-    width = max(_dl85_width(root), 0 if domain is None else len(domain)) if told is None else int(told)
+    width = max(_dl85_width(root), 0 if domain is None else len(domain)) if n_features is None else int(n_features)
     names = feature_names(None, width, domain, "the tree of pydl8.5")
     classes = tuple(scalar(name, "a class") for name in np.ravel(getattr(estimator, "classes_", ())))
     if not classes:

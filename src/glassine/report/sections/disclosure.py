@@ -35,36 +35,36 @@ HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right"
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
-def sensitive_section(found: SensitiveFinding) -> Section:
+def sensitive_section(finding: SensitiveFinding) -> Section:
     """Return what a reader learns of the sensitive attribute, as a part of an audit."""
-    told = _sensitive_sentence(found)
+    summary = _sensitive_sentence(finding)
     facts = (
-        _known(found),
-        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused),
-        _estimate(found.optimum, found.gap),
+        _known(finding),
+        _internal(finding.readers, finding.n_internal, finding.n_active, unused=finding.unused),
+        _estimate(finding.optimum, finding.gap),
     )
     blocks: list[Block] = [
-        Paragraph(text=told, tone="lead"),
-        _readers(found.readers, "What readers conclude about everybody's value"),
+        Paragraph(text=summary, tone="lead"),
+        _readers(finding.readers, "What readers conclude about everybody's value"),
         Facts(facts),
-        *(Paragraph(text=wording.clean(note), tone="note") for note in found.notes),
+        *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
     ]
-    if found.exposed:
+    if finding.exposed:
         about = "Most exposed people, by row number of the data, in ascending order. Keep this list internal."
-        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in found.exposed))]
+        blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in finding.exposed))]
     return Section(
         id="sensitive",
         title="What it tells of",
-        about=wording.clean(found.sensitive),
+        about=wording.clean(finding.sensitive),
         link="Sensitive attribute",
         blocks=tuple(blocks),
-        text=(told,),
+        text=(summary,),
         text_title="What a reader learns",
     )
 
 
 def disclosure_page(
-    found: DisclosureFinding,
+    finding: DisclosureFinding,
     *,
     title: str | None = None,
     described: str = "",
@@ -74,7 +74,7 @@ def disclosure_page(
 
     Parameters
     ----------
-    found : DisclosureFinding
+    finding : DisclosureFinding
         What the reader learns.
     title, described : str
         Title of the page, and a line on the model.
@@ -84,19 +84,19 @@ def disclosure_page(
     return Page(
         kind="disclosure by a tree",
         title=wording.clean(title or "What a tree discloses"),
-        described=wording.clean(described or _described(found)),
+        described=wording.clean(described or _described(finding)),
         tone="finding",
-        headline=_headline(found),
-        sentence=_sentence(found),
+        headline=_headline(finding),
+        sentence=_sentence(finding),
         caveat="This is one reader, who takes the least biased estimate. Another may know more.",
-        notes=tuple(map(wording.clean, found.notes)),
-        figures=_headline_figures(found),
+        notes=tuple(map(wording.clean, finding.notes)),
+        figures=_headline_figures(finding),
         sections=(
-            *((_remedies_section(found),) if found.remedies else ()),
-            _learned_section(found),
-            _estimate_section(found),
-            *((_disclosed_subgroups_section(found),) if found.subgroups else ()),
-            _disclosed_rows_section(found),
+            *((_remedies_section(finding),) if finding.remedies else ()),
+            _learned_section(finding),
+            _estimate_section(finding),
+            *((_disclosed_subgroups_section(finding),) if finding.subgroups else ()),
+            _disclosed_rows_section(finding),
         ),
         terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
         inputs=clean_inputs(inputs),
@@ -105,9 +105,9 @@ def disclosure_page(
     )
 
 
-def _learned_section(found: DisclosureFinding) -> Section:
+def _learned_section(finding: DisclosureFinding) -> Section:
     """Return what each reader concludes."""
-    readers = _readers(found.readers, "What each reader concludes")
+    readers = _readers(finding.readers, "What each reader concludes")
     names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
     text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
     return Section(
@@ -119,14 +119,14 @@ def _learned_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _estimate_section(found: DisclosureFinding) -> Section:
+def _estimate_section(finding: DisclosureFinding) -> Section:
     """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
     facts = (
-        _estimate(found.status, found.gap, known=found.knowledge),
-        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
-        *_sample(found),
-        *_truth(found),
-        *_anonymity(found),
+        _estimate(finding.status, finding.gap, knowledge=finding.knowledge),
+        _internal(finding.readers, finding.n_internal, finding.n_active, unused=finding.unused, named=finding.active),
+        *_sample(finding),
+        *_truth(finding),
+        *_anonymity(finding),
     )
     return Section(
         id="estimate",
@@ -137,15 +137,15 @@ def _estimate_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _remedies_section(found: DisclosureFinding) -> Section:
+def _remedies_section(finding: DisclosureFinding) -> Section:
     """Return what was tried against disclosure, and what it costs in accuracy."""
-    held_out = any(row.holdout_accuracy is not None for row in found.remedies)
+    held_out = any(row.holdout_accuracy is not None for row in finding.remedies)
     columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
     columns += [Column("Held out", numeric=True)] if held_out else []
-    rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(found.remedies, start=1))
+    rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(finding.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)
-        for number, row in enumerate(found.remedies, start=1)
+        for number, row in enumerate(finding.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
     blocks: list[Block] = [
@@ -174,9 +174,9 @@ def _remedies_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
+def _disclosed_subgroups_section(finding: DisclosureFinding) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
-    known = found.subgroups[0].d_overall is not None
+    defined = finding.subgroups[0].d_overall is not None
     columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
     rows = tuple(
         Row(
@@ -187,7 +187,7 @@ def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
                 *(() if group.d_overall is None else (f"{group.d_overall:.3g} nats",)),
             ),
         )
-        for group in found.subgroups
+        for group in finding.subgroups
     )
     return Section(
         id="subgroups",
@@ -196,21 +196,21 @@ def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
             Paragraph(text="The most exposed first, the least exposed last. Subgroups of few people are left out."),
             Table(
                 caption="Means over the people of a subgroup, in nats. Small means disclosed",
-                columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
+                columns=(*columns, *((Column("D_overall", numeric=True),) if defined else ())),
                 rows=rows,
             ),
         ),
         text=tuple(
-            f"{row.name}: {row.cells[0]}, {row.cells[1]} left{f', D_overall {row.cells[2]}' if known else ''}"
+            f"{row.name}: {row.cells[0]}, {row.cells[1]} left{f', D_overall {row.cells[2]}' if defined else ''}"
             for row in rows
         ),
         text_title="Subgroups, the most exposed first; the last one the least exposed",
     )
 
 
-def _disclosed_rows_section(found: DisclosureFinding) -> Section:
+def _disclosed_rows_section(finding: DisclosureFinding) -> Section:
     """Return the most exposed people by row number."""
-    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in found.exposed)
+    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in finding.exposed)
     about = (
         "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
         "this list internal. Anyone with the data can look up the person."
@@ -226,11 +226,11 @@ def _disclosed_rows_section(found: DisclosureFinding) -> Section:
 
 
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
-    known = readers[0].d_overall is not None and readers[0].guess_rate is not None
+    defined = readers[0].d_overall is not None and readers[0].guess_rate is not None
     return Table(
         caption=f"{title}. Entropy left and distance to the truth (D_overall) a person; a small distance means "
         "disclosed",
-        columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
+        columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if defined else HEADS[:3])),
         rows=tuple(
             Row(
                 name=sentence(reader.reader),
@@ -239,7 +239,7 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
                     people(reader.certain),
                     *(
                         (f"{reader.d_overall or 0.0:.3g} nats", wording.percent(reader.guess_rate or 0.0))
-                        if known
+                        if defined
                         else ()
                     ),
                 ),
@@ -249,81 +249,81 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     )
 
 
-def _headline(found: DisclosureFinding) -> str:
+def _headline(finding: DisclosureFinding) -> str:
     """Return which share of the entropy the tree takes away."""
-    before, left = found.readers[0].entropy, found.readers[-1].entropy
+    before, left = finding.readers[0].entropy, finding.readers[-1].entropy
     if not before > 0:
         return "Nothing was open"
     removed = wording.percent(min(max(1 - left / before, 0.0), 1.0))
-    return f"The tree removes {removed} of the uncertainty about {wording.clean(found.sensitive)}"
+    return f"The tree removes {removed} of the uncertainty about {wording.clean(finding.sensitive)}"
 
 
-def _sentence(found: DisclosureFinding) -> str:
+def _sentence(finding: DisclosureFinding) -> str:
     """Return what the reader learns."""
-    name = wording.clean(found.sensitive)
-    least, best = found.readers[0], found.readers[-1]
-    told = (
-        f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person "
-        f"about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most exposed one. "
+    name = wording.clean(finding.sensitive)
+    least, best = finding.readers[0], finding.readers[-1]
+    text = (
+        f"Who reads the tree and knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats a person "
+        f"about {name} beyond the class distribution, and {finding.learned_most:.3g} nats of the most exposed one. "
         f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
-        told += f" For {people(best.certain)} the class is practically certain."
-    return told
+        text += f" For {people(best.certain)} the class is practically certain."
+    return text
 
 
-def _described(found: DisclosureFinding) -> str:
+def _described(finding: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
     return (
-        f"{people(found.n_people)[:1].upper()}{people(found.n_people)[1:]}, "
-        f"{wording.plural(found.n_classes, 'class')} of {wording.clean(found.sensitive)}. "
-        f"The reader knows {wording.clean(found.knowledge)}."
+        f"{people(finding.n_people)[:1].upper()}{people(finding.n_people)[1:]}, "
+        f"{wording.plural(finding.n_classes, 'class')} of {wording.clean(finding.sensitive)}. "
+        f"The reader knows {wording.clean(finding.knowledge)}."
     )
 
 
-def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
+def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    least, best = found.readers[0], found.readers[-1]
-    told = [
+    least, best = finding.readers[0], finding.readers[-1]
+    facts = [
         Fact(
             "Learned about the average person",
-            f"{found.learned_mean:.3g} nats",
+            f"{finding.learned_mean:.3g} nats",
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
-        Fact("Learned about the most exposed", f"{found.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(found.n_people)}"),
+        Fact("Learned about the most exposed", f"{finding.learned_most:.3g} nats", "beyond the class distribution"),
+        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(finding.n_people)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
-        told.append(
+        facts.append(
             Fact(
                 "Guesses right",
                 f"for {wording.percent(best.guess_rate)}",
                 f"from the class distribution for {wording.percent(least.guess_rate)}",
             )
         )
-    return tuple(told)
+    return tuple(facts)
 
 
-def _sensitive_sentence(found: SensitiveFinding) -> str:
-    least, best = found.readers[0], found.readers[-1]
-    told = (
-        f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person about "
-        f"{wording.clean(found.sensitive)} beyond the class distribution, {found.learned_most:.3g} of the most exposed "
-        f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+def _sensitive_sentence(finding: SensitiveFinding) -> str:
+    least, best = finding.readers[0], finding.readers[-1]
+    text = (
+        f"A reader who knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats a person about "
+        f"{wording.clean(finding.sensitive)} beyond the class distribution, {finding.learned_most:.3g} of the most "
+        f"exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
-        told += f" For {people(best.certain)} the value is practically certain."
-    return told
+        text += f" For {people(best.certain)} the value is practically certain."
+    return text
 
 
-def _known(found: SensitiveFinding) -> Fact:
-    listed = wording.listing(found.quasi_identifiers, most=MOST_NAMES, room=40)
-    n = found.n_quasi_identifiers
+def _known(finding: SensitiveFinding) -> Fact:
+    listed = wording.listing(finding.quasi_identifiers, most=MOST_NAMES, room=40)
+    n = finding.n_quasi_identifiers
     return Fact(
         "What the reader knows of everybody",
-        wording.plural(len(found.quasi_identifiers), "attribute"),
+        wording.plural(len(finding.quasi_identifiers), "attribute"),
         f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
-        f"{people(found.n_people)}. Of the tree: {wording.clean(found.knowledge)}.",
+        f"{people(finding.n_people)}. Of the tree: {wording.clean(finding.knowledge)}.",
     )
 
 
@@ -347,7 +347,7 @@ def _internal(
     )
 
 
-def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
+def _estimate(optimum: str, gap: float, *, knowledge: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
@@ -357,14 +357,14 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
         slack = f", up to a certified gap of {gap:.1g} nats a person" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
     meaning += " It takes fractions of people: whole people can be told apart where fractions cannot."
-    meaning += f" Known: {wording.clean(known)}." if known else ""
+    meaning += f" Known: {wording.clean(knowledge)}." if knowledge else ""
     return Fact("The estimate of maximum entropy", value, meaning)
 
 
-def _sample(found: DisclosureFinding) -> list[Fact]:
-    if found.sample is None:
+def _sample(finding: DisclosureFinding) -> list[Fact]:
+    if finding.sample is None:
         return []
-    sample = found.sample
+    sample = finding.sample
     return [
         Fact(
             "Who was in the training sample",
@@ -375,10 +375,10 @@ def _sample(found: DisclosureFinding) -> list[Fact]:
     ]
 
 
-def _truth(found: DisclosureFinding) -> list[Fact]:
-    if found.truth is None:
+def _truth(finding: DisclosureFinding) -> list[Fact]:
+    if finding.truth is None:
         return []
-    truth = found.truth
+    truth = finding.truth
     return [
         Fact(
             "D_individual, distance to the truth",
@@ -389,21 +389,21 @@ def _truth(found: DisclosureFinding) -> list[Fact]:
     ]
 
 
-def _anonymity(found: DisclosureFinding) -> list[Fact]:
+def _anonymity(finding: DisclosureFinding) -> list[Fact]:
     return [
         Fact(
             "l-diversity of the leaves",
-            f"{found.distinct_l:g} distinct, {found.entropy_l:.3g} by entropy",
+            f"{finding.distinct_l:g} distinct, {finding.entropy_l:.3g} by entropy",
             "The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
         ),
         Fact(
             "(alpha, k)-anonymity of the leaves",
-            f"alpha {found.alpha:.3g}, k {found.k}",
+            f"alpha {finding.alpha:.3g}, k {finding.k}",
             "The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
         ),
         Fact(
             "t-closeness of the leaves",
-            f"t {found.t:.3g}",
+            f"t {finding.t:.3g}",
             "The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
         ),
     ]
@@ -416,14 +416,14 @@ def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
         reason = "a local optimum: another estimate may leave more open."
     if row.d_overall is None or row.accuracy is None:
         return Row(name=name, cells=(*("",) * (3 + held_out), Status("not measured")), remark=sentence(reason))
-    held = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
+    holdout = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
     return Row(
         name=name,
         cells=(
             f"{row.n_leaves:.4g} {'leaf' if row.n_leaves == 1 else 'leaves'}",
             f"{row.d_overall:.3g}",
             wording.percent(row.accuracy),
-            *([held] if held_out else []),
+            *([holdout] if held_out else []),
             Status("measured"),
         ),
         remark=sentence(reason),
@@ -432,8 +432,8 @@ def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
 
 def _figures(row: Row) -> str:
     """Return the figures of a remedy in a sentence; empty where there are none."""
-    leaves, distance, accuracy, *held = row.cells[:-1]
-    aside = f" ({held[0]} of those held out)" if held and held[0] else ""
+    leaves, distance, accuracy, *holdout = row.cells[:-1]
+    aside = f" ({holdout[0]} of those held out)" if holdout and holdout[0] else ""
     return f"{distance} nats, {accuracy} right{aside}, {leaves}." if distance else ""
 
 

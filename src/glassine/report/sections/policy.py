@@ -240,9 +240,9 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     """Return what was not measured, or only in part; empty if everything was."""
     missing = [row.short for row in rows if row.state in ("not measured", "failed")]
     partly = [row.short for row in rows if row.state == "partly measured"]
-    told = [f"Not measured: {', '.join(missing)}."] if missing else []
-    told += [f"Measured in part: {', '.join(partly)}."] if partly else []
-    return " ".join(told)
+    sentences = [f"Not measured: {', '.join(missing)}."] if missing else []
+    sentences += [f"Measured in part: {', '.join(partly)}."] if partly else []
+    return " ".join(sentences)
 
 
 def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, named: bool = True) -> str:
@@ -251,9 +251,9 @@ def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, name
         return "Inconclusive: the policy has no check for this model."
 
     def labels(status: str) -> str:
-        found = [_label(check.rule, policy, kind) for check in checks if check.status == status]
-        found = [label[:1].lower() + label[1:] for label in found]
-        listed = found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+        names = [_label(check.rule, policy, kind) for check in checks if check.status == status]
+        names = [label[:1].lower() + label[1:] for label in names]
+        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         return f": {listed}" if named else ""
 
     failed, unknown = (sum(check.status == status for check in checks) for status in ("fail", "unknown"))
