@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.criteria import attack_bounds
 from glassine.auditing.criterion import Check, PartFacts, Remedies, Remedy, remedy
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.values import Verdict
+from glassine.auditing.inference_criteria import attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 
