@@ -17,6 +17,7 @@ from glassine.report.pages import (
     disclosure_page,
     page_of,
     release_page,
+    several_page,
 )
 from glassine.report.section import Page, Section
 from glassine.report.text import as_text, colour
@@ -35,6 +36,7 @@ __all__ = [
     "render_html",
     "render_rich",
     "render_text",
+    "several_page",
 ]
 
 

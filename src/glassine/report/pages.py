@@ -7,21 +7,22 @@ what it needs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
-    SCHEMA,
     Findings,
     MembershipFinding,
     ReconstructionFinding,
     ReleaseSummary,
     SensitiveFinding,
+    SeveralSummary,
 )
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.comparison import Comparison
 from glassine.report import wording
-from glassine.report.section import Page, Section, clean_inputs
+from glassine.report.section import Page, Section
 from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.comparison import comparison_page
 from glassine.report.sections.disclosure import disclosure_page, sensitive_section
@@ -29,16 +30,7 @@ from glassine.report.sections.guarantee import guarantee_figures, guarantee_sect
 from glassine.report.sections.membership import attack_page, membership_section
 from glassine.report.sections.outcomes import labels_section, lacking_values, values_section
 from glassine.report.sections.parts import model_section, sizes_are_counted
-from glassine.report.sections.policy import (
-    CAVEAT,
-    measure_rows,
-    measured_section,
-    next_section,
-    policy_section,
-    sections_of,
-    unmeasured_sentence,
-    verdict_sentence,
-)
+from glassine.report.sections.policy import judged_page, measure_rows, sections_of
 from glassine.report.sections.reconstruction import (
     alignment_section,
     exposed_section,
@@ -47,8 +39,18 @@ from glassine.report.sections.reconstruction import (
     subgroups_section,
 )
 from glassine.report.sections.releases import release_page
+from glassine.report.sections.several import several_page
 
-__all__ = ["Reportable", "attack_page", "audit_page", "comparison_page", "disclosure_page", "page_of", "release_page"]
+__all__ = [
+    "Reportable",
+    "attack_page",
+    "audit_page",
+    "comparison_page",
+    "disclosure_page",
+    "page_of",
+    "release_page",
+    "several_page",
+]
 
 Reportable: TypeAlias = Findings | MembershipFinding | DisclosureFinding | Comparison
 """What there is a report on."""
@@ -99,9 +101,8 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
     title : str, optional
         Title of the page; ``Privacy of a published <kind of model>`` otherwise.
     """
-    kind, verdict = findings.model.kind, findings.verdict
+    kind = findings.model.kind
     measures = measure_rows(findings.measured, QUESTIONS, _lacking, SHORT)
-    unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     claimed, additive = findings.guarantee, findings.value("terms")
     if claimed is not None:
         figures = guarantee_figures(claimed)
@@ -109,23 +110,14 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         figures = additive_figures(additive, findings.policy.smallest_leaf)
     else:
         figures = headline_figures(findings)
-    return Page(
-        kind="privacy audit",
-        title=wording.clean(title or f"Privacy of a published {kind}"),
+    page = judged_page(findings, kind, measures, title=title or f"Privacy of a published {kind}")
+    return replace(
+        page,
         described=_described(findings),
-        tone=verdict,
-        headline=verdict.capitalize(),
-        sentence=f"{verdict_sentence(findings.checks, findings.policy, kind)} {unmeasured}".rstrip(),
-        brief=f"{verdict_sentence(findings.checks, findings.policy, kind, named=False)} {unmeasured}".rstrip(),
-        caveat=CAVEAT,
-        judged=True,
-        notes=tuple(map(wording.clean, findings.notes)),
         figures=figures,
         sections=(
             *((guarantee_section(claimed),) if claimed is not None else ()),
-            policy_section(findings.checks, findings.policy, kind),
-            next_section(findings.advice, verdict),
-            measured_section(measures),
+            *page.sections,
             *sections_of(findings.measured, BEFORE_MODEL, findings),
             _model(findings),
             *sections_of(findings.measured, AFTER_MODEL, findings),
@@ -137,12 +129,8 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *(("quasi", "nat", "distance") if findings.value("disclosure") is not None else ()),
             *("outcome", "domain", "dist_g", "cut point", "suppressed"),
         ),
-        inputs=clean_inputs(findings.inputs),
         tied=True,
-        holder_only=findings.holder_only,
         scripted=True,
-        version=wording.clean(findings.version),
-        schema=SCHEMA,
     )
 
 
@@ -183,8 +171,9 @@ def _described(findings: Findings) -> str:
 def page_of(result: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
     if isinstance(result, Findings):
-        of_release = isinstance(result.subject, ReleaseSummary)
-        return release_page(result, title=title) if of_release else audit_page(result, title=title)
+        subject = result.subject
+        pages = {ReleaseSummary: release_page, SeveralSummary: several_page}
+        return pages.get(type(subject), audit_page)(result, title=title)
     if isinstance(result, MembershipFinding):
         return attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):

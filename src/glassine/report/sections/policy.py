@@ -8,14 +8,15 @@ from typing import Any, TypeVar
 
 from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
 from glassine.auditing.criterion import Limit, Remedy
-from glassine.auditing.findings import Check
+from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
+from glassine.report.section import Column, Page, Paragraph, Points, Row, Section, Status, Table, clean_inputs, sentence
 
 __all__ = [
     "CAVEAT",
     "MeasureRow",
+    "judged_page",
     "measure_rows",
     "measured_section",
     "next_section",
@@ -31,7 +32,7 @@ NOTHING = "not applicable"
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 CAVEAT = "The verdict covers only what was measured."
-PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
+PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,49 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
         # Where the model publishes nothing of the kind, there is nothing to judge.
         status=NOTHING if _nothing_published(check) else check.status,
         meaning=wording.clean(check.meaning),
+    )
+
+
+def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *, title: str, claim: str = "") -> Page:
+    """Return the page of findings as far as all kinds of subject share it: result, checks, advice, what was measured.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+    kind : str
+        The kind of model, ``release`` or ``several models``, whose parts labels name.
+    measures : sequence of MeasureRow
+        What was measured, and what was not.
+    title : str
+        Title of the page.
+    claim : str, optional
+        What the subject claims, above the checks.
+    """
+    verdict, checks, policy = findings.verdict, findings.checks, findings.policy
+    # Where a check failed or is open, that is the news; what was not measured stands in its section.
+    unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
+    return Page(
+        kind="privacy audit",
+        title=wording.clean(title),
+        described="",
+        tone=verdict,
+        headline=verdict.capitalize(),
+        sentence=f"{verdict_sentence(checks, policy, kind)} {unmeasured}".rstrip(),
+        brief=f"{verdict_sentence(checks, policy, kind, named=False)} {unmeasured}".rstrip(),
+        caveat=CAVEAT,
+        judged=True,
+        notes=tuple(map(wording.clean, findings.notes)),
+        sections=(
+            policy_section(checks, policy, kind, claim=claim),
+            next_section(findings.advice, verdict),
+            measured_section(measures),
+        ),
+        terms=(),
+        inputs=clean_inputs(findings.inputs),
+        holder_only=findings.holder_only,
+        version=wording.clean(findings.version),
+        schema=SCHEMA,
     )
 
 

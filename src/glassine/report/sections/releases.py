@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
-    SCHEMA,
     DiversityFinding,
     Findings,
     FormFinding,
@@ -34,21 +34,11 @@ from glassine.report.section import (
     RowNumbers,
     Section,
     Table,
-    clean_inputs,
     facts_of,
     sentence,
 )
 from glassine.report.sections.membership import membership_section
-from glassine.report.sections.policy import (
-    CAVEAT,
-    measure_rows,
-    measured_section,
-    next_section,
-    policy_section,
-    sections_of,
-    unmeasured_sentence,
-    verdict_sentence,
-)
+from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, sections_of
 
 __all__ = ["release_page"]
 
@@ -91,26 +81,27 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         return ""
 
     measures = measure_rows(findings.measured, QUESTIONS, lacking, {})
-    unmeasured = unmeasured_sentence(measures) if findings.verdict == "within policy" else ""
     figures = _figures(findings)
-    return Page(
+    page = judged_page(
+        findings,
+        "release",
+        measures,
+        title=title or "Privacy of published explanations",
+        claim=wording.clean(findings.release.claim),
+    )
+    return replace(
+        page,
         kind="privacy of explanations",
-        title=wording.clean(title or "Privacy of published explanations"),
         described=_described(findings),
-        tone=findings.verdict,
-        headline=findings.verdict.capitalize(),
-        sentence=f"{verdict_sentence(findings.checks, findings.policy, 'release')} {unmeasured}".rstrip(),
+        brief="",
         caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
-        judged=True,
         notes=(
-            *map(wording.clean, findings.notes),
+            *page.notes,
             *(f"The release says: {wording.clean(note)}." for note in findings.release.notes),
         ),
         figures=figures,
         sections=(
-            policy_section(findings.checks, findings.policy, "release", claim=wording.clean(findings.release.claim)),
-            next_section(findings.advice, findings.verdict),
-            measured_section(measures),
+            *page.sections,
             *sections_of(findings.measured, FIRST, findings),
             *sections_of(findings.measured, {"representatives": partial(_representatives_section, figures)}, findings),
             *sections_of(findings.measured, SECTIONS, findings),
@@ -119,10 +110,6 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),
             *("entropy l", "bit", "cut point", "suppressed in release"),
         ),
-        inputs=clean_inputs(findings.inputs),
-        holder_only=findings.holder_only,
-        version=wording.clean(findings.version),
-        schema=SCHEMA,
     )
 
 
