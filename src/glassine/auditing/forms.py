@@ -36,7 +36,6 @@ def compare_forms(
     holdout_y: Any = None,
     sensitive: str | None = None,
     policy: Policy | None = None,
-    show_small_counts: bool = False,
     random_state: Any = None,
 ) -> Findings:
     """Audit an explainer, and put the paper's form and the restricted form beside each other.
@@ -54,8 +53,8 @@ def compare_forms(
     holdout, holdout_y : data frame or array-like of shape (m, d), and array-like of shape (m,), optional
         Other records, and their true labels: fidelity and accuracy are measured on them, and on the training records
         without them.
-    sensitive, policy, show_small_counts, random_state
-        As for :func:`glassine.audit`.
+    sensitive, policy, random_state
+        As for :func:`glassine.audit`. A policy whose ``suppress_below`` is 0 shows small counts.
 
     Raises
     ------
@@ -73,7 +72,6 @@ def compare_forms(
         explainer,
         sensitive=sensitive,
         policy=policy,
-        show_small_counts=show_small_counts,
         random_state=rng,
         **labels,
     )

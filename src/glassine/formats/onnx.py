@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,29 +14,21 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import require, with_missing
-from glassine.formats.sklearn.encodings import Coded, Column, Number
+from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
 from glassine.models.forest import Forest
 from glassine.models.tree import DecisionTree
 
-__all__ = [
-    "OURS",
-    "NamedColumn",
-    "columns_of",
-    "cut_out",
-    "forest_from_onnx",
-    "is_onnx",
-    "onnx_module",
-    "tree_from_onnx",
-]
+__all__ = ["OURS", "forest_from_onnx", "is_onnx", "onnx_module", "tree_from_onnx"]
 
 # One tree of an ensemble in ONNX, cut out of the lists that hold them all.
 
 
 NEAR = 1e-4
+"""Shares of single precision, added up over the trees, come this close to 1."""
 
 
-def _masked(attributes: Mapping[str, Any], prefix: str, tree: int) -> dict[str, Any]:
+def _masked(attributes: Attributes, prefix: str, tree: int) -> dict[str, Any]:
     """Return the lists of a prefix with the entries of one tree."""
     owners = attributes.get(f"{prefix}_treeids", [])
     if not isinstance(owners, list):
@@ -56,14 +47,12 @@ def _masked(attributes: Mapping[str, Any], prefix: str, tree: int) -> dict[str, 
     return out
 
 
-def _share_like(attributes: Mapping[str, Any], n_trees: int) -> bool:
+def _share_like(attributes: Attributes, n_trees: int) -> bool:
     """Return whether trees add up shares of classes, each leaf its part of 1, as forests do."""
     weights = attributes.get("class_weights") or np.ravel(attributes.get("class_weights_as_tensor", ())).tolist()
     owners, nodes = attributes.get("class_treeids", []), attributes.get("class_nodeids", [])
-    based = np.ravel(
-        np.asarray(attributes.get("base_values", attributes.get("base_values_as_tensor", ())), dtype=float)
-    )
-    if attributes.get("post_transform", "NONE") != "NONE" or based.any() or not weights or len(owners) != len(weights):
+    base = np.asarray(attributes.get("base_values", attributes.get("base_values_as_tensor", ())), dtype=float)
+    if attributes.get("post_transform", "NONE") != "NONE" or base.any() or not weights or len(owners) != len(weights):
         return False
     sums: dict[tuple[Any, Any], float] = {}
     for owner, node, weight in zip(owners, nodes, weights, strict=True):
@@ -73,7 +62,7 @@ def _share_like(attributes: Mapping[str, Any], n_trees: int) -> bool:
     return max(sums.values()) <= 1 / n_trees + NEAR
 
 
-def cut_out(attributes: Mapping[str, Any], tree: int, n_trees: int, kind: str) -> tuple[dict[str, Any], str]:
+def _cut_out(attributes: Attributes, tree: int, n_trees: int, kind: str) -> tuple[dict[str, Any], str]:
     """Return the attributes of an ensemble with one tree left, and the kind of operator that it then is.
 
     The tree of a forest gets its shares back, multiplied by the number of trees; one of other ensembles becomes a
@@ -116,21 +105,21 @@ def cut_out(attributes: Mapping[str, Any], tree: int, n_trees: int, kind: str) -
 
 SAME = ("Cast", "Identity")
 WIDEST = 10**5
+"""Steps that are traced: more than any graph of one tree has, so that a cycle ends."""
 NAMELESS = ("X", "input", "float_input")
 """Names that converters give to the one input of any model."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedColumn:
-    """A column and the attribute that it is made of."""
+Input: TypeAlias = Number | Coded
+"""A column that the tree is given."""
 
-    name: str
-    column: Column
+Attributes: TypeAlias = Mapping[str, Any]
+"""The attributes of an operator by name: lists, numbers, texts or arrays, as the file holds them."""
 
 
-def columns_of(
+def _columns_of(
     onnx: ModuleType, graph: Any, ensemble: Any, domain: Domain | None, needed: int, *, named: bool
-) -> tuple[NamedColumn, ...]:
+) -> tuple[Input, ...]:
     """Return the columns of the first input of a tree.
 
     Raises
@@ -170,15 +159,15 @@ def columns_of(
         width = _width(inputs[columns[0][0]])
         if width != 1:
             names = feature_names(None, needed if width is None else width, domain, "the ONNX graph")
-            return tuple(NamedColumn(name, Number(name)) for name in names)
+            return tuple(Number(name) for name in names)
         single = columns[0][0]
         if not named and (domain is not None or single in NAMELESS) and (domain is None or single not in domain):
             single = feature_names(None, 1, domain, "the ONNX graph")[0]
-        return (NamedColumn(single, Number(single)),)
+        return (Number(single),)
     for name, _ in columns:
         if _width(inputs[name]) != 1:
             raise UnsupportedModelError(f"the input {name!r:.60} is one of several, but has not one column. Name each.")
-    return tuple(NamedColumn(name, _coded(onnx, name, encoder)) for name, encoder in columns)
+    return tuple(_coded(onnx, name, encoder) for name, encoder in columns)
 
 
 def _width(entry: Any) -> int | None:
@@ -187,17 +176,15 @@ def _width(entry: Any) -> int | None:
     return int(dims[1].dim_value) or None if len(dims) == 2 else 1 if len(dims) == 1 else None
 
 
-def _coded(onnx: ModuleType, name: str, encoder: Any) -> Column:
+def _coded(onnx: ModuleType, name: str, encoder: Any) -> Input:
     """Return a column of texts or numbers behind a LabelEncoder, or of numbers as they are."""
     if encoder is None:
         return Number(name)
-    attributes: Mapping[str, Any] = {str(a.name): onnx.helper.get_attribute_value(a) for a in encoder.attribute}
+    attributes: Attributes = {str(a.name): onnx.helper.get_attribute_value(a) for a in encoder.attribute}
     texts = attributes.get("keys_strings")
-    keys = (
-        [key.decode() for key in texts]
-        if texts is not None
-        else attributes.get("keys_int64s", attributes.get("keys_floats"))
-    )
+    keys = attributes.get("keys_int64s", attributes.get("keys_floats"))
+    if texts is not None:
+        keys = [key.decode() for key in texts]
     values = attributes.get("values_floats", attributes.get("values_int64s"))
     if keys is None or values is None or len(keys) != len(values):
         raise UnsupportedModelError(f"the LabelEncoder of {name!r:.60} is not one from texts or numbers to numbers.")
@@ -317,7 +304,7 @@ def _read(
         for place in places(len(order)):
             kind, one = str(ensemble.op_type), attributes
             if len(order) > 1:
-                one, kind = cut_out(attributes, order[place], len(order), kind)
+                one, kind = _cut_out(attributes, order[place], len(order), kind)
             source = source_of("ONNX", place, len(order))
             trees.append(_tree(onnx, model, ensemble, (attributes, one), kind, domain, source))
         return trees, bool(trees) and trees[0].classes is not None
@@ -343,7 +330,7 @@ def _tree(
     onnx: ModuleType,
     model: Any,
     ensemble: Any,
-    attributes: tuple[Mapping[str, Any], Mapping[str, Any]],
+    attributes: tuple[Attributes, Attributes],
     kind: str,
     domain: Domain | None,
     source: str,
@@ -353,13 +340,13 @@ def _tree(
     graph = model.graph
     lists = {name: _list(own, f"nodes_{name}") for name in NODE_LISTS}
     width = 1 + max(map(int, _list(whole, "nodes_featureids")), default=-1)
-    columns = columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
+    columns = _columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
     _check_after(graph, ensemble)
     tracks = _list(own, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
     bounds = _numbers(own, "nodes_values", len(lists["nodeids"]))
     classes, evidence = _leaves(own, lists, kind)
     gaps = any(_list(whole, "nodes_missing_value_tracks_true", len(_list(whole, "nodes_nodeids"))))
-    names = tuple(dict.fromkeys(column.name for column in columns))
+    names = tuple(dict.fromkeys(column.attribute for column in columns))
     for name in names:
         require(name, domain, "the ONNX tree was given")
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
@@ -372,10 +359,12 @@ def _tree(
             continue
         if mode not in MODES:
             raise UnsupportedModelError(f"the branch mode {mode!r:.40} is not one of {', '.join(MODES)} or LEAF.")
-        column = _column(columns, lists["featureids"][i])
+        feature = lists["featureids"][i]
+        if not 0 <= feature < len(columns):
+            raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
         # Only a difference from NaN holds of NaN itself.
         taken = bool(tracks[i]) if tracks else False
-        pair = _sides(column, MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
+        pair = _sides(columns[feature], MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
         builder.split(key, pair, (lists["truenodeids"][i], lists["falsenodeids"][i]))
     return builder.tree(lists["nodeids"][0], classes, source)
 
@@ -396,7 +385,7 @@ def _plain(onnx: ModuleType, attribute: Any) -> Any:
     return [entry.decode() if isinstance(entry, bytes) else entry for entry in value]
 
 
-def _list(attributes: Mapping[str, Any], name: str, length: int | None = None) -> list[Any]:
+def _list(attributes: Attributes, name: str, length: int | None = None) -> list[Any]:
     """Return a list of the tree; one of given length may be left out."""
     value = attributes.get(name, [])
     if not isinstance(value, list):
@@ -417,7 +406,7 @@ def _list(attributes: Mapping[str, Any], name: str, length: int | None = None) -
     return value
 
 
-def _numbers(attributes: Mapping[str, Any], name: str, length: int) -> list[float]:
+def _numbers(attributes: Attributes, name: str, length: int) -> list[float]:
     """Return numbers that stand in a list of single precision or in a tensor of double precision."""
     tensor = attributes.get(f"{name}_as_tensor")
     value = attributes.get(name, []) if tensor is None else np.asarray(tensor).ravel().tolist()
@@ -426,24 +415,18 @@ def _numbers(attributes: Mapping[str, Any], name: str, length: int) -> list[floa
     return [float(v) for v in value]
 
 
-def _column(columns: Sequence[NamedColumn], feature: int) -> NamedColumn:
-    if not 0 <= feature < len(columns):
-        raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
-    return columns[feature]
-
-
 def _sides(
-    column: NamedColumn, operator: str, bound: float, gap_first: bool, domain: Domain | None, stated: bool
+    column: Input, operator: str, bound: float, gap_first: bool, domain: Domain | None, stated: bool
 ) -> tuple[Any, Any]:
     """Return the conditions of the true and the false branch."""
-    missing = can_be_missing(column.name, domain, stated or isinstance(column.column, Coded))
-    if isinstance(column.column, Number):
-        return sides(column.name, operator, bound, domain, (gap_first and missing, not gap_first and missing))
+    missing = can_be_missing(column.attribute, domain, stated or isinstance(column, Coded))
+    if isinstance(column, Number):
+        return sides(column.attribute, operator, bound, domain, (gap_first and missing, not gap_first and missing))
     if operator not in ("<=", ">"):
-        raise UnsupportedModelError(f"codes of {column.name!r} are compared with {operator}; <= and > are read.")
+        raise UnsupportedModelError(f"codes of {column.attribute!r} are compared with {operator}; <= and > are read.")
     if math.isnan(bound):
-        raise InvalidModelError(f"a threshold on {column.name!r} is NaN.")
-    left, right = column.column.split(bound, gap_first == (operator == "<="), domain)
+        raise InvalidModelError(f"a threshold on {column.attribute!r} is NaN.")
+    left, right = column.split(bound, gap_first == (operator == "<="), domain)
     if not missing:
         left, right = with_missing(left, False), with_missing(right, False)
     return (left, right) if operator == "<=" else (right, left)
@@ -460,7 +443,7 @@ def _check_after(graph: Any, ensemble: Any) -> None:
 
 
 def _leaves(
-    attributes: Mapping[str, Any], lists: Mapping[str, list[Any]], kind: str
+    attributes: Attributes, lists: Mapping[str, list[Any]], kind: str
 ) -> tuple[tuple[Scalar, ...] | None, dict[int, Evidence]]:
     """Return the classes, and what each leaf publishes."""
     prefix = "class" if kind == "TreeEnsembleClassifier" else "target"

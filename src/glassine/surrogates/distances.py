@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from glassine.codec import Codec, checked
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
-from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError
+from glassine.domain.attributes import Scalar, is_scalar
+from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance
 
-__all__ = ["DISTANCES", "Metric"]
+__all__ = ["DISTANCES", "TAXONOMIES", "Metric"]
 
 DISTANCES = ("euclidean", "gower", "semantic")
 
@@ -178,3 +179,44 @@ def as_metric(distance: str | SemanticDistance, scales: tuple[float, ...]) -> Me
     if isinstance(distance, SemanticDistance):
         return Metric(distance="semantic", scales=scales, taxonomies=distance.taxonomies)
     return Metric(distance=distance, scales=scales)
+
+
+# Taxonomies as a file has them.
+
+MAX_TAXONOMY_DEPTH = 100
+MAX_TAXONOMY_VALUES = 2000
+
+
+def _plain_tree(tree: Any) -> Any:
+    """Return a taxonomy as JSON has it: mappings have names for keys, so that each level is a list of pairs."""
+    if isinstance(tree, Mapping):
+        return [[value, _plain_tree(below)] for value, below in tree.items()]
+    return None if tree is None else [[value, None] for value in tree]
+
+
+def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
+    """Return pairs as a nested mapping; ``left`` holds how many values may still come."""
+    if pairs is None:
+        return None
+    if depth > MAX_TAXONOMY_DEPTH:
+        raise InvalidModelError(f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.")
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must be a list of pairs of a value and what is below it.")
+    left[0] -= len(pairs)
+    if left[0] < 0:
+        raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
+    if not all(is_scalar(pair[0]) for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
+    if len({pair[0] for pair in pairs}) < len(pairs):
+        raise InvalidModelError("a taxonomy of the release names a value twice.")
+    return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
+
+
+def _taxonomies(entry: Any) -> dict[str, Any]:
+    tree = _tree_of(entry, [MAX_TAXONOMY_VALUES])
+    if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
+        raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
+    return tree
+
+
+TAXONOMIES: Codec[dict[str, Any]] = checked(_plain_tree, _taxonomies)

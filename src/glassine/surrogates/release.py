@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine import __version__
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain
@@ -25,22 +24,14 @@ from glassine.learners.antecedents import check_whole
 from glassine.learners.publishing import route
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.distances import Metric
+from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
-from glassine.surrogates.values import Contrast, Explanation
+from glassine.surrogates.values import Contrast, Explanation, Provenance
 from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
 
-__all__ = ["SCHEMA", "Provenance", "SurrogateRelease", "check_release", "from_dict", "read", "to_dict"]
+__all__ = ["SCHEMA", "SurrogateRelease", "check_release", "from_dict", "read", "to_dict"]
 
 # Whether the parts of a release fit each other.
-
-
-CHOICES = {
-    "form": ("restricted", "paper"),
-    "labels": ("black-box", "true"),
-    "records": ("training", "queries", "given"),
-    "partition": ("microaggregation", "public"),
-}
 
 
 def check_release(release: SurrogateRelease) -> None:
@@ -69,7 +60,7 @@ def check_release(release: SurrogateRelease) -> None:
         raise InvalidModelError(f"n_closest must be a whole number in [1, 1000], got {release.n_closest!r}.")
     if release.certificate is not None and not isinstance(release.certificate, Certificate):
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
-    _check_provenance(release.provenance)
+    release.provenance.check()
 
 
 def _check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
@@ -110,67 +101,8 @@ def _check_tree(tree: object, release: SurrogateRelease, group: int) -> None:
         raise InvalidModelError(f"a leaf of the tree of group {group} decides nothing. Publish its label.")
 
 
-def _check_provenance(provenance: Provenance) -> None:
-    for name, choices in CHOICES.items():
-        if getattr(provenance, name) not in choices:
-            raise InvalidModelError(
-                f"a release's {name} must be one of {', '.join(choices)}, got {getattr(provenance, name)!r}."
-            )
-    for name in ("method", "scaling", "version"):
-        if not isinstance(getattr(provenance, name), str):
-            raise InvalidModelError(f"a release's {name} must be a text, got {getattr(provenance, name)!r}.")
-    notes: object = provenance.notes
-    if not isinstance(notes, tuple) or not all(isinstance(note, str) and note for note in notes):
-        raise InvalidModelError("a release's notes must be non-empty texts.")
-    depth: object = provenance.max_depth
-    if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not depth >= 0):
-        raise InvalidModelError(f"a release's max_depth must be a whole number or None, got {depth!r}.")
-    leaf: object = provenance.min_samples_leaf
-    if isinstance(leaf, bool) or not isinstance(leaf, int) or not leaf >= 1:
-        raise InvalidModelError(f"a release's min_samples_leaf must be a whole number of at least 1, got {leaf!r}.")
-
-
 MAX_CLOSEST = 1000
 """Largest number of closest representatives that are tried for one query."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """How a release was made; public.
-
-    Attributes
-    ----------
-    form : {"restricted", "paper"}
-        Trees on the public grid without counts, or as published.
-    labels : {"black-box", "true"}
-        What the trees were trained on.
-    records : {"training", "queries", "given"}
-        Whether the groups are of training records, of queries drawn from the public domain, or of records that a third
-        party brought, which may be people's.
-    partition : {"microaggregation", "public"}
-        Whether groups follow from the records, or cells from public points.
-    method, scaling : str
-        Of the microaggregation; empty for a public partition.
-    max_depth : int or None
-        Largest depth of the trees; None for no limit.
-    min_samples_leaf : int
-        Fewest records of a leaf.
-    version : str
-        Version of this package.
-    notes : tuple of str
-        What the reader should know: bounds inferred from the data, rounding, and so on.
-    """
-
-    form: str
-    labels: str
-    records: str
-    partition: str
-    method: str
-    scaling: str
-    max_depth: int | None
-    min_samples_leaf: int
-    version: str = __version__
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -417,8 +349,6 @@ MAX_GROUPS = 100_000
 MAX_NODES = 2_000_000
 MAX_TREE_DEPTH = 200
 MAX_ATTRIBUTES = 10_000
-MAX_TAXONOMY_DEPTH = 100
-MAX_TAXONOMY_VALUES = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,38 +362,6 @@ class _Group:
 def _groups(release: SurrogateRelease) -> list[_Group]:
     pairs = zip(release.representatives, release.trees, strict=True)
     return [_Group(representative=point, tree=tree) for point, tree in pairs]
-
-
-def _plain_tree(tree: Any) -> Any:
-    """Return a taxonomy as JSON has it: mappings have names for keys, so that each level is a list of pairs."""
-    if isinstance(tree, Mapping):
-        return [[value, _plain_tree(below)] for value, below in tree.items()]
-    return None if tree is None else [[value, None] for value in tree]
-
-
-def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
-    """Return pairs as a nested mapping; ``left`` holds how many values may still come."""
-    if pairs is None:
-        return None
-    if depth > MAX_TAXONOMY_DEPTH:
-        raise InvalidModelError(f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.")
-    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise InvalidModelError("a taxonomy of the release must be a list of pairs of a value and what is below it.")
-    left[0] -= len(pairs)
-    if left[0] < 0:
-        raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
-    if not all(is_scalar(pair[0]) for pair in pairs):
-        raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
-    if len({pair[0] for pair in pairs}) < len(pairs):
-        raise InvalidModelError("a taxonomy of the release names a value twice.")
-    return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
-
-
-def _taxonomies(entry: Any) -> dict[str, Any]:
-    tree = _tree_of(entry, [MAX_TAXONOMY_VALUES])
-    if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
-        raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
-    return tree
 
 
 def _release(
@@ -485,7 +383,7 @@ RELEASE: Codec[SurrogateRelease] = record(
         "classes": Field(codec=listed(SCALAR)),
         "distance": Field(codec=TEXT, get=attrgetter("metric.distance")),
         "scales": Field(codec=listed(FLOAT), get=attrgetter("metric.scales")),
-        "taxonomies": Field(codec=checked(_plain_tree, _taxonomies), get=attrgetter("metric.taxonomies")),
+        "taxonomies": Field(codec=TAXONOMIES, get=attrgetter("metric.taxonomies")),
         "k": Field(codec=optional(WHOLE)),
         "n_closest": Field(codec=WHOLE),
         "provenance": Field(codec=record(Provenance, dict.fromkeys(("version", "notes"), Field(required=True)))),
