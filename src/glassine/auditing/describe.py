@@ -34,7 +34,6 @@ __all__ = [
     "describe_domain",
     "describe_guarantee",
     "describe_model",
-    "describe_noisy_parts",
     "describe_parts",
     "describe_sensitive",
     "relied_on",
@@ -85,6 +84,8 @@ def describe_parts(
     suppression: Suppression,
     learned: Sequence[float] | None,
     sizes: Sequence[int | None],
+    *,
+    noisy: bool = False,
 ) -> tuple[Part, ...]:
     """Return the leaves or rules as they may be shown.
 
@@ -100,13 +101,17 @@ def describe_parts(
         Bits learned about each record of each part.
     sizes : sequence of int or None
         Number of records of each part.
+    noisy : bool, default=False
+        Whether the counts are noisy: then they say for certain neither a share nor a bit.
     """
     hidden = suppression.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
     parts = []
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
-        counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
+        counts, bounds = cell.evidence.counts, None if noisy else cell.evidence.purity(n_classes)
         bits = None if learned is None else learned[i]
+        facts = PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits)
+        impossible = bits is not None and math.isinf(bits)
         show = counts is not None and not hidden[i] and all(c == 0 or c >= suppression.below for c in counts)
         purity = None if bounds is None else bounds[0]
         if purity is not None and not show:
@@ -119,48 +124,9 @@ def describe_parts(
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=purity,
-                bits_learned=None if bits is None or math.isinf(bits) else bits,
-                flags=flags_of(
-                    policy,
-                    PartFacts(size=size, hidden=hidden[i], share=None if bounds is None else bounds[0], bits=bits),
-                    suppression,
-                ),
-            )
-        )
-    return tuple(parts)
-
-
-def describe_noisy_parts(
-    model: DecisionTree | RuleList, suppression: Suppression, learned: Sequence[float] | None
-) -> tuple[Part, ...]:
-    """Return the leaves or rules with their noisy counts, which say for certain neither a share nor a bit.
-
-    Parameters
-    ----------
-    model : DecisionTree or RuleList
-        The model.
-    suppression : Suppression
-        What may be shown of counts: all, where an accepted guarantee covers them.
-    learned : sequence of float, optional
-        Bits that the region of each part would tell; infinite where it is empty.
-    """
-    sizes = [cell.evidence.size for cell in model.cells]
-    hidden = suppression.hidden(sizes)
-    parts = []
-    for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
-        counts = cell.evidence.counts
-        show = counts is not None and not hidden[i] and all(c == 0 or c >= suppression.below for c in counts)
-        empty = learned is not None and math.isinf(learned[i])
-        parts.append(
-            Part(
-                number=i + 1,
-                condition=_condition(cell),
-                size=suppression.part(size, hidden[i]),
-                counts=counts if show else None,
-                prediction=_prediction(model, cell),
-                purity=None,
-                bits_learned=None,
-                flags=("empty",) if empty else (),
+                bits_learned=None if noisy or impossible else bits,
+                # Noise hides by how much a part breaks a limit; that its region is empty is public.
+                flags=(("empty",) if impossible else ()) if noisy else flags_of(policy, facts, suppression),
             )
         )
     return tuple(parts)
