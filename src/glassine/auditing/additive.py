@@ -199,7 +199,7 @@ class AdditiveSubject(Subject):
         return [BESIDE, f"The smallest bin that holds any record of the data holds {suppression.count(min(sizes))}."]
 
 
-def additive_subject(artefact: Any, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
+def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
     """Return an additive model with what is given beside it.
 
     Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with neither

@@ -36,7 +36,7 @@ def compare_forms(
     holdout_y: Any = None,
     sensitive: str | None = None,
     policy: Policy | None = None,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> Findings:
     """Audit an explainer, and put the paper's form and the restricted form beside each other.
 

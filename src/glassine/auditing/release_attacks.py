@@ -91,7 +91,9 @@ def _classifier(release: SurrogateRelease) -> PublishedAnswers:
     return PublishedShares(release) if shares else PublishedAnswers(release)
 
 
-def midpoints_of(inputs: ReleaseInputs, *, random_state: Any = None) -> Outcome[MidpointResult]:
+def midpoints_of(
+    inputs: ReleaseInputs, *, random_state: int | np.random.Generator | None = None
+) -> Outcome[MidpointResult]:
     """Run the midpoint attack against all trees at once.
 
     The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
@@ -152,7 +154,7 @@ def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
 
 
 def membership_of(
-    inputs: ReleaseInputs, midpoints: Outcome[MidpointResult], *, random_state: Any = None
+    inputs: ReleaseInputs, midpoints: Outcome[MidpointResult], *, random_state: int | np.random.Generator | None = None
 ) -> Outcome[MembershipAttacks]:
     """Run every membership attack that applies to a release as one classifier, and add the midpoint attack.
 
@@ -174,7 +176,9 @@ def membership_of(
     return NotApplicable(NO_LABELS)
 
 
-def _suite(release: SurrogateRelease, data: tuple[Any, ...], random_state: Any) -> Outcome[MembershipAttacks]:
+def _suite(
+    release: SurrogateRelease, data: tuple[Any, ...], random_state: int | np.random.Generator | None
+) -> Outcome[MembershipAttacks]:
     # The midpoint attack is made tree by tree elsewhere; one candidate spares the suite's own.
     one = np.zeros((1, 1))
     return Measured(attack_membership(_classifier(release), *data, candidates=one, random_state=random_state))

@@ -148,7 +148,7 @@ def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Fi
     )
 
 
-def _bits(name: str, model: Any, domain: Domain, train: Any) -> tuple[float | None, str, int | None]:
+def _bits(name: str, model: object, domain: Domain, train: Any) -> tuple[float | None, str, int | None]:
     """Return the bits learned about a training record, else why there are none, and the number of leaves or rules.
 
     Where a model's counts are not exact, regions weigh by the training records that lie in them.

@@ -151,7 +151,7 @@ class Store:
         return hashlib.sha256(self._seal.encode() + _canonical(plain)).hexdigest()[:32]
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def _is_dummy(name: str, domain: Domain) -> bool:
     return False
 
 
-def scalar(value: Any, what: str) -> Scalar:
+def scalar(value: object, what: str) -> Scalar:
     """Return a value of a category or a class as a plain Python scalar; whole floats become integers."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):

@@ -369,7 +369,7 @@ def _tree(
     return builder.tree(lists["nodeids"][0], classes, source)
 
 
-def _plain(onnx: ModuleType, attribute: Any) -> Any:
+def _plain(onnx: ModuleType, attribute: object) -> Any:
     """Return the value of an attribute: a list, a number, a text, or an array of a tensor in the file."""
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):

@@ -156,7 +156,7 @@ def _attribute(model: AdditiveModel, name: str) -> dict[str, Any]:
     return {"values": None, "start": float(f"{(ends[common] / 2 + ends[common + 1] / 2):.3g}")}
 
 
-def _script_json(value: Any) -> Markup:
+def _script_json(value: object) -> Markup:
     """Return plain values as JSON that can stand in a script element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for char in "<>&":

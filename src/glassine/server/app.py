@@ -64,7 +64,7 @@ class _Service:
             answers = self.black_box(built, len(records))
         return [self._label(answer) for answer in answers.tolist()]
 
-    def _label(self, answer: Any) -> Any:
+    def _label(self, answer: object) -> Any:
         for label in self.release.classes:
             if label == answer:
                 return label

@@ -37,7 +37,7 @@ class Asked:
     decision: Scalar | None = None
 
 
-def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
+def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
     """Return a request's JSON as plain values, or refuse it.
 
     Parameters
@@ -83,7 +83,7 @@ def read_asked(value: Any, release: SurrogateRelease, *, explained: bool, decide
     )
 
 
-def _query(value: Any, release: SurrogateRelease) -> dict[str, Scalar | None]:
+def _query(value: object, release: SurrogateRelease) -> dict[str, Scalar | None]:
     if not isinstance(value, dict):
         raise InvalidDataError(f"'query' must be an object of values by attribute, got {_kind(value)}.")
     record = release.query(value)
@@ -105,7 +105,7 @@ def _check_value(name: str, attribute: Attribute, value: Any) -> None:
         raise InvalidDataError(f"{name!r} must be a whole number, got {_short(value)}.")
 
 
-def _listed(value: Any, values: tuple[Scalar, ...], what: str) -> Scalar:
+def _listed(value: object, values: tuple[Scalar, ...], what: str) -> Scalar:
     """Return the listed value that a JSON value is; true and 1 are different values there."""
     for entry in values:
         if isinstance(entry, bool) == isinstance(value, bool) and entry == value:
@@ -114,11 +114,11 @@ def _listed(value: Any, values: tuple[Scalar, ...], what: str) -> Scalar:
     raise InvalidDataError(f"{what} must be one of {some}.")
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {list: "a list", str: "a text", bool: "true or false", type(None): "null", dict: "an object"}
     return names.get(type(value), "a number")
 

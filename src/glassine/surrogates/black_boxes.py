@@ -71,7 +71,7 @@ class BlackBox:
         self.n_queries = 0
         self.n_calls = 0
 
-    def __call__(self, records: Any, n_records: int) -> npt.NDArray[Any]:
+    def __call__(self, records: object, n_records: int) -> npt.NDArray[Any]:
         """Return the labels of records as an array of plain scalars, shape (n,).
 
         Raises
@@ -113,7 +113,7 @@ def _kind(value: object) -> str:
     return f"the class {value.__name__}, not an instance" if isinstance(value, type) else type(value).__name__
 
 
-def _labels(answer: Any, n_records: int) -> npt.NDArray[Any]:
+def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
     try:
         array = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
     except Exception as error:

@@ -194,7 +194,7 @@ def _plain_tree(tree: Any) -> Any:
     return None if tree is None else [[value, None] for value in tree]
 
 
-def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
+def _tree_of(pairs: object, left: list[int], depth: int = 0) -> Any:
     """Return pairs as a nested mapping; ``left`` holds how many values may still come."""
     if pairs is None:
         return None
@@ -212,7 +212,7 @@ def _tree_of(pairs: Any, left: list[int], depth: int = 0) -> Any:
     return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
 
 
-def _taxonomies(entry: Any) -> dict[str, Any]:
+def _taxonomies(entry: object) -> dict[str, Any]:
     tree = _tree_of(entry, [MAX_TAXONOMY_VALUES])
     if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
         raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")

@@ -197,7 +197,7 @@ def _step(scale: float) -> Fraction:
         power -= 1
 
 
-def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
+def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
     value = mean
     if step is not None:
         value = float(round(exact(mean) / step) * step)

@@ -210,7 +210,13 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         columns, _, answers = self._measured(X)
         return agreement(self.release_, columns, answers, self._closest(guided, n_closest))
 
-    def fidelity_null(self, X: Any, n_closest: int | None = None, n_draws: int = 10, random_state: Any = 0) -> float:
+    def fidelity_null(
+        self,
+        X: Any,
+        n_closest: int | None = None,
+        n_draws: int = 10,
+        random_state: int | np.random.Generator | None = 0,
+    ) -> float:
         """Return the guided fidelity with groups drawn at random instead of the closest: what choosing alone gives.
 
         Parameters
@@ -261,7 +267,13 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         return self.release().n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
 
     def measures(
-        self, X: Any, y: Any = None, n_closest: int | None = None, *, n_draws: int = 10, random_state: Any = 0
+        self,
+        X: Any,
+        y: Any = None,
+        n_closest: int | None = None,
+        *,
+        n_draws: int = 10,
+        random_state: int | np.random.Generator | None = 0,
     ) -> Measures:
         """Return every measure at once.
 

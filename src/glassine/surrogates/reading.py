@@ -360,7 +360,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _value(name: str, attribute: Attribute, value: Any) -> Scalar | None:
+def _value(name: str, attribute: Attribute, value: object) -> Scalar | None:
     """Return a value as a plain scalar of its attribute, or refuse it."""
     if isinstance(value, np.generic):
         value = value.item()

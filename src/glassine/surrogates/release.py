@@ -210,7 +210,7 @@ class SurrogateRelease:
     def explain(
         self,
         x: Query,
-        decision: Any,
+        decision: object,
         *,
         guided: bool = True,
         n_closest: int | None = None,
@@ -287,7 +287,7 @@ class SurrogateRelease:
         write_json(self.to_dict(), path)
 
     @classmethod
-    def from_dict(cls, values: Any) -> SurrogateRelease:
+    def from_dict(cls, values: object) -> SurrogateRelease:
         """Return the release that plain JSON values describe.
 
         Raises
@@ -405,7 +405,7 @@ def to_dict(release: SurrogateRelease) -> dict[str, Any]:
     return out
 
 
-def from_dict(values: Any) -> SurrogateRelease:
+def from_dict(values: object) -> SurrogateRelease:
     """Return the release that plain JSON values describe.
 
     Raises

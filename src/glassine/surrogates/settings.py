@@ -171,7 +171,7 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     )
 
 
-def _seed(random_state: Any) -> int:
+def _seed(random_state: object) -> int:
     return int(generator(0 if random_state is None else random_state).integers(2**31))
 
 
@@ -181,7 +181,7 @@ def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: object) -> np.random.Generator:
     """Return the generator that a ``random_state`` stands for.
 
     Raises

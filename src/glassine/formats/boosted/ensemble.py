@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
@@ -75,7 +74,7 @@ def picked(
 MOST_RECORDS = 2**53
 
 
-def numbers(value: Any, length: int | None, what: str) -> list[float]:
+def numbers(value: object, length: int | None, what: str) -> list[float]:
     """Return a list of finite numbers of given length."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise InvalidModelError(f"{what} must be a list of {'' if length is None else f'{length} '}numbers.")
@@ -85,7 +84,7 @@ def numbers(value: Any, length: int | None, what: str) -> list[float]:
     return [float(entry) for entry in value]
 
 
-def whole_numbers(value: Any, length: int | None, what: str) -> list[int]:
+def whole_numbers(value: object, length: int | None, what: str) -> list[int]:
     """Return a list of whole numbers of given length; Booleans count as 0 and 1."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise InvalidModelError(f"{what} must be a list of {'' if length is None else f'{length} '}whole numbers.")

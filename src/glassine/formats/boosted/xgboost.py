@@ -247,7 +247,7 @@ class _Lists:
         return [(a, b) if a != -1 else () for a, b in zip(self.left, self.right, strict=True)]
 
 
-def _lists(tree: Any) -> _Lists:
+def _lists(tree: object) -> _Lists:
     if not isinstance(tree, dict):
         raise InvalidModelError("a tree of the XGBoost model must be an object. Export it anew.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")

@@ -161,7 +161,7 @@ def _parameter(objective: dict[str, Any], group: str, key: str, usual: float) ->
         return math.nan
 
 
-def _number(text: Any, what: str, largest: int) -> int:
+def _number(text: object, what: str, largest: int) -> int:
     if not re.fullmatch(r"[0-9]{1,8}", str(text)) or int(str(text)) > largest:
         raise InvalidModelError(f"{what} of the XGBoost model must be a whole number, got {text!r:.40}.")
     return int(str(text))
@@ -178,7 +178,7 @@ def _names(learner: dict[str, Any], parameters: dict[str, Any], domain: Domain |
     return feature_names(None, width, domain, "the XGBoost model")
 
 
-def _base(text: Any, objective: str, n_classes: int) -> list[float]:
+def _base(text: object, objective: str, n_classes: int) -> list[float]:
     """Return the scores that every record starts with; the file holds the probability or the value that they mean."""
     inner = str(text).strip()
     parts = inner[1:-1].split(",") if inner.startswith("[") and inner.endswith("]") else [inner]

@@ -157,13 +157,13 @@ def is_corels(obj: object) -> bool:
     return not isinstance(obj, type) and (_fields(obj) is not None or "CorelsClassifier" in names)
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     if isinstance(value, int | np.integer | np.bool_):
         return int(value)
     return None
 
 
-def _rule(entry: Any, number: int, last: bool, names: list[str], domain: Domain | None) -> Rule:
+def _rule(entry: object, number: int, last: bool, names: list[str], domain: Domain | None) -> Rule:
     if not isinstance(entry, Mapping) or not {"antecedents", "prediction"} <= set(entry):
         raise InvalidModelError(f"rule {number} of the CORELS list lacks 'antecedents' or 'prediction'.")
     label = _whole(entry["prediction"])
@@ -201,7 +201,7 @@ def _rule(entry: Any, number: int, last: bool, names: list[str], domain: Domain 
     return Rule(antecedent=tuple(literals), evidence=Evidence(counts=counts, label=label))
 
 
-def rules_from_corels(obj: Any, domain: Domain | None = None) -> RuleList:
+def rules_from_corels(obj: object, domain: Domain | None = None) -> RuleList:
     """Return a CORELS rule list as a plain value.
 
     Parameters

@@ -124,13 +124,13 @@ def is_imodels_list(obj: object) -> bool:
     return isinstance(rules, list) and bool(rules) and all(isinstance(r, Mapping) and "val" in r for r in rules)
 
 
-def _size(value: Any, what: str) -> int:
+def _size(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not value >= 0:
         raise InvalidModelError(f"{what} must be a whole number of at least 0, got {value!r}.")
     return int(value)
 
 
-def _evidence(share: Any, size: int, what: str) -> Evidence:
+def _evidence(share: object, size: int, what: str) -> Evidence:
     """Return the evidence of a rule that captured records of which a share is of the second class."""
     if not isinstance(share, int | float | np.number):
         raise InvalidModelError(f"{what} predicts {share!r}, which is not a number.")

@@ -90,7 +90,7 @@ class _Feature:
         return self.levels[min(order, len(self.levels)) - 1]
 
 
-def is_interpret_ebm(obj: Any) -> bool:
+def is_interpret_ebm(obj: object) -> bool:
     """Return whether an object is an explainable boosting machine of interpret, by the names of its classes."""
     return not isinstance(obj, type) and any(
         kind.__name__.removeprefix("DP") in CLASSES and kind.__module__.split(".")[0] == "interpret"
@@ -103,7 +103,7 @@ def is_interpret_json(data: Any) -> bool:
     return isinstance(data, dict) and isinstance(data.get("ebm"), dict) and "schema" not in data
 
 
-def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveModel:
+def additive_from_interpret(obj: object, domain: Domain | None = None) -> AdditiveModel:
     """Return an explainable boosting machine of interpret as an additive model.
 
     Scores are those of interpret to the last digits, since the same numbers are added. Cuts keep their side: a value on
@@ -148,7 +148,7 @@ def additive_from_interpret(obj: Any, domain: Domain | None = None) -> AdditiveM
     )
 
 
-def extras_of_interpret(obj: Any) -> EbmExtras:
+def extras_of_interpret(obj: object) -> EbmExtras:
     """Return what an explainable boosting machine, or its JSON, publishes beside the model.
 
     Raises
@@ -400,7 +400,7 @@ def _some(names: list[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -417,7 +417,7 @@ def _range(entry: dict[str, Any], low: str, high: str) -> tuple[float, float] | 
     return None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 
 
-def _tensor(values: Any, what: str, least: int, most: int | None = None) -> Array:
+def _tensor(values: object, what: str, least: int, most: int | None = None) -> Array:
     """Return finite numbers in lists nested ``least`` to ``most`` deep."""
     try:
         if not isinstance(values, list):

@@ -24,16 +24,16 @@ WHOLE = 1e-6
 MOST_NODES = 10**6
 
 
-def _class_names(obj: Any) -> set[str]:
+def _class_names(obj: object) -> set[str]:
     return {kind.__name__ for kind in type(obj).__mro__}
 
 
-def is_streed(obj: Any) -> bool:
+def is_streed(obj: object) -> bool:
     """Return whether an object is a tree of pystreed."""
     return not isinstance(obj, type) and "BaseSTreeDSolver" in _class_names(obj)
 
 
-def is_dl85(obj: Any) -> bool:
+def is_dl85(obj: object) -> bool:
     """Return whether an object is a tree of pydl8.5."""
     return not isinstance(obj, type) and bool({"DL85Classifier", "DL85Predictor"} & _class_names(obj))
 
