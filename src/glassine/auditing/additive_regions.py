@@ -354,16 +354,21 @@ class _Sides:
         total = float(sizes.sum())
         occupied = sizes > 0
         share, inside = np.exp2(-learned[occupied]), sizes[occupied].astype(np.float64)
+        # Densest first: most records for the share of the domain that a side takes up. The floor guards a share of 0.
         order = np.argsort(-inside / np.maximum(share, 1e-300), kind="stable")
         share, inside = share[order], inside[order]
+        # Sides that take the densest bins whole are real; every bin by itself is one, too.
         densest = np.column_stack([total - np.cumsum(inside), -np.log2(np.minimum(np.cumsum(share), 1.0))])
         alone = np.column_stack([total - inside, -np.log2(share)])
         least = max(0.0, float(-np.log2(share.max())))
         levels = np.arange(least, float(-np.log2(share.min())) + GRAIN, GRAIN)
+        # Below the bits of the largest bin no bin fits whole, but a part of one may: bounds need these levels as well.
         whole = np.arange(0.0, least, GRAIN)
         bits = np.concatenate([whole, levels])
+        # Wider by the slack, so that rounding can only loosen the bound.
         rooms = 2.0**-bits * (1 + SLACK)
         inner = [_most_inside(share, inside, room) for room in rooms.tolist()]
+        # Each level stands for all bits up to the next one: it counts with the bits of its upper end.
         bound = np.column_stack([total - np.array(inner), bits + GRAIN])
         return cls(total=total, real=np.vstack([densest, alone, [[0.0, 0.0]]]), bound=np.vstack([bound, [[0.0, 0.0]]]))
 
@@ -383,11 +388,13 @@ def _together(groups: Sequence[_Sides]) -> RegionBits:
     """
     if not groups:
         return RegionBits(least=0.0, most=0.0)
+    # A record is certainly inside all sides if fewer than all records are outside one of them.
     budget = groups[0].total - 1
     if budget < 0 or any(group.total != groups[0].total for group in groups):
         return RegionBits(least=0.0, most=None)
     least, most = 0.0, math.inf
     for name in ("real", "bound"):
+        # A price of 64 bits for one record outside exceeds what any side tells, so that nothing is bought there.
         low, high = 0.0, 64.0
         for _ in range(STEPS):
             price = (low + high) / 2
@@ -395,6 +402,7 @@ def _together(groups: Sequence[_Sides]) -> RegionBits:
             chosen = np.array([side[int(np.argmax(side[:, 1] - price * side[:, 0]))] for side in sides])
             cost, bits = float(chosen[:, 0].sum()), float(chosen[:, 1].sum())
             if name == "bound":
+                # Weak duality: every price gives a bound from above, the best one is kept.
                 most = min(most, price * budget + bits - price * cost)
             elif cost <= budget:
                 least = max(least, bits)

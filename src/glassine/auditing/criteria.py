@@ -62,6 +62,7 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
     """Judge the fewest records of a part: a small one fails it, whatever is not known of the others."""
     every = [size for kind in sizes.parts for size in kind.sizes]
     small = [size for size in every if size < limit]
+    # A small part that is known fails the limit whatever else is unknown: the order of the three returns matters.
     if small:
         counted = []
         for kind in sizes.parts:
@@ -227,6 +228,7 @@ def _remaining(bits: float, possible: float | None) -> str:
     """Return how many possible records remain after so many bits, of those of the domain where it has an end."""
     if bits >= COUNTABLE:
         return "hardly any possible record remains"
+    # Three digits, as in the report: more would suggest that possible records were counted for this sentence.
     every = float(f"{2**bits:.3g}")
     if possible is None or possible >= COUNTABLE:
         return f"1 of every {every:,.{int(every < 10)}f} possible records remains"
@@ -274,6 +276,7 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evid
         if bits < COUNTABLE
         else f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to {bits:.3g} bits."
     )
+    # Rounded up: rounded down it would be no ceiling.
     ceiling = math.ceil(bits * 10) / 10
     return failed(meaning, ceiling) if bits > limit else passed(meaning, ceiling)
 

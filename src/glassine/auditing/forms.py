@@ -81,6 +81,7 @@ def compare_forms(
     rows = []
     for form in ("paper", "restricted"):
         own = explainer if release.provenance.form == form else _fitted(explainer, form, X, y)
+        # Forms are comparable on the same groups only; other records, or another order, would give other groups.
         if not np.array_equal(own.training_.groups, explainer.training_.groups):
             raise InvalidDataError("X are not the records on which the explainer was fitted. Pass those, in order.")
         inputs = inputs_of_fit(own, **labels)

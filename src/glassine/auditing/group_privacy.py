@@ -31,7 +31,9 @@ __all__ = [
     "sizes_of",
 ]
 
+# A mean of a few whole numbers has few digits by chance; of more than these, it was not rounded.
 EXACT_DIGITS = 6
+# Row numbers are for the holder to look up; nobody looks up more by hand.
 MOST_ROWS = 100
 MOST_PEOPLE = 2000
 """Most people of whom distances to all representatives are taken."""
@@ -117,7 +119,9 @@ def diversity_of(
     np.add.at(table, (own, classes), 1)
     sizes = table.sum(axis=1)
     shares = table / sizes[:, None]
+    # A class that a group lacks adds 0; the logarithm of 1 in its place keeps it so.
     entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    # Half the summed differences is the earth mover's distance between classes that are equally far apart.
     away = np.abs(shares - table.sum(axis=0) / table.sum()).sum(axis=1) / 2
     single = (table > 0).sum(axis=1) == 1
     n = int(sizes.sum())

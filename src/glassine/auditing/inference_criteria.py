@@ -58,6 +58,7 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
             meaning = f"{joined(thresholds.kinds)} {'is' if one else 'are'} not public"
         can = f"so {'it' if one else 'they'} can reveal training values"
         meaning += f": the domain of {first_of(inferred)} was inferred from data." if inferred else f", {can}."
+    # A cut point of an inferred domain may be public all the same, so that it is doubt, not failure.
     if n - thresholds.n_inferred > limit:
         if thresholds.bounded:
             return unknown(f"{meaning} If the guarantee that is claimed holds, it limits what they reveal.", n)
@@ -177,6 +178,7 @@ def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evi
         return unknown("No membership attack could be made.")
     best = None if membership.best is None else membership.best.advantage
     low, high = max(low for low, _ in bounds), max(high for _, high in bounds)
+    # One doubt is enough, the gravest first: data that are not the training records void everything else.
     doubt = evidence.mismatch
     if membership.overlap and not doubt:
         doubt = (
@@ -197,6 +199,7 @@ def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evi
 
 def _membership_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
     ceiling = guarantee.ceiling
+    # Rounded up: rounded down it would be no ceiling.
     rounded = math.ceil(ceiling * 1000) / 1000
     meaning = "By the guarantee, the advantage of any attack is at most this."
     return failed(meaning, rounded) if ceiling > limit else passed(meaning, rounded)

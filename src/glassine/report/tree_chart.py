@@ -130,6 +130,7 @@ def _levels_that_fit(depth: Sequence[int]) -> int:
     for d in depth:
         at[d] += 1
     total, fits = 0, 1
+    # Nine columns are as narrow as a condition can be read in.
     for level in range(1, min(len(at), 9)):
         total += at[level]
         if total > MOST_BOXES and level > 1:

@@ -158,6 +158,7 @@ def _bound(bound: Bound) -> Row:
 
 def _up(value: float, digits: int) -> float:
     """Return a bound rounded up: rounded down it would not be one."""
+    # A value that stands on a step but for the last bit of a float stays there.
     scale = 10.0**digits
     return math.ceil(value * scale - 1e-9) / scale
 

@@ -99,6 +99,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
     if unit == "bits":
         return f"{wording.bits(value, beyond=check.limit)} bits"
     if unit == "share":
+        # A suppressed share is rounded down and may lie at the limit that the true one exceeds.
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)

@@ -144,6 +144,7 @@ def curve(finding: ReconstructionFinding, unit: float) -> tuple[tuple[float, flo
     """
     out: list[tuple[float, float]] = []
     for share, bits in finding.exposure_curve:
+        # Up, so that no step looks shorter than it may be; steps that meet show the larger bits.
         end = min(math.ceil(share / unit - 1e-9) * unit, 1.0)
         if not out or end > out[-1][0]:
             out.append((end, round(bits, 1)))

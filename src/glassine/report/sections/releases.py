@@ -34,7 +34,7 @@ from glassine.report.section import (
     RowNumbers,
     Section,
     Table,
-    facts_of,
+    facts_section,
     sentence,
 )
 from glassine.report.sections.membership import membership_section
@@ -115,9 +115,7 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
 
 def _groups_section(finding: GroupsFinding) -> Section:
     """Return how many people stand behind representatives."""
-    return Section(
-        id="groups", title="Who stands behind representatives", link="Groups", blocks=(Facts(_group_facts(finding)),)
-    )
+    return facts_section("groups", "Who stands behind representatives", "Groups", _group_facts(finding))
 
 
 def _representatives_section(figures: tuple[Fact, ...], finding: RepresentativesFinding, findings: Findings) -> Section:
@@ -211,12 +209,7 @@ def _together_section(finding: TogetherFinding) -> Section:
             wording.clean(finding.undefined) or "Share of the joint entropy that is left.",
         ),
     )
-    return Section(
-        id="rebuild",
-        title="How far all trees together rebuild the records",
-        link="Reconstruction",
-        blocks=(Facts(facts),),
-    )
+    return facts_section("rebuild", "How far all trees together rebuild the records", "Reconstruction", facts)
 
 
 def _thresholds_section(finding: ThresholdsFinding) -> Section:
@@ -237,7 +230,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
             meaning,
         ),
     )
-    return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
+    return facts_section("thresholds", "What thresholds tell", "Thresholds", facts)
 
 
 def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
@@ -249,14 +242,8 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
             value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
             meaning = "Share of the people behind the release of whom the closest tree is right, less that of others."
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
-    return Section(
-        id="gaps",
-        title="Who is told by a tree that is right",
-        link="Gap attack",
-        blocks=(Facts(tuple(facts)),),
-        text=facts_of(tuple(facts)),
-        text_title="What a reader learns",
-    )
+    title = "Who is told by a tree that is right"
+    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
 
 
 def _forms_section(finding: FormsFinding, findings: Findings) -> Section:

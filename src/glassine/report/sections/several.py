@@ -13,14 +13,13 @@ from glassine.report.charts import draw_bar
 from glassine.report.section import (
     Column,
     Fact,
-    Facts,
     Page,
     Paragraph,
     Points,
     Row,
     Section,
     Table,
-    facts_of,
+    facts_section,
     sentence,
 )
 from glassine.report.sections.policy import judged_page, measure_rows
@@ -126,9 +125,9 @@ def _joint_section(joint: JointFinding) -> Section:
     )
     columns = (Column("Model"), Column("Bits"), Column("At least", numeric=True), Column("At most", numeric=True))
     left_out = tuple(f"{wording.clean(entry.name)} {wording.clean(entry.reason)}" for entry in joint.left_out)
-    known = f"One unknown record of the domain has {wording.amount(joint.domain_bits)} bits."
+    prior = f"One unknown record of the domain has {wording.amount(joint.domain_bits)} bits."
     blocks = (
-        *((Table(caption=BITS, columns=columns, rows=rows, style="bars"), Paragraph(text=known)) if rows else ()),
+        *((Table(caption=BITS, columns=columns, rows=rows, style="bars"), Paragraph(text=prior)) if rows else ()),
         *((Points(items=left_out, title="Left out", style="missing"),) if left_out else ()),
     )
     contradiction = sentence(joint.contradiction or "")
@@ -163,14 +162,8 @@ def _groups_section(joint: JointFinding) -> Section:
             else "Neither the counts nor the data settle it.",
         ),
     )
-    return Section(
-        id="groups",
-        title="Groups that only all models single out",
-        link="Groups",
-        blocks=(Facts(facts),),
-        text=facts_of(facts),
-        text_title="Groups that only all models single out",
-    )
+    title = "Groups that only all models single out"
+    return facts_section("groups", title, "Groups", facts, text_title=title)
 
 
 def _rows_section(rows: RowsFinding) -> Section:
@@ -188,14 +181,8 @@ def _rows_section(rows: RowsFinding) -> Section:
                 f"On a scale from 0 (equal) to 1; that of random records is {rows.error.baseline:.3f}.",
             )
         )
-    return Section(
-        id="rows",
-        title="Rows that meet every count",
-        link="Rows",
-        blocks=(Facts(tuple(facts)),),
-        text=facts_of(tuple(facts)),
-        text_title="Rows that meet every count",
-    )
+    title = "Rows that meet every count"
+    return facts_section("rows", title, "Rows", tuple(facts), text_title=title)
 
 
 def _number(count: int) -> str:
