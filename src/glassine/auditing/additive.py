@@ -200,7 +200,7 @@ class AdditiveSubject(Subject):
         return [BESIDE, f"The smallest bin that holds any record of the data holds {suppression.count(min(sizes))}."]
 
 
-def additive_subject(artefact: Any, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
+def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
     """Return an additive model with what is given beside it.
 
     Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with neither
@@ -275,7 +275,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     sizes = {entry.name: entry for entry in subject.leakage.terms}
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
-    shown = Suppression(0) if accepted else suppression
+    own = Suppression(0) if accepted else suppression
     limit = subject.policy.smallest_leaf
     terms = []
     for rank, shape in enumerate(summarize_model(model)):
@@ -293,7 +293,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
                 n_small=None if limit is None else entry.below(limit),
                 origin=entry.origin,
                 edited=shape.edited,
-                shape=show_shape(shape, entry, shown, classes) if rank < DRAWN_TERMS else None,
+                shape=show_shape(shape, entry, own, classes) if rank < DRAWN_TERMS else None,
             )
         )
     return AdditiveFinding(
@@ -325,12 +325,12 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     )
 
 
-def _beside(extras: EbmExtras, shown: Suppression) -> tuple[str, ...]:
+def _beside(extras: EbmExtras, suppression: Suppression) -> tuple[str, ...]:
     """Return what is published beside the model, in sentences."""
     out = []
     if extras.histograms:
         sizes = np.concatenate([np.array(sizes) for _, sizes in extras.histograms])
-        limit = max(shown.below, 2)
+        limit = max(suppression.below, 2)
         small = int(((sizes > 0) & (sizes < limit)).sum())
         out.append(
             f"A histogram of the values of {len(extras.histograms)} attributes, with exact counts: {small} of "

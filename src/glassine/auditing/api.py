@@ -34,7 +34,7 @@ ATTACKS = {"membership", "disclosure"}
 
 
 def audit(
-    model: Any,
+    model: object,
     domain: Domain | None = None,
     *,
     data: Any = None,
@@ -187,12 +187,12 @@ def audit(
     return replace(public, holder=replace(measured, holder_only=True))
 
 
-def _read_once(records: Any) -> Any:
+def _read_once(records: object) -> Any:
     """Return a frame as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
     return records if records is None or is_lazy(records) or frame_of(records) is None else as_table(records)
 
 
-def subject_of(published: Any, inputs: AuditInputs, policy: Policy) -> Subject:
+def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subject:
     """Return what was published as a subject, by its kind.
 
     Raises

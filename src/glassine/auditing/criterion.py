@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BITS",
+    "DOMAIN",
+    "GROUPED",
+    "MOST_COUNT",
     "NUMBER",
     "PEOPLE",
     "RECORDS",
     "SHARE",
     "VALUES",
+    "WHOLE",
     "Check",
     "Criterion",
     "Flag",
@@ -32,8 +36,12 @@ __all__ = [
     "Status",
     "Unit",
     "Words",
+    "covered",
     "failed",
+    "first_of",
+    "for_kinds",
     "inapplicable",
+    "joined",
     "passed",
     "remedy",
     "unknown",
@@ -327,11 +335,11 @@ class Criterion(Generic[N, F]):
         ruling = self._covered(limit, evidence) if covered else self._measured(limit, evidence)
         if ruling is None:
             return None
-        shown = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
+        measured = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
         return Check(
             rule=self.name,
             limit=limit,
-            measured=shown,
+            measured=measured,
             status=ruling.status,
             meaning=ruling.meaning,
             basis="guarantee" if covered else "measurement",
@@ -351,3 +359,45 @@ class Criterion(Generic[N, F]):
         if not isinstance(fact, Measured):
             return unknown(Text(self.words.unmeasured.format(reason=marked(fact.reason))))
         return self.judge(limit, fact.value, evidence)
+
+
+# What several criteria share.
+
+MOST_COUNT = 10**15
+"""Above the number of people there are, by far; larger counts are typing errors."""
+WHOLE = "a whole number of at least 0"
+
+DOMAIN = remedy(
+    "Pass a domain: {step}. Replace its inferred ranges and categories by public ones.",
+    "audit",
+    python="`domain=`, drafted with `infer_domain`",
+    domain=None,
+)
+GROUPED = remedy(
+    "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None
+)
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """Return the first few names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def joined(items: Sequence[str]) -> str:
+    """Return items as a phrase: ``a, b and c``."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence], Ruling]:
+    """Return that a limit is kept by the guarantee, whatever the model publishes."""
+
+    def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
+        about = f"any one {guarantee.subject}"
+        return passed(f"Covered by the guarantee, which limits what the model reveals about {about}{addition}.")
+
+    return by_guarantee
+
+
+def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
+    """Return one remedy for several kinds of subject."""
+    return dict.fromkeys(kinds, entry)

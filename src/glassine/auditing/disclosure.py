@@ -184,8 +184,8 @@ def expose(
     InvalidDataError
         If ``quasi`` names what is no column, or the sensitive attribute.
     """
-    known = _quasi(question, columns)
-    reason = _reason(question, columns, known) or hindrance
+    names = _quasi(question, columns)
+    reason = _reason(question, columns, names) or hindrance
     if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
@@ -197,14 +197,14 @@ def expose(
     )
     if reason:
         return NotApplicable(reason)
-    found, unused, doubt = _estimate(question, question.model, as_table(frame).restrict(known), truth)
-    if not isinstance(found, Measured):
-        return found
+    estimate, unused, doubt = _estimate(question, question.model, as_table(frame).restrict(names), truth)
+    if not isinstance(estimate, Measured):
+        return estimate
     return Measured(
         Inferred(
-            estimate=found.value,
+            estimate=estimate.value,
             sensitive=question.sensitive,
-            quasi_identifiers=known,
+            quasi_identifiers=names,
             truth=truth,
             unused=unused,
             doubt=doubt,
@@ -228,7 +228,7 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
     return tuple(name for name in question.model.attributes if name in (columns or {}) and name != question.sensitive)
 
 
-def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, known: tuple[str, ...]) -> str:
+def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, names: tuple[str, ...]) -> str:
     """Return why nothing is measured; empty if it can be."""
     model, sensitive = question.model, question.sensitive
     if sensitive is None:
@@ -248,41 +248,41 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
         )
     if sensitive not in columns:
         return f"{sensitive} is no column of the data, so that nothing can be compared with it."
-    lacking = [name for name in attributes_of(model.literals) if name not in known]
+    lacking = [name for name in attributes_of(model.literals) if name not in names]
     if lacking:
         return (
             f"the tree tests {lacking[0]}, which the reader does not know: people cannot be followed to their leaves."
         )
     n = len(columns[sensitive])
-    if not n or n * len(known) > MOST_VALUES:
+    if not n or n * len(names) > MOST_VALUES:
         return (
-            f"{n:,} people with {len(known)} quasi-identifiers are more than the audit looks at." if n else "no data."
+            f"{n:,} people with {len(names)} quasi-identifiers are more than the audit looks at." if n else "no data."
         )
     return ""
 
 
 def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return everybody's class in the type of the tree's classes; None where it is missing."""
-    given = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
+    labels = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
     if all(isinstance(name, str) for name in model.classes or ()):
-        given = [None if value is None else str(value) for value in given]
-    out = np.empty(len(given), dtype=object)
-    out[:] = given
+        labels = [None if value is None else str(value) for value in labels]
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
     return out
 
 
-def _reader(question: Question, tree: DecisionTree, known: Sequence[str]) -> tuple[Adversary, str, str]:
+def _reader(question: Question, tree: DecisionTree, names: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
     from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
 
-    held = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
+    evidences = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
     leaves: Any = "labels_only"
-    if all(evidence.counts is not None for evidence in held):
+    if all(evidence.counts is not None for evidence in evidences):
         leaves = "leaf_counts"
-    elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in held):
+    elif all(evidence.counts is not None or evidence.error_rate is not None for evidence in evidences):
         leaves = "error_rates"
-    codes = tuple(name for name in tree.attributes if name in known and _is_category(question.domain, name))
+    codes = tuple(name for name in tree.attributes if name in names and _is_category(question.domain, name))
     stated = read_hints(question.artefact, question.domain)
     criterion: Any = question.criterion
     if tree.guarantee is not None or criterion == "none":
@@ -317,10 +317,10 @@ def _estimate(
         if reader.internal_nodes and (unused := _too_many(tree, frame, reader)):
             doubt = unused
         if not unused:
-            found = infer_sensitive(tree, frame, adversary=reader, truth=truth)
+            estimate = infer_sensitive(tree, frame, adversary=reader, truth=truth)
             # What the estimator itself says of random or weighted splits leaves nothing doubtful.
-            doubt = found.unused if reader.stated is None or not reader.stated.reason else ""
-            return Measured(found), found.unused, doubt
+            doubt = estimate.unused if reader.stated is None or not reader.stated.reason else ""
+            return Measured(estimate), estimate.unused, doubt
         return measure_disclosure(tree, frame, adversary=alone), unused, doubt
     except (ContradictionError, SearchError) as error:
         node = error.clashes[0].node if error.clashes else 0

@@ -156,8 +156,8 @@ class ReleaseInputs:
             table = np.zeros((len(group), n_classes), dtype=np.int64)
             held_names = targets >= 0
             np.add.at(table, (of_record[held_names], targets[held_names]), 1)
-        held = np.bincount(of_record, minlength=len(group))
-        return Leaves(group=group, cell=cell, sizes=held, counts=table, of_record=of_record, origin="counted")
+        n_behind = np.bincount(of_record, minlength=len(group))
+        return Leaves(group=group, cell=cell, sizes=n_behind, counts=table, of_record=of_record, origin="counted")
 
     def _published(self) -> npt.NDArray[np.int64] | None:
         counts = [cell.evidence.counts for tree in self.release.trees for cell in tree.cells]
@@ -249,18 +249,18 @@ def _groups(release: SurrogateRelease, opened: Any, columns: Columns) -> npt.NDA
     distance: Any = SemanticDistance(metric.taxonomies) if metric.distance == "semantic" else metric.distance
     native = np.column_stack(list(opened.values())) if isinstance(opened, dict) else opened
     # A domain that was inferred may have been so before the grouping or by it.
-    for known in (None, domain) if domain.inferred else (domain,):
+    for declared in (None, domain) if domain.inferred else (domain,):
         try:
-            found = group_records(
-                native, release.k or 2, domain=known, method=made.method, scaling=made.scaling, distance=distance
+            grouping = group_records(
+                native, release.k or 2, domain=declared, method=made.method, scaling=made.scaling, distance=distance
             )
         except GlassineError:
             continue
-        if found.n_groups != release.n_groups:
+        if grouping.n_groups != release.n_groups:
             continue
         points = representatives_of(
-            columns, found.labels, found.n_groups, metric, domain, rounded=made.form == "restricted"
+            columns, grouping.labels, grouping.n_groups, metric, domain, rounded=made.form == "restricted"
         )
         if points == release.representatives:
-            return found.labels
+            return grouping.labels
     return None

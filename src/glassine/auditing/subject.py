@@ -35,7 +35,7 @@ Raw: TypeAlias = Mapping[str, Outcome[Any]]
 """What was measured, by the name of the measurement, before suppression."""
 
 
-def _as_is(value: Any, suppression: Suppression) -> Any:
+def _as_is(value: object, suppression: Suppression) -> Any:
     return value
 
 

@@ -22,7 +22,6 @@ from glassine.auditing.describe import (
     describe_domain,
     describe_guarantee,
     describe_model,
-    describe_noisy_parts,
     describe_parts,
     tree_shape,
 )
@@ -524,12 +523,11 @@ def _parts(subject: TreeSubject) -> Outcome[TreeSubject]:
 
 
 def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
-    model, learned = subject.model, subject.learned
-    if subject.noise is None:
-        parts = describe_parts(model, subject.policy, suppression, learned, subject.sizes)
-    else:
-        # What an accepted guarantee covers may be shown as it was published.
-        parts = describe_noisy_parts(model, Suppression(0) if subject.accepted else suppression, learned)
+    model, noisy = subject.model, subject.noise is not None
+    sizes = [cell.evidence.size for cell in model.cells] if noisy else subject.sizes
+    # What an accepted guarantee covers may be shown as it was published.
+    own = Suppression(0) if noisy and subject.accepted else suppression
+    parts = describe_parts(model, subject.policy, own, subject.learned, sizes, noisy=noisy)
     return PartsFinding(parts=parts, nodes=tree_shape(model))
 
 

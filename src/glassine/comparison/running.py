@@ -60,9 +60,9 @@ def split(labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed
     train, test = [], []
     for label in np.unique(labels):
         rows = rng.permutation(np.flatnonzero(labels == label))
-        held = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
-        test.append(rows[:held])
-        train.append(rows[held:])
+        n_test = 0 if len(rows) < 2 else min(max(round(test_share * len(rows)), 1), len(rows) - 1)
+        test.append(rows[:n_test])
+        train.append(rows[n_test:])
     return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
@@ -267,14 +267,14 @@ def compare(
 
 
 def _run(
-    records: _Records, task: Task, shape: Shape, known: dict[Any, Result], progress: Progress | None
+    records: _Records, task: Task, shape: Shape, results: dict[Any, Result], progress: Progress | None
 ) -> Iterator[Result]:
     steps = task.steps
     sides: Sides | None = None
     for done, (number, name, epsilon) in enumerate(steps):
         if progress is not None:
             progress(done, len(steps))
-        if (name, epsilon, number) in known:
+        if (name, epsilon, number) in results:
             continue
         if sides is None or sides.number != number:
             sides = records.sides(number, task)
@@ -324,7 +324,7 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
     kinds: dict[tuple[str, float | None], list[Result]] = {}
     for number, name, epsilon in task.steps:
         kinds.setdefault((name, epsilon), []).append(results[name, epsilon, number])
-    return tuple(Row.of(found) for found in kinds.values())
+    return tuple(Row.of(group) for group in kinds.values())
 
 
 def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None) -> _Records:
@@ -338,25 +338,25 @@ def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scal
             remedy="Declare it as a category.",
         )
     caveats: list[str] = []
-    known = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
-    if known is None:
+    names = declared_classes(domain, target, classes, booleans=holds_booleans(data[target]))
+    if names is None:
         labels = one_type(data[target].to_numpy())
         refuse_gaps(labels)
-        known = classes_of(labels)
-        if labels.dtype.kind in "iuf" and len(known) > MOST_NUMBERS:
+        names = classes_of(labels)
+        if labels.dtype.kind in "iuf" and len(names) > MOST_NUMBERS:
             raise InvalidDataError(
-                f"the target {target!r} has {len(known)} different numbers, and only learners of classes are compared.",
+                f"the target {target!r} has {len(names)} different numbers, and only learners of classes are compared.",
                 remedy="Group them into classes, or declare the classes.",
             )
         caveats.append(CLASSES_INFERRED)
-    codes = index_of(data[target], known)
+    codes = index_of(data[target], names)
     check_classes(codes)
     public = _attributes(data, target, domain)
     if domain is None or public.inferred:
         caveats.insert(0, DOMAIN_INFERRED)
     data = data.select(public.names)
     conform(data, public)
-    return _Records(frame=data, labels=codes, domain=public, classes=known, caveats=tuple(caveats))
+    return _Records(frame=data, labels=codes, domain=public, classes=names, caveats=tuple(caveats))
 
 
 def _attributes(data: Any, target: str, domain: Domain | None) -> Domain:

@@ -60,18 +60,18 @@ class Store:
     def __enter__(self) -> Store:
         try:
             self.folder.mkdir(exist_ok=True)
-            known = sorted(path.name for path in self.folder.iterdir())
+            files = sorted(path.name for path in self.folder.iterdir())
         except OSError as error:
             raise UnreadableFileError(
                 f"cannot use the folder {self.folder}: {error.strerror or error}.",
                 remedy="Name another.",
                 path=self.folder,
             ) from None
-        if IDENTITY in known:
+        if IDENTITY in files:
             self._check_identity()
-        elif known:
+        elif files:
             raise UnreadableFileError(
-                f"{self.folder} is not a folder of results: it holds {known[0]!r} but no {IDENTITY}.",
+                f"{self.folder} is not a folder of results: it holds {files[0]!r} but no {IDENTITY}.",
                 remedy="Name an empty or a new folder.",
                 path=self.folder,
             )
@@ -104,10 +104,10 @@ class Store:
 
     def _check_identity(self) -> None:
         path = self.folder / IDENTITY
-        found = read_json(path)
-        if found == self.identity:
+        stored = read_json(path)
+        if stored == self.identity:
             return
-        other = found if isinstance(found, dict) else {}
+        other = stored if isinstance(stored, dict) else {}
         changed = sorted(name for name in {*other, *self.identity} if other.get(name) != self.identity.get(name))
         raise UnreadableFileError(
             f"{self.folder} holds the results of another comparison: {', '.join(changed) or 'its form'} differ.",
@@ -139,9 +139,9 @@ class Store:
             path=path,
         )
         try:
-            found = parse_json(line.decode(), path=path)
-            plain = found["result"]
-            if found["sum"] != self._sum(plain):
+            entry = parse_json(line.decode(), path=path)
+            plain = entry["result"]
+            if entry["sum"] != self._sum(plain):
                 raise damaged
             result = decoded(RESULT, plain, "the result", GlassineError)
         except (UnicodeDecodeError, GlassineError, KeyError, TypeError):
@@ -153,7 +153,7 @@ class Store:
         return hashlib.sha256(self._seal.encode() + _canonical(plain)).hexdigest()[:32]
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 

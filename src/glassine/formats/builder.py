@@ -206,9 +206,9 @@ def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None
     return domain.names
 
 
-def can_be_missing(name: str, domain: Domain | None, told: bool) -> bool:
+def can_be_missing(name: str, domain: Domain | None, stated: bool) -> bool:
     """Return whether an attribute can be missing: as the domain says, or, without one, as the file tells."""
-    return domain[name].missing if domain is not None and name in domain else told
+    return domain[name].missing if domain is not None and name in domain else stated
 
 
 BY_ESTIMATOR = "Give the estimator itself, or a format that says it"
@@ -337,12 +337,12 @@ def not_judged(source: str) -> str:
     >>> not_judged("tree 0 of 20 of XGBoost")
     'Tree 0 of 20; the other 19 were not judged.'
     """
-    found = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
-    if found is None or int(found[2]) < 2:
+    match = re.match(r"tree ([0-9]{1,9}) of ([0-9]{1,9}) of ", source)
+    if match is None or int(match[2]) < 2:
         return ""
-    others = int(found[2]) - 1
-    told = f"the other {others} were not judged" if others > 1 else "the other was not judged"
-    return f"Tree {int(found[1])} of {int(found[2])}; {told}."
+    others = int(match[2]) - 1
+    text = f"the other {others} were not judged" if others > 1 else "the other was not judged"
+    return f"Tree {int(match[1])} of {int(match[2])}; {text}."
 
 
 def without_sizes(tree: DecisionTree) -> DecisionTree:

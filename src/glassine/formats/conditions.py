@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -42,8 +42,8 @@ def near(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, listed, n=3, cutoff=0.6)
     if close:
         return f" Did you mean {' or '.join(repr(n) for n in close)}?"
-    shown = ", ".join(repr(n) for n in listed[:8])
-    return f" Known: {shown}{'' if len(listed) <= 8 else f' and {len(listed) - 8} more'}."
+    some = ", ".join(repr(n) for n in listed[:8])
+    return f" Known: {some}{'' if len(listed) <= 8 else f' and {len(listed) - 8} more'}."
 
 
 def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:
@@ -69,7 +69,7 @@ def _is_dummy(name: str, domain: Domain) -> bool:
     return False
 
 
-def scalar(value: Any, what: str) -> Scalar:
+def scalar(value: object, what: str) -> Scalar:
     """Return a value of a category or a class as a plain Python scalar; whole floats become integers."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
@@ -144,11 +144,11 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
             continue
         for value in literal.values:
             if isinstance(attribute, Category | Binary):
-                known: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
-                if value not in known:
+                declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+                if value not in declared:
                     raise InvalidModelError(
                         f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain."
-                        f"{near(str(value), map(str, known))} Declare it or mend the model."
+                        f"{near(str(value), map(str, declared))} Declare it or mend the model."
                     )
             elif isinstance(value, str):
                 raise InvalidModelError(

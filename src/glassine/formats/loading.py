@@ -266,15 +266,15 @@ def _one(content: object, kind: Content, domain: Domain | None, tree: int | None
     if isinstance(content, DecisionTree | RuleList | AdditiveModel):
         model: PublishedModel = content
     else:
-        known = recognized(content, kind)
-        if known is None or known.read is None:
+        format = recognized(content, kind)
+        if format is None or format.read is None:
             raise _unsupported(content, kind)
-        if known.read_all is not None:
-            model = known.read(content, domain, tree)
+        if format.read_all is not None:
+            model = format.read(content, domain, tree)
         else:
             if tree is not None:  # one model has one place
                 place_of(1, tree, "the file")
-            model = known.read(content, domain)
+            model = format.read(content, domain)
     return model if isinstance(model, AdditiveModel) else conformed(model, domain)
 
 

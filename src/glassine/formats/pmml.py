@@ -89,8 +89,8 @@ def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
     root, top, trees = _models(data)
     if top is trees[0]:
         return Forest(trees=(_Reader(root, top, domain).tree(),), source="PMML")
-    known = _classes(root, top, trees, domain)
-    members = tuple(_member(root, top, trees, place, domain, known) for place in range(len(trees)))
+    classes = _classes(root, top, trees, domain)
+    members = tuple(_member(root, top, trees, place, domain, classes) for place in range(len(trees)))
     return Forest(trees=members, bootstrap=len(members) > 1, source="PMML")
 
 
@@ -134,11 +134,11 @@ def _segments(model: Element) -> list[Element]:
 def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Domain | None) -> tuple[Scalar, ...]:
     """Return the classes that the data dictionary or any tree names, in the order of their first mention."""
     schema = fields_of(root, top, domain)
-    known: tuple[Scalar, ...] = schema.labels
+    labels: tuple[Scalar, ...] = schema.labels
     for element in trees:
         if element.attributes.get("functionName") == "classification":
-            known = tuple(_Reader(root, element, domain, known=known, kind=schema.target_type).all_classes())
-    return known
+            labels = tuple(_Reader(root, element, domain, classes=labels, kind=schema.target_type).all_classes())
+    return labels
 
 
 def _member(
@@ -147,11 +147,11 @@ def _member(
     trees: Sequence[Element],
     place: int,
     domain: Domain | None,
-    known: tuple[Scalar, ...],
+    classes: tuple[Scalar, ...],
 ) -> DecisionTree:
     """Return one tree of several, over the fields and classes of them all."""
     schema = fields_of(root, top, domain)
-    read = _Reader(root, trees[place], domain, known=known, kind=schema.target_type).tree()
+    read = _Reader(root, trees[place], domain, classes=classes, kind=schema.target_type).tree()
     names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
     source = source_of("PMML", place, len(trees))
     return without_sizes(dataclasses.replace(read, attributes=names, source=source))
@@ -174,20 +174,20 @@ class _Reader:
         model: Element,
         domain: Domain | None,
         *,
-        known: tuple[Scalar, ...] = (),
+        classes: tuple[Scalar, ...] = (),
         kind: str | None = None,
     ) -> None:
         self.model, self.domain = model, domain
         self.fields: Fields = fields_of(root, model, domain)
         if kind is not None:  # the target stands in the schema of the model around
-            self.fields = dataclasses.replace(self.fields, labels=known, target_type=kind)
-        given = model.attributes
-        purpose = given.get("functionName")
+            self.fields = dataclasses.replace(self.fields, labels=classes, target_type=kind)
+        attributes = model.attributes
+        purpose = attributes.get("functionName")
         if purpose not in ("classification", "regression"):
             raise UnsupportedModelError(f"a TreeModel is for classification or regression, got {purpose!r:.40}.")
         self.regression = purpose == "regression"
-        self.strategy = given.get("missingValueStrategy", "none")
-        self.keeps_last = given.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
+        self.strategy = attributes.get("missingValueStrategy", "none")
+        self.keeps_last = attributes.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
         if self.regression and model.first("Targets") is not None:
             raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
         self.classes: list[Scalar] = list(self.fields.labels)
@@ -201,15 +201,15 @@ class _Reader:
             raise InvalidModelError("the TreeModel has no Node.", remedy="Export it anew.")
         if _predicate(start).tag != "True":
             raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
-        stack, found = [_Place(0, start)], []
+        stack, nodes = [_Place(0, start)], []
         while stack:
             place = stack.pop()
-            found.append(place)
+            nodes.append(place)
             below = [child for child in place.element.children if child.tag == "Node"]
             stack += [_Place(self._key(), child) for child in below]
-        self._collect_classes([place.element for place in found])
-        by_element = {id(place.element): place.key for place in found}
-        for place in found:
+        self._collect_classes([place.element for place in nodes])
+        by_element = {id(place.element): place.key for place in nodes}
+        for place in nodes:
             self._read(place, by_element)
         classes = None if self.regression else tuple(self.classes)
         if classes == ():
@@ -218,11 +218,11 @@ class _Reader:
 
     def all_classes(self) -> list[Scalar]:
         """Return the classes that are known, and those that nodes name."""
-        found, stack = [], [node for node in self.model.children if node.tag == "Node"]
+        labels, stack = [], [node for node in self.model.children if node.tag == "Node"]
         while stack:
-            found.append(stack.pop())
-            stack += [child for child in reversed(found[-1].children) if child.tag == "Node"]
-        self._collect_classes(found)
+            labels.append(stack.pop())
+            stack += [child for child in reversed(labels[-1].children) if child.tag == "Node"]
+        self._collect_classes(labels)
         return self.classes
 
     def _key(self) -> int:
@@ -316,8 +316,8 @@ class _Reader:
         if len(literals) == 2 and self._opposite(*literals):
             return True
         listed = {value for lit in literals if not isinstance(lit, Between) and not lit.negated for value in lit.values}
-        known = self.fields.values.get(name, ())
-        return bool(known) and set(known) <= listed
+        values = self.fields.values.get(name, ())
+        return bool(values) and set(values) <= listed
 
     @staticmethod
     def _opposite(left: Literal, right: Literal) -> bool:
@@ -353,9 +353,9 @@ class _Reader:
             return Evidence(total=total, label=label)
         texts = [listed[name].attributes.get("recordCount") if name in listed else "0" for name in self.classes]
         counts = [_whole(text) for text in texts]
-        known = [count for count in counts if count is not None]
-        if len(known) == len(counts) and total in (None, sum(known)):
-            return Evidence(counts=tuple(known), label=label)
+        stated = [count for count in counts if count is not None]
+        if len(stated) == len(counts) and total in (None, sum(stated)):
+            return Evidence(counts=tuple(stated), label=label)
         numbers = [0.0 if text is None else _number(text, "a recordCount") for text in texts]
         whole = sum(numbers)
         if label is not None and whole > 0 and all(number >= 0 for number in numbers) and None not in texts:
@@ -372,10 +372,10 @@ def _is_presence(literal: Literal) -> bool:
 
 def _predicate(node: Element) -> Element:
     """Return the one predicate of a node."""
-    found = [child for child in node.children if child.tag in PREDICATES]
-    if len(found) != 1:
-        raise InvalidModelError(f"a Node of the TreeModel has {len(found)} predicates; it needs one.")
-    return found[0]
+    predicates = [child for child in node.children if child.tag in PREDICATES]
+    if len(predicates) != 1:
+        raise InvalidModelError(f"a Node of the TreeModel has {len(predicates)} predicates; it needs one.")
+    return predicates[0]
 
 
 def _number(text: str, what: str) -> float:

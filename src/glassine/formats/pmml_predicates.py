@@ -195,17 +195,17 @@ def typed(text: str, kind: str) -> Scalar:
 def _value(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
     """Return a value of a field as the domain spells it."""
     attribute = domain[name] if domain is not None and name in domain else None
-    found = typed(text, kind)
+    number = typed(text, kind)
     if not isinstance(attribute, Category | Binary):
-        return found
-    known: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
-    truth = {"true": 1, "false": 0}.get(text.lower(), found) if isinstance(attribute, Binary) else found
-    for value in known:
+        return number
+    declared: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    truth = {"true": 1, "false": 0}.get(text.lower(), number) if isinstance(attribute, Binary) else number
+    for value in declared:
         if str(value) == text or (isinstance(value, str) == isinstance(truth, str) and value == truth):
             return value
-    if not isinstance(found, str) and not any(isinstance(value, str) for value in known):
-        return found
-    raise InvalidModelError(f"{text!r:.40} is not a value of {name!r}.{near(text, map(str, known))}")
+    if not isinstance(number, str) and not any(isinstance(value, str) for value in declared):
+        return number
+    raise InvalidModelError(f"{text!r:.40} is not a value of {name!r}.{near(text, map(str, declared))}")
 
 
 def anything(name: str, fields: Fields) -> Literal:
@@ -274,7 +274,7 @@ def _listed(predicate: Element, fields: Fields, domain: Domain | None) -> Litera
     array = predicate.first("Array")
     if operator not in ("isIn", "isNotIn") or array is None:
         raise UnsupportedModelError(f"a SimpleSetPredicate on {name!r:.60} is not isIn or isNotIn of an Array.")
-    texts = [_unquoted(found[1]) if found[1] is not None else found[2] for found in ARRAY.finditer(array.text)]
+    texts = [_unquoted(match[1]) if match[1] is not None else match[2] for match in ARRAY.finditer(array.text)]
     count = array.attributes.get("n")
     if count is not None and count != str(len(texts)):
         raise InvalidModelError(

@@ -182,14 +182,16 @@ def _predicate(branch: Branch) -> str:
     name = _quoted(literal.attribute)
     gap = f'<SimplePredicate field={name} operator="isMissing"/>'
     present = f'<SimplePredicate field={name} operator="isNotMissing"/>'
-    known = _known(literal, name)
-    if known is None:  # it speaks of missing values alone
-        held = not literal.negated if isinstance(literal, Between) else literal.negated
-        known = present if held else "<False/>"
+    presence = _known(literal, name)
+    if presence is None:  # it speaks of missing values alone
+        holds = not literal.negated if isinstance(literal, Between) else literal.negated
+        presence = present if holds else "<False/>"
         if literal.missing:
-            return "<True/>" if held else gap
-        return known
-    return f'<CompoundPredicate booleanOperator="or">{known}{gap}</CompoundPredicate>' if literal.missing else known
+            return "<True/>" if holds else gap
+        return presence
+    return (
+        f'<CompoundPredicate booleanOperator="or">{presence}{gap}</CompoundPredicate>' if literal.missing else presence
+    )
 
 
 def _known(literal: Literal, name: str) -> str | None:

@@ -24,7 +24,7 @@ MAX_OBJECTS = 200_000
 PIECE = 1 << 20
 
 
-def _nodes(value: Any) -> list[dict[str, Any]]:
+def _nodes(value: object) -> list[dict[str, Any]]:
     """Return every object of a schema, however deep."""
     out, stack = [], [value]
     while stack:

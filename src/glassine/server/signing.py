@@ -86,14 +86,16 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    shown = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    public_pem = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     try:
         with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(secret)
     except OSError as error:
         raise UnreadableFileError(f"cannot write {os.fspath(private)}: {error.strerror}.", path=private) from None
     try:
-        write_bytes(shown, public)
+        write_bytes(public_pem, public)
     except UnreadableFileError:
         Path(private).unlink(missing_ok=True)
         raise

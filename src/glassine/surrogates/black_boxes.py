@@ -71,7 +71,7 @@ class BlackBox:
         self.n_queries = 0
         self.n_calls = 0
 
-    def __call__(self, records: Any, n_records: int) -> npt.NDArray[Any]:
+    def __call__(self, records: object, n_records: int) -> npt.NDArray[Any]:
         """Return the labels of records as an array of plain scalars, shape (n,).
 
         Raises
@@ -91,9 +91,9 @@ class BlackBox:
         self.n_calls += 1
         # A black box that writes into its argument must not write into the caller's records.
         copy = getattr(records, "copy", None)
-        given = copy() if callable(copy) else records
+        own = copy() if callable(copy) else records
         try:
-            answer = self._call(given)
+            answer = self._call(own)
         except GlassineError:
             raise
         except Exception as error:
@@ -115,7 +115,7 @@ def _kind(value: object) -> str:
     return f"the class {value.__name__}, not an instance" if isinstance(value, type) else type(value).__name__
 
 
-def _labels(answer: Any, n_records: int) -> npt.NDArray[Any]:
+def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
     try:
         array = np.asarray(answer.to_numpy() if hasattr(answer, "to_numpy") else answer)
     except Exception as error:

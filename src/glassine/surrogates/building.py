@@ -16,7 +16,7 @@ from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.caveats import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.microaggregation import SemanticDistance
-from glassine.models import DecisionTree, Evidence
+from glassine.models import DecisionTree, Evidence, Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
@@ -33,8 +33,9 @@ from glassine.surrogates.private_trees import (
     tree_class_of,
 )
 from glassine.surrogates.reading import Record
-from glassine.surrogates.release import Provenance, SurrogateRelease
+from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.settings import Plan
+from glassine.surrogates.values import Provenance
 
 __all__ = ["Built", "Material", "build", "draw_queries", "public_metric", "public_points"]
 
@@ -291,12 +292,22 @@ def _private_trees(
             n_groups,
             budget=budget,
             trees=every,
-            domain=material.domain,
-            classes=material.classes,
-            caveats=paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION),
             randomness=paid.randomness,
         )
-        trees, used = _in_used_classes(drawn, material)
+        limits = paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION)
+        claimed = Guarantee(epsilon=float(budget.total), caveats=limits)
+        published = tuple(
+            every.publish(
+                tree,
+                None,
+                domain=material.domain,
+                classes=material.classes,
+                source="private surrogate tree",
+                guarantee=claimed,
+            )
+            for tree in drawn
+        )
+        trees, used = _in_used_classes(published, material)
         return trees, used, certificate(paid, used.classes)
 
     price = _price(plan, n_groups)

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from glassine.codec import Codec, checked
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
-from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError, parameter
+from glassine.domain.attributes import Scalar, is_scalar
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
 
-__all__ = ["DISTANCES", "Metric"]
+__all__ = ["DISTANCES", "TAXONOMIES", "Metric"]
 
 DISTANCES = ("euclidean", "gower", "semantic")
 
@@ -67,8 +68,8 @@ class Metric:
         # Its constructor checks the trees.
         semantic = SemanticDistance(self.taxonomies)
         object.__setattr__(self, "taxonomies", {name: _nested(tree) for name, tree in semantic.taxonomies.items()})
-        found = {name: semantic.taxonomy(name) for name in self.taxonomies}
-        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in found.items()}
+        trees = {name: semantic.taxonomy(name) for name in self.taxonomies}
+        tables = {name: ({v: i for i, v in enumerate(t.values)}, t.table()) for name, t in trees.items()}
         object.__setattr__(self, "_tables", tables)
 
     def check(self, domain: Domain) -> None:
@@ -106,8 +107,8 @@ class Metric:
         """Return the values of a category, those closest to one of them first, equally close ones in their order."""
         if name not in self.taxonomies or value is None:
             return attribute.values
-        apart = self._table(attribute, name)[attribute.values.index(value)]
-        return tuple(attribute.values[i] for i in np.argsort(apart, kind="stable").tolist())
+        distances = self._table(attribute, name)[attribute.values.index(value)]
+        return tuple(attribute.values[i] for i in np.argsort(distances, kind="stable").tolist())
 
     def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
@@ -149,14 +150,14 @@ class Metric:
             first, second = left[:, j, None], right[None, :, j]
             gaps = np.isnan(first) | np.isnan(second)
             if isinstance(attribute, Category) and name not in self.taxonomies:
-                apart = np.where(first != second, 1.0, 0.0)
+                distances = np.where(first != second, 1.0, 0.0)
             elif isinstance(attribute, Category):
                 codes = (np.where(np.isnan(part), 0, part).astype(np.intp) for part in (first, second))
-                apart = self._table(attribute, name)[tuple(codes)]
+                distances = self._table(attribute, name)[tuple(codes)]
             else:
-                apart = np.minimum(np.abs(first - second), 1.0)
+                distances = np.minimum(np.abs(first - second), 1.0)
             alike = np.isnan(first) & np.isnan(second)
-            total += np.where(gaps, np.where(alike, 0.0, 1.0), apart)
+            total += np.where(gaps, np.where(alike, 0.0, 1.0), distances)
         return total / len(self.scales)
 
     def closest(
@@ -167,8 +168,8 @@ class Metric:
         out = np.empty((len(queries), n), dtype=np.intp)
         step = max(1, BLOCK // len(points))
         for start in range(0, len(queries), step):
-            apart = self.between(queries[start : start + step], points, domain)
-            out[start : start + step] = np.argsort(apart, axis=1, kind="stable")[:, :n]
+            distances = self.between(queries[start : start + step], points, domain)
+            out[start : start + step] = np.argsort(distances, axis=1, kind="stable")[:, :n]
         return out
 
 
@@ -184,3 +185,44 @@ def as_metric(distance: str | SemanticDistance, scales: tuple[float, ...]) -> Me
     if isinstance(distance, SemanticDistance):
         return Metric(distance="semantic", scales=scales, taxonomies=distance.taxonomies)
     return Metric(distance=distance, scales=scales)
+
+
+# Taxonomies as a file has them.
+
+MAX_TAXONOMY_DEPTH = 100
+MAX_TAXONOMY_VALUES = 2000
+
+
+def _plain_tree(tree: Any) -> Any:
+    """Return a taxonomy as JSON has it: mappings have names for keys, so that each level is a list of pairs."""
+    if isinstance(tree, Mapping):
+        return [[value, _plain_tree(below)] for value, below in tree.items()]
+    return None if tree is None else [[value, None] for value in tree]
+
+
+def _tree_of(pairs: object, left: list[int], depth: int = 0) -> Any:
+    """Return pairs as a nested mapping; ``left`` holds how many values may still come."""
+    if pairs is None:
+        return None
+    if depth > MAX_TAXONOMY_DEPTH:
+        raise InvalidModelError(f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.")
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must be a list of pairs of a value and what is below it.")
+    left[0] -= len(pairs)
+    if left[0] < 0:
+        raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
+    if not all(is_scalar(pair[0]) for pair in pairs):
+        raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
+    if len({pair[0] for pair in pairs}) < len(pairs):
+        raise InvalidModelError("a taxonomy of the release names a value twice.")
+    return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
+
+
+def _taxonomies(entry: object) -> dict[str, Any]:
+    tree = _tree_of(entry, [MAX_TAXONOMY_VALUES])
+    if not isinstance(tree, dict) or not all(isinstance(name, str) for name in tree):
+        raise InvalidModelError("the release's taxonomies must be a list of pairs of an attribute and its tree.")
+    return tree
+
+
+TAXONOMIES: Codec[dict[str, Any]] = checked(_plain_tree, _taxonomies)

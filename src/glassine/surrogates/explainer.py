@@ -414,13 +414,13 @@ class SurrogateExplainer(MeasuredExplainer):
         """
         release = self.release()
         record = query_of(x, release.domain)
-        told = release.explain(
+        explanation = release.explain(
             record, self._ask([record])[0], guided=guided, n_closest=n_closest, n_contrasts=n_contrasts
         )
-        if not check or not told.contrasts:
-            return told
-        changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in told.contrasts]
-        return confirmed(told, self._ask(changed).tolist())
+        if not check or not explanation.contrasts:
+            return explanation
+        changed = [{**record, **{c.attribute: c.after for c in contrast.changes}} for contrast in explanation.contrasts]
+        return confirmed(explanation, self._ask(changed).tolist())
 
     def explain_many(
         self, X: Any, guided: bool = True, n_closest: int | None = None, *, n_contrasts: int = 0

@@ -197,7 +197,7 @@ def _step(scale: float) -> Fraction:
         power -= 1
 
 
-def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
+def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
     value = mean
     if step is not None:
         value = float(round(exact(mean) / step) * step)
@@ -208,7 +208,7 @@ def _value(mean: float, step: Fraction | None, attribute: Any) -> Scalar:
 
 
 def classes_of(
-    given: Sequence[Scalar] | None, answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None = None, *, least: int
+    declared: Sequence[Scalar] | None, answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None = None, *, least: int
 ) -> tuple[Scalar, ...]:
     """Return the classes: those that are declared, or those that occur.
 
@@ -217,7 +217,7 @@ def classes_of(
 
     Parameters
     ----------
-    given : sequence of scalars, optional
+    declared : sequence of scalars, optional
         The declared classes.
     answered : ndarray of scalars, shape (n,)
         What the black box says of the records.
@@ -233,16 +233,16 @@ def classes_of(
     BlackBoxError
         If what is not declared is a score or a rare name; none is quoted.
     """
-    if given is None:
+    if declared is None:
         return _occurring(answered, truth, least)
-    several: object = given
+    several: object = declared
     listed = () if isinstance(several, str | bytes) or not isinstance(several, Iterable) else tuple(several)
-    known: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
-    if not known or not all(map(is_scalar, known)) or len(set(known)) < len(known):
+    classes: tuple[Scalar, ...] = tuple(v.item() if isinstance(v, np.generic) else v for v in listed)
+    if not classes or not all(map(is_scalar, classes)) or len(set(classes)) < len(classes):
         raise InvalidParameterError(
             f"{parameter('classes')} must be different plain values, at least one.", remedy="List each once."
         )
-    return known
+    return classes
 
 
 def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least: int) -> tuple[Scalar, ...]:
@@ -335,12 +335,12 @@ def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.
     return places
 
 
-def check_words(truth: npt.NDArray[Any], known: Iterable[Scalar]) -> None:
+def check_words(truth: npt.NDArray[Any], names_: Iterable[Scalar]) -> None:
     """Raise InvalidDataError where no true label is one of the names that the black box or the release uses.
 
     Such labels are other words for the same classes, and every figure that compares them would be 0.
     """
-    names = set(known)
+    names = set(names_)
     if not len(truth) or any(value in names for value in truth.tolist()):
         return
     kinds = [" and ".join(sorted({_kind(v) for v in values})) for values in (truth.tolist(), names)]

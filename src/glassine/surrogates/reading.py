@@ -207,8 +207,8 @@ def coarse_domain(data: Any) -> Domain:
     apart, and tell the outermost values no finer than that: those of whole numbers with a range of up to 20 they tell.
     Names of categories are those of the data.
     """
-    found = infer_domain(_frame(data) if isinstance(data, dict) else data)
-    return Domain({name: _coarse(found[name]) for name in found})
+    inferred = infer_domain(_frame(data) if isinstance(data, dict) else data)
+    return Domain({name: _coarse(inferred[name]) for name in inferred})
 
 
 def _frame(columns: Mapping[str, npt.NDArray[Any]]) -> Any:
@@ -373,7 +373,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _value(name: str, attribute: Attribute, value: Any) -> Scalar | None:
+def _value(name: str, attribute: Attribute, value: object) -> Scalar | None:
     """Return a value as a plain scalar of its attribute, or refuse it."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -384,14 +384,14 @@ def _value(name: str, attribute: Attribute, value: Any) -> Scalar | None:
     if isinstance(attribute, Category | Binary):
         values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
         if is_scalar(value):
-            for known in values:
-                if known == value:
-                    return known
+            for listed in values:
+                if listed == value:
+                    return listed
         some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
         raise InvalidDataError(f"{name!r} must be one of {some}, got {_short(value)}.")
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        shown = "a number beyond 1e300" if isinstance(value, int) else _short(value)
-        raise InvalidDataError(f"{name!r} must be a finite number, got {shown}.")
+        text = "a number beyond 1e300" if isinstance(value, int) else _short(value)
+        raise InvalidDataError(f"{name!r} must be a finite number, got {text}.")
     if not attribute.inferred:
         if not attribute.lo <= value <= attribute.hi:
             raise InvalidDataError(f"{name!r} must lie in [{attribute.lo}, {attribute.hi}], got {_short(value)}.")

@@ -178,17 +178,17 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     )
 
 
-def _seed(random_state: Any) -> int:
+def _seed(random_state: object) -> int:
     return int(generator(0 if random_state is None else random_state).integers(2**31))
 
 
-def _choice(value: object, name: str, known: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(map(repr, known))}, got {value!r}.")
+def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: object) -> np.random.Generator:
     """Return the generator that a ``random_state`` stands for.
 
     Raises

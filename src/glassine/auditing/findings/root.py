@@ -190,7 +190,7 @@ class Findings:
         return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.subject.kind)}</p><table>{head}{rows}</table>"
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return findings as plain JSON values; an outcome has a status, what is infinite or NaN is None."""
     if isinstance(value, Measured):
         inner = plain_value(value.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
@@ -76,7 +75,7 @@ def picked(
 MOST_RECORDS = 2**53
 
 
-def numbers(value: Any, length: int | None, what: str) -> list[float]:
+def numbers(value: object, length: int | None, what: str) -> list[float]:
     """Return a list of finite numbers of given length."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise InvalidModelError(f"{what} must be a list of {'' if length is None else f'{length} '}numbers.")
@@ -86,7 +85,7 @@ def numbers(value: Any, length: int | None, what: str) -> list[float]:
     return [float(entry) for entry in value]
 
 
-def whole_numbers(value: Any, length: int | None, what: str) -> list[int]:
+def whole_numbers(value: object, length: int | None, what: str) -> list[int]:
     """Return a list of whole numbers of given length; Booleans count as 0 and 1."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise InvalidModelError(f"{what} must be a list of {'' if length is None else f'{length} '}whole numbers.")
@@ -129,11 +128,11 @@ def boosted_forest(trees: Sequence[DecisionTree], source: str) -> Forest:
     UnsupportedModelError
         If they hold different numbers of records, so that each was learnt from a sample.
     """
-    held = sorted({tree.n_records for tree in trees if tree.n_records is not None})
-    if len(held) > 1:
+    sizes = sorted({tree.n_records for tree in trees if tree.n_records is not None})
+    if len(sizes) > 1:
         raise UnsupportedModelError(
-            f"the trees of the {source} model hold {held[0]} to {held[-1]} records: each learnt from a sample of them, "
-            "and the file does not say from which.",
+            f"the trees of the {source} model hold {sizes[0]} to {sizes[-1]} records: each learnt from a sample of "
+            "them, and the file does not say from which.",
             remedy="Read one with load_model(..., tree=0).",
         )
     return Forest(trees=tuple(trees), source=source)

@@ -64,20 +64,20 @@ def columns_of_categories(
     columns: list[tuple[Scalar, ...] | None] = [None] * len(names)
     if not listed:
         return columns
-    told = [int(entry) for entry in (split or "").split(",") if re.fullmatch(r"[0-9]{1,6}", entry)]
+    stated = [int(entry) for entry in (split or "").split(",") if re.fullmatch(r"[0-9]{1,6}", entry)]
     if split is None:
-        told = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
-    told = sorted(place for place in set(told) if place < len(names))
+        stated = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
+    stated = sorted(place for place in set(stated) if place < len(names))
     declared = [i for i, name in enumerate(names) if domain and name in domain and isinstance(domain[name], Category)]
-    fitting = [places for places in (told, declared) if len(places) == len(listed)]
+    fitting = [places for places in (stated, declared) if len(places) == len(listed)]
     if not fitting or fitting[0] != fitting[-1]:
         raise UnsupportedModelError(
             f"the LightGBM model lists the categories of {len(listed)} columns, but not which these are: it splits "
             "ordered categories like numbers.",
             remedy="Give a domain that declares these columns, and no others, as a Category.",
         )
-    found = fitting[0]
-    for place, values in zip(found, listed, strict=True):
+    fit = fitting[0]
+    for place, values in zip(fit, listed, strict=True):
         columns[place] = values
     return columns
 
@@ -208,12 +208,12 @@ def _counts(
         return None
     start, out = math.log(p / (1 - p)), []
     for score, size, weight, penalty in zip(scores, sizes, weights, penalties, strict=True):
-        found = size * p + (score - start) * (weight + penalty) / rate
-        if not math.isfinite(found) or abs(found - round(found)) > WHOLE * max(1, size) ** 0.5:
+        counts = size * p + (score - start) * (weight + penalty) / rate
+        if not math.isfinite(counts) or abs(counts - round(counts)) > WHOLE * max(1, size) ** 0.5:
             return None
-        if not 0 <= round(found) <= size or abs(weight - size * p * (1 - p)) > WHOLE * max(1, size):
+        if not 0 <= round(counts) <= size or abs(weight - size * p * (1 - p)) > WHOLE * max(1, size):
             return None
-        out.append((size - round(found), round(found)))
+        out.append((size - round(counts), round(counts)))
     return out if sum(pair[1] for pair in out) == positives else None
 
 
@@ -447,9 +447,9 @@ def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str
     current, ended, categories = head, False, ""
     for raw in text.splitlines():
         line = raw.strip()
-        found = re.fullmatch(r"\[([a-z0-9_]+): (.*)\]", line)
-        if found and ended:
-            parameters[found[1]] = found[2]
+        match = re.fullmatch(r"\[([a-z0-9_]+): (.*)\]", line)
+        if match and ended:
+            parameters[match[1]] = match[2]
         if ended and line.startswith("pandas_categorical:"):
             categories = line.partition(":")[2]
         ended = ended or line == "end of trees"

@@ -208,7 +208,7 @@ def _outputs(data: dict[str, Any]) -> tuple[tuple[int, ...] | None, list[float],
 
 
 def _leaf(
-    value: Any, base: list[float], classes: tuple[int, ...] | None, total: int | None, shares: bool, weighted: bool
+    value: object, base: list[float], classes: tuple[int, ...] | None, total: int | None, shares: bool, weighted: bool
 ) -> Evidence:
     scores = numbers(value if isinstance(value, list) else [value], len(base), "a leaf_value")
     scores = [score + start for score, start in zip(scores, base, strict=True)]

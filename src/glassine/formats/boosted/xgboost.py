@@ -73,19 +73,19 @@ def binary_counts(
         reached.append(stack.pop())
         stack += children[reached[-1]]
     # An L1 penalty brings every gradient closer to 0 by as much, which shows only where three are none of them 0.
-    shown = any(min(abs(weights[i]) for i in (node, *children[node])) > NONE for node in reached if children[node])
-    if not shown or not 0 < chance < 1:
+    visible = any(min(abs(weights[i]) for i in (node, *children[node])) > NONE for node in reached if children[node])
+    if not visible or not 0 < chance < 1:
         return None
     system = _System(reached, hessians, weights, gains, children)
-    found: list[tuple[int, int]] | None = None
+    consistent: list[tuple[int, int]] | None = None
     for penalty in dict.fromkeys((*USUAL, *system.penalties())):
         gradients = system.gradients(penalty)
         counts = None if gradients is None else _tree_counts(chance, totals, gradients)
         if counts is not None:
-            if found is not None and counts != found:
+            if consistent is not None and counts != consistent:
                 return None
-            found = counts
-    return found
+            consistent = counts
+    return consistent
 
 
 def _tree_counts(chance: float, totals: Sequence[int], gradients: dict[int, float]) -> list[tuple[int, int]] | None:
@@ -247,7 +247,7 @@ class _Lists:
         return [(a, b) if a != -1 else () for a, b in zip(self.left, self.right, strict=True)]
 
 
-def _lists(tree: Any) -> _Lists:
+def _lists(tree: object) -> _Lists:
     if not isinstance(tree, dict):
         raise InvalidModelError("a tree of the XGBoost model must be an object.", remedy="Export it anew.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")
@@ -380,10 +380,10 @@ def _totals(shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, vec
     one = sum(each) if vector else each[place % len(each)]
     if not one > 0:
         return unknown
-    found = [total / one for total in sums]
-    if any(not 0 <= total < 2**53 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in found):
+    mean = [total / one for total in sums]
+    if any(not 0 <= total < 2**53 or abs(total - round(total)) > WHOLE * max(1.0, total) for total in mean):
         return unknown
-    totals: list[int | None] = [round(total) for total in found]
+    totals: list[int | None] = [round(total) for total in mean]
     below = lists.children
     inside = all(0 <= child < len(below) for pair in below for child in pair)
     return totals if inside and consistent_totals(totals, below) else unknown

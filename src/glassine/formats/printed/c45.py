@@ -49,12 +49,12 @@ def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     for number, raw in lines[first + 1 :]:
         if END.match(raw.strip()):
             break
-        found = NODE.fullmatch(raw.strip())
-        if found is None:
+        match = NODE.fullmatch(raw.strip())
+        if match is None:
             if raw.strip():
                 raise _bad_party(number, f"{raw.strip()[:60]!r} has no number of a node, such as [2]")
             continue
-        bars, content = found[1], found[2]
+        bars, content = match[1], match[2]
         if bars:  # below the root there is one bar more than C4.5 prints
             out.append((number, f"{bars.replace('|', '', 1).strip()} {_translated(number, content)}"))
         elif ":" in content:
@@ -68,26 +68,26 @@ def _bad_party(line: int, why: str) -> UnsupportedModelError:
 
 def _translated(number: int, content: str) -> str:
     """Return a line with ``(n = 54, err = 9.3%)`` turned into ``(54/5)`` and its list of values put in braces."""
-    found = LEAF.search(content)
-    if found is None:
+    match = LEAF.search(content)
+    if match is None:
         if re.search(r": .*\(n = [0-9.]+", content):
             raise _bad_party(
                 number, "its leaf tells no share of errors: trees of numbers and weighted ones are not read"
             )
         return _braced(content)
-    total, share = int(found[1]), float(found[2]) / 100
+    total, share = int(match[1]), float(match[2]) / 100
     near = {
         k for k in (math.floor(total * share), math.ceil(total * share)) if abs(k - total * share) <= total * HALF_DIGIT
     }
     # Where the digits leave several numbers of errors, the leaf tells its class alone.
     figures = f"({total}/{near.pop()})" if len(near) == 1 and total * HALF_DIGIT < 0.5 else f"({total}) [{total}]"
-    test, _, label = content[: found.start()].rpartition(":")
+    test, _, label = content[: match.start()].rpartition(":")
     return f"{_braced(test)}: {label.strip()} {figures}"
 
 
 def _braced(test: str) -> str:
-    found = re.fullmatch(r"(.*?) in ([^{].*)", test)
-    return test if found is None else f"{found[1]} in {{{found[2]}}}"
+    match = re.fullmatch(r"(.*?) in ([^{].*)", test)
+    return test if match is None else f"{match[1]} in {{{match[2]}}}"
 
 
 COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
@@ -243,12 +243,12 @@ def _block(text: str) -> list[tuple[int, str]]:
 def _margin(raw: str, stepped: bool) -> tuple[int, str]:
     """Return how deep a line is indented, and what stands behind its margin."""
     if stepped:
-        found = STEPS.match(raw)
-        width = found.end() if found else 0
+        match = STEPS.match(raw)
+        width = match.end() if match else 0
         return width // 4, raw[width:].strip()
     content = raw.strip()
-    found = MARGIN.match(content)
-    width = found.end() if found else 0
+    match = MARGIN.match(content)
+    width = match.end() if match else 0
     return content.count("|", 0, width), content[width:]
 
 
@@ -280,11 +280,11 @@ def _parsed(text: str) -> list[_Entry]:
 def _entry(line: int, content: str) -> _Entry:
     """Return one line without its margin: a condition, and a leaf behind the last colon if there is one."""
     test, colon, rest = content.rpartition(":")
-    found = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
-    if found is not None:
+    match = BEHIND.fullmatch(rest, max(rest.rfind("("), 0)) if colon else None
+    if match is not None:
         # Weka's REPTree prints apart the records that it pruned with.
-        figures = (None, None) if found["held"] else (found["covered"], found["errors"])
-        return _Entry(line, test.strip(), (rest[: found.start()].strip(), *figures))
+        figures = (None, None) if match["held"] else (match["covered"], match["errors"])
+        return _Entry(line, test.strip(), (rest[: match.start()].strip(), *figures))
     if content.endswith("]") and "[S" in content:
         raise _bad(line, "a subtree is printed apart, as [S1]. Put its lines in its place")
     return _Entry(line, content.removesuffix(":").strip(), None)
@@ -327,10 +327,10 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     if within and rest.endswith("}"):
         values = [part.strip() for part in rest[:-1].split(",")]
         return name.strip(), "=", tuple(_spelled(name.strip(), value, domain) for value in values)
-    found = OPERATOR.search(entry.test)
-    if found is None or not found.start():
+    match = OPERATOR.search(entry.test)
+    if match is None or not match.start():
         raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
-    name, operator, text = entry.test[: found.start()].strip(), found[0], entry.test[found.end() :].strip()
+    name, operator, text = entry.test[: match.start()].strip(), match[0], entry.test[match.end() :].strip()
     if operator in ("=", "!="):
         return name, operator, (_spelled(name, text, domain),)
     if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:

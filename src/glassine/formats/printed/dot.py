@@ -76,11 +76,11 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
             "the graph holds no node of a tree of scikit-learn.", remedy="Give what export_graphviz wrote."
         )
     children: dict[int, list[int]] = {key: [] for key in nodes}
-    for found in EDGE.finditer(text):
-        start = int(found[1])
+    for match in EDGE.finditer(text):
+        start = int(match[1])
         if start not in children:
             raise InvalidModelError(f"the graph has an edge from node {start}, which it does not hold.")
-        children[start].append(int(found[2]))
+        children[start].append(int(match[2]))
     regression = any(node.regression for node in nodes.values())
     classes = None if regression else _classes(list(nodes.values()))
     counted = classes is not None and all(_counts(node) is not None for node in nodes.values())
@@ -112,9 +112,9 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
         lines = [re.sub(r"\\(.)", r"\1", line) for line in re.split(r"\\n", quoted or "")]
     if lines and re.fullmatch(r"node #[0-9]+", lines[0]):
         del lines[0]
-    found = TEST.fullmatch(lines[0]) if lines else None
+    match = TEST.fullmatch(lines[0]) if lines else None
     figures: dict[str, str] = {}
-    for line in lines[1:] if found is not None else lines:
+    for line in lines[1:] if match is not None else lines:
         name, equals, value = line.partition(" = ")
         if not equals or name in figures:
             raise UnsupportedModelError(
@@ -131,12 +131,12 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     values = tuple(float(number) for number in numbers)
     samples = figures.get("samples", "")
     whole = int(samples) if re.fullmatch(r"[0-9]{1,15}", samples) else None
-    bound = float(found[2]) if found is not None else 0.0
+    bound = float(match[2]) if match is not None else 0.0
     if not all(math.isfinite(number) for number in (*values, bound)):
         raise InvalidModelError(f"node {key} of the graph holds a number that is not finite.", remedy="Export it anew.")
     alone = len(values) == 1 and "class" not in figures and not {"gini", "entropy", "log_loss"} & set(figures)
     regression = alone or bool(set(ERRORS) & set(figures))
-    return _Node(None if found is None else (found[1], bound), whole, values, figures.get("class"), regression)
+    return _Node(None if match is None else (match[1], bound), whole, values, figures.get("class"), regression)
 
 
 def _classes(nodes: Sequence[_Node]) -> tuple[Scalar, ...]:

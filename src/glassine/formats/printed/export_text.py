@@ -58,14 +58,14 @@ def _number(text: str, line: int) -> float:
 
 
 def _leaf(text: str, line: int) -> _Leaf:
-    found = LEAF.fullmatch(text)
-    if found:
-        listed = found["weights"]
+    match = LEAF.fullmatch(text)
+    if match:
+        listed = match["weights"]
         weights = None if listed is None else tuple(_number(part, line) for part in listed.split(","))
-        return _Leaf(weights, found["label"], None)
-    found = VALUE.fullmatch(text)
-    if found:
-        return _Leaf(None, None, _number(found["value"], line))
+        return _Leaf(weights, match["label"], None)
+    match = VALUE.fullmatch(text)
+    if match:
+        return _Leaf(None, None, _number(match["value"], line))
     raise _bad(line, f"{text[:60]!r} is neither a condition that lines below depend on, nor a class, nor one value")
 
 
@@ -75,8 +75,8 @@ def _lines(text: str) -> list[tuple[int, int, str]]:
     for line, raw in enumerate(text.splitlines(), start=1):
         if not raw.strip():
             continue
-        found = LINE.fullmatch(raw.rstrip())
-        if found is None:
+        match = LINE.fullmatch(raw.rstrip())
+        if match is None:
             raise _bad(line, f"{raw.strip()[:60]!r} does not start with '|---'")
         if re.search(r"truncated branch of depth [0-9]+$", raw):
             raise UnsupportedModelError(
@@ -84,7 +84,7 @@ def _lines(text: str) -> list[tuple[int, int, str]]:
                 remedy="Export it again with a larger max_depth, such as export_text(model, "
                 "max_depth=model.get_depth()).",
             )
-        out.append((line, found[1].count("|") + 1, found[2]))
+        out.append((line, match[1].count("|") + 1, match[2]))
     if not out:
         raise UnsupportedModelError("an exported tree needs at least one line, got none.")
     return out
@@ -178,7 +178,7 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
     used = dict.fromkeys(node.name for node in nodes if isinstance(node, _Split))
     numbers = [re.fullmatch(r"feature_([0-9]{1,9})", name) for name in used]
     if domain is not None and all(numbers) and not any(name in domain for name in used):
-        places = [int(found[1]) for found in numbers if found]
+        places = [int(match[1]) for match in numbers if match]
         for place in places:
             if place >= len(domain):
                 raise InvalidModelError(

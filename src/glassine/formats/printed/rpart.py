@@ -190,9 +190,9 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
         )
     whole = None if total is None else whole_counts([share * total for share in shares], total, lambda count: WHOLE)
     if whole and total is not None:
-        told = _deviance(whole) if by_deviance else total - whole[label]
+        lost = _deviance(whole) if by_deviance else total - whole[label]
         near = DIGITS * max(1.0, line.loss) if by_deviance else 0.0
-        if abs(told - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
+        if abs(lost - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
             return Evidence(counts=whole, label=label)
     return Evidence(total=total, label=label, weighted=True)
 
@@ -234,8 +234,8 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
 def _listed_name(first: str, second: str, domain: Domain | None) -> str | None:
     """Return the attribute before the equals sign of both branches, one of the domain if there is one."""
     cuts = [m.start() for m in re.finditer("=", first) if m.start() and second.startswith(first[: m.start() + 1])]
-    known = [cut for cut in cuts if domain is not None and first[:cut] in domain]
-    return first[: (known or cuts)[0]] if cuts else None
+    declared = [cut for cut in cuts if domain is not None and first[:cut] in domain]
+    return first[: (declared or cuts)[0]] if cuts else None
 
 
 def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
@@ -248,12 +248,12 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
     rest = text
     while rest:
         # The longest value first: one may hold a comma.
-        found = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
-        if found is None:
+        longest = max((s for s in spelled if rest == s or rest.startswith(s + ",")), key=len, default=None)
+        if longest is None:
             wanted = rest.split(",")[0]
             raise InvalidModelError(f"{wanted[:40]!r} is not a value of {name!r}.{near(wanted, spelled)}")
-        out.append(spelled[found])
-        rest = rest[len(found) + 1 :]
+        out.append(spelled[longest])
+        rest = rest[len(longest) + 1 :]
     return tuple(out)
 
 

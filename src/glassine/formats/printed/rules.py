@@ -178,8 +178,8 @@ def _facts(text: str, statement: _Statement) -> None:
         if n > MAX_FACTS:
             raise _Unread(f"a consequent has more than {MAX_FACTS} facts")
         counts, total, error = COUNTS.match(rest), TOTAL.match(rest), ERROR.match(rest)
-        found = counts or total or error
-        if found is None:
+        match = counts or total or error
+        if match is None:
             raise _Unread(f"{rest[:40]!r} is neither '[0 ; 2] examples', '2 examples' nor 'error 12.5%'")
         if counts:
             parts = [part.strip() for part in re.split(r"[;,]", counts[1])]
@@ -195,7 +195,7 @@ def _facts(text: str, statement: _Statement) -> None:
             if not 0 <= share <= 1:
                 raise _Unread(f"an error must lie between 0 and 1, or 0% and 100%, got {error[0]!r}")
             statement.error = share
-        rest = rest[found.end() :].strip()
+        rest = rest[match.end() :].strip()
         if rest.startswith(","):
             rest = rest[1:].strip()
         elif rest:
@@ -273,8 +273,8 @@ def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, .
         allowed = set(headers.classes)
         for label in labels:
             if label not in allowed:
-                known = ", ".join(repr(name) for name in headers.classes)
-                raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {known}.")
+                names = ", ".join(repr(name) for name in headers.classes)
+                raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {names}.")
         return headers.classes
     if all(isinstance(label, bool) for label in labels):
         return (False, True)
@@ -350,9 +350,9 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         if not code:
             continue
         try:
-            found = HEADER.match(code)
-            if found and not statements:
-                _header(found, headers)
+            match = HEADER.match(code)
+            if match and not statements:
+                _header(match, headers)
                 continue
             if ended:
                 raise _Unread("nothing may follow the default rule")

@@ -229,8 +229,8 @@ class Coded:
         attribute = None if domain is None or self.attribute not in domain else domain[self.attribute]
         codes = dict(self.codes)
         # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
-        known = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
-        listed = tuple(v for v in sides[listed_left] if v in known or codes[v] != self.missing)
+        declared = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
+        listed = tuple(v for v in sides[listed_left] if v in declared or codes[v] != self.missing)
         left = OneOf(self.attribute, listed, negated=not listed_left, missing=missing)
         return left, left.negate()
 

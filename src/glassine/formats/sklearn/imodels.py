@@ -63,19 +63,19 @@ def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList
     InvalidModelError
         If the default rule is missing, or an attribute can be missing: the text does not say where gaps go.
     """
-    found = []
+    read = []
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()
         rule = RULE.fullmatch(line)
         if rule is not None:
-            found.append(rule)
+            read.append(rule)
         elif re.match(r"(ELSE|IF)\b", line):
             raise UnsupportedModelError(f"line {number} of the imodels list cannot be read: {line[:60]!r}.")
-    if not found or found[-1]["kind"] or any(not rule["kind"] for rule in found[:-1]):
+    if not read or read[-1]["kind"] or any(not rule["kind"] for rule in read[:-1]):
         raise InvalidModelError("a printed list of imodels ends with its one ELSE.", remedy="Give all of it.")
-    classes = _classes(text, [plain(rule["label"]) for rule in found])
+    classes = _classes(text, [plain(rule["label"]) for rule in read])
     rules = []
-    for rule in found:
+    for rule in read:
         antecedent: tuple[Literal, ...] = ()
         if rule["kind"]:
             name, bound = rule["name"], float(rule["bound"].replace(",", ""))
@@ -126,13 +126,13 @@ def is_imodels_list(obj: object) -> bool:
     return isinstance(rules, list) and bool(rules) and all(isinstance(r, Mapping) and "val" in r for r in rules)
 
 
-def _size(value: Any, what: str) -> int:
+def _size(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not value >= 0:
         raise InvalidModelError(f"{what} must be a whole number of at least 0, got {value!r}.")
     return int(value)
 
 
-def _evidence(share: Any, size: int, what: str) -> Evidence:
+def _evidence(share: object, size: int, what: str) -> Evidence:
     """Return the evidence of a rule that captured records of which a share is of the second class."""
     if not isinstance(share, int | float | np.number):
         raise InvalidModelError(f"{what} predicts {share!r}, which is not a number.")

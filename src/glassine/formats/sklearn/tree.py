@@ -132,8 +132,8 @@ ARRAYS = ("children_left", "children_right", "feature", "threshold", "n_node_sam
 
 def is_sklearn_tree(obj: object) -> bool:
     """Return whether an object is a scikit-learn tree, a pipeline, a search or an ensemble."""
-    known = {*TREES, *SEARCHES, *ENSEMBLES, "Pipeline"}
-    return not isinstance(obj, type) and not known.isdisjoint(sklearn_names(obj))
+    names = {*TREES, *SEARCHES, *ENSEMBLES, "Pipeline"}
+    return not isinstance(obj, type) and not names.isdisjoint(sklearn_names(obj))
 
 
 def _fitted(estimator: Any, attribute: str) -> Any:

@@ -8,14 +8,15 @@ from typing import Any, TypeVar
 
 from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
 from glassine.auditing.criterion import Limit, Remedy
-from glassine.auditing.findings import Check
+from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
+from glassine.report.section import Column, Page, Paragraph, Points, Row, Section, Status, Table, clean_inputs, sentence
 
 __all__ = [
     "CAVEAT",
     "MeasureRow",
+    "judged_page",
     "measure_rows",
     "measured_section",
     "next_section",
@@ -30,7 +31,7 @@ __all__ = [
 NONE_ALLOWED = "none allowed"
 BY_GUARANTEE = "by the guarantee"
 CAVEAT = "The verdict covers only what was measured."
-PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins")}
+PARTS = {"rule list": ("rule", "rules"), "additive model": ("bin", "bins"), "several models": ("group", "groups")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
     if unit == "bits":
         return f"{wording.bits(value, beyond=check.limit)} bits"
     if unit == "share":
+        # A suppressed share is rounded down and may lie at the limit that the true one exceeds.
         if check.status == "fail" and value <= check.limit:
             return f"more than {wording.percent(check.limit)}"
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
@@ -120,6 +122,49 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
         measured=measured,
         status=check.status,
         meaning=wording.clean(check.meaning),
+    )
+
+
+def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *, title: str, claim: str = "") -> Page:
+    """Return the page of findings as far as all kinds of subject share it: result, checks, advice, what was measured.
+
+    Parameters
+    ----------
+    findings : Findings
+        The result of an audit.
+    kind : str
+        The kind of model, ``release`` or ``several models``, whose parts labels name.
+    measures : sequence of MeasureRow
+        What was measured, and what was not.
+    title : str
+        Title of the page.
+    claim : str, optional
+        What the subject claims, above the checks.
+    """
+    verdict, checks, policy = findings.verdict, findings.checks, findings.policy
+    # Where a check failed or is open, that is the news; what was not measured stands in its section.
+    unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
+    return Page(
+        kind="privacy audit",
+        title=wording.clean(title),
+        described="",
+        tone=verdict,
+        headline=verdict.capitalize(),
+        sentence=f"{verdict_sentence(checks, policy, kind)} {unmeasured}".rstrip(),
+        brief=f"{verdict_sentence(checks, policy, kind, named=False)} {unmeasured}".rstrip(),
+        caveat=CAVEAT,
+        judged=True,
+        notes=tuple(map(wording.clean, findings.notes)),
+        sections=(
+            policy_section(checks, policy, kind, claim=claim),
+            next_section(findings.advice, verdict),
+            measured_section(measures),
+        ),
+        terms=(),
+        inputs=clean_inputs(findings.inputs),
+        holder_only=findings.holder_only,
+        version=wording.clean(findings.version),
+        schema=SCHEMA,
     )
 
 
@@ -238,9 +283,9 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     """Return what was not measured, or only in part; empty if everything was."""
     missing = [row.short for row in rows if row.state in ("not measured", "failed")]
     partly = [row.short for row in rows if row.state == "partly measured"]
-    told = [f"Not measured: {', '.join(missing)}."] if missing else []
-    told += [f"Measured in part: {', '.join(partly)}."] if partly else []
-    return " ".join(told)
+    sentences = [f"Not measured: {', '.join(missing)}."] if missing else []
+    sentences += [f"Measured in part: {', '.join(partly)}."] if partly else []
+    return " ".join(sentences)
 
 
 def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, named: bool = True) -> str:
@@ -249,9 +294,9 @@ def verdict_sentence(checks: Sequence[Check], policy: Policy, kind: str, *, name
         return "Inconclusive: the policy has no check for this model."
 
     def labels(status: str) -> str:
-        found = [_label(check.rule, policy, kind) for check in checks if check.status == status]
-        found = [label[:1].lower() + label[1:] for label in found]
-        listed = found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+        names = [_label(check.rule, policy, kind) for check in checks if check.status == status]
+        names = [label[:1].lower() + label[1:] for label in names]
+        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         return f": {listed}" if named else ""
 
     passed, failed, unknown = (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
-    SCHEMA,
     DiversityFinding,
     Findings,
     FormFinding,
@@ -34,21 +34,11 @@ from glassine.report.section import (
     RowNumbers,
     Section,
     Table,
-    clean_inputs,
-    facts_of,
+    facts_section,
     sentence,
 )
 from glassine.report.sections.membership import membership_section
-from glassine.report.sections.policy import (
-    CAVEAT,
-    measure_rows,
-    measured_section,
-    next_section,
-    policy_section,
-    sections_of,
-    unmeasured_sentence,
-    verdict_sentence,
-)
+from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, sections_of
 
 __all__ = ["release_page"]
 
@@ -72,70 +62,65 @@ QUESTIONS = {
 SENSITIVE = "no sensitive attribute was named."
 
 
-def release_page(found: Findings, *, title: str | None = None) -> Page:
+def release_page(findings: Findings, *, title: str | None = None) -> Page:
     """Return the report on a release of surrogate trees.
 
     Parameters
     ----------
-    found : Findings
+    findings : Findings
         The result of an audit.
     title : str, optional
         Title of the page; ``Privacy of published explanations`` otherwise.
     """
 
     def lacking(name: str, value: object) -> str:
-        if name in ("diversity", "guesses") and found.sensitive is None:
+        if name in ("diversity", "guesses") and findings.sensitive is None:
             return SENSITIVE
         if isinstance(value, TogetherFinding) and value.undefined:
             return f"there is no Dist_G: {value.undefined}"
         return ""
 
-    measures = measure_rows(found.measured, QUESTIONS, lacking, {})
-    unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
-    figures = _figures(found)
-    return Page(
+    measures = measure_rows(findings.measured, QUESTIONS, lacking, {})
+    figures = _figures(findings)
+    page = judged_page(
+        findings,
+        "release",
+        measures,
+        title=title or "Privacy of published explanations",
+        claim=wording.clean(findings.release.claim),
+    )
+    return replace(
+        page,
         kind="privacy of explanations",
-        title=wording.clean(title or "Privacy of published explanations"),
-        described=_described(found),
-        tone=found.verdict,
-        headline=found.verdict.capitalize(),
-        sentence=f"{verdict_sentence(found.checks, found.policy, 'release')} {unmeasured}".rstrip(),
+        described=_described(findings),
+        brief="",
         caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
-        judged=True,
         notes=(
-            *map(wording.clean, found.notes),
-            *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
+            *page.notes,
+            *(f"The release says: {wording.clean(note)}." for note in findings.release.notes),
         ),
         figures=figures,
         sections=(
-            policy_section(found.checks, found.policy, "release", claim=wording.clean(found.release.claim)),
-            next_section(found.advice, found.verdict),
-            measured_section(measures),
-            *sections_of(found.measured, FIRST, found),
-            *sections_of(found.measured, {"representatives": partial(_representatives_section, figures)}, found),
-            *sections_of(found.measured, SECTIONS, found),
+            *page.sections,
+            *sections_of(findings.measured, FIRST, findings),
+            *sections_of(findings.measured, {"representatives": partial(_representatives_section, figures)}, findings),
+            *sections_of(findings.measured, SECTIONS, findings),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),
             *("entropy l", "bit", "cut point", "suppressed in release"),
         ),
-        inputs=clean_inputs(found.inputs),
-        holder_only=found.holder_only,
-        version=wording.clean(found.version),
-        schema=SCHEMA,
     )
 
 
-def _groups_section(found: GroupsFinding) -> Section:
+def _groups_section(finding: GroupsFinding) -> Section:
     """Return how many people stand behind representatives."""
-    return Section(
-        id="groups", title="Who stands behind representatives", link="Groups", blocks=(Facts(_group_facts(found)),)
-    )
+    return facts_section("groups", "Who stands behind representatives", "Groups", _group_facts(finding))
 
 
-def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFinding, findings: Findings) -> Section:
+def _representatives_section(figures: tuple[Fact, ...], finding: RepresentativesFinding, findings: Findings) -> Section:
     """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
-    facts = Facts(_representative_facts(found, findings))
+    facts = Facts(_representative_facts(finding, findings))
     return Section(
         id="representatives",
         title="What representatives tell",
@@ -146,17 +131,17 @@ def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFi
     )
 
 
-def _leaves_section(found: LeavesFinding, release: Findings) -> Section:
+def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
     """Return how many people stand behind leaves, and who is alone in one."""
-    blocks: list[Block] = [Facts(_leaf_facts(found, release))]
-    if found.rows_alone:
+    blocks: list[Block] = [Facts(_leaf_facts(finding, release))]
+    if finding.rows_alone:
         about = Paragraph(text="Rows are counted from 0; at most 100 are listed. Keep this list internal.")
-        rows = RowNumbers(tuple(f"row {row}" for row in found.rows_alone))
+        rows = RowNumbers(tuple(f"row {row}" for row in finding.rows_alone))
         blocks.append(Fold("Who is alone, by row number", (about, rows)))
     return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
 
 
-def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -> Section:
+def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Section:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
     names = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value", "People in them")
     table = Table(
@@ -174,13 +159,13 @@ def _diversity_section(found: tuple[DiversityFinding, ...], release: Findings) -
                     wording.percent(row.share_one_class),
                 ),
             )
-            for row in found
+            for row in entries
         ),
     )
     return Section(id="labels", title="How far the people of a group differ", link="Diversity", blocks=(table,))
 
 
-def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
+def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", "Of other people")
     table = Table(
@@ -195,7 +180,7 @@ def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
                     for share in (row.base_rate, row.closest, row.group_known, row.others)
                 ),
             )
-            for row in found
+            for row in entries
         ),
     )
     note = (
@@ -210,93 +195,82 @@ def _guesses_section(found: tuple[GuessFinding, ...]) -> Section:
     )
 
 
-def _together_section(found: TogetherFinding) -> Section:
+def _together_section(finding: TogetherFinding) -> Section:
     """Return how far all trees together let a reader rebuild the records."""
     facts = (
         Fact(
             "Learned about a person",
-            f"{wording.bits(found.bits_mean)} bits, at most {wording.bits(found.bits_largest)} bits",
+            f"{wording.bits(finding.bits_mean)} bits, at most {wording.bits(finding.bits_largest)} bits",
             "On average and in the most exposed leaf, the group being known. One bit halves the possible records.",
         ),
         Fact(
             "Dist_G of all trees together",
-            "not defined" if found.dist_g is None else f"{found.dist_g:.3f}",
-            wording.clean(found.undefined) or "Share of the joint entropy that is left.",
+            "not defined" if finding.dist_g is None else f"{finding.dist_g:.3f}",
+            wording.clean(finding.undefined) or "Share of the joint entropy that is left.",
         ),
     )
-    return Section(
-        id="rebuild",
-        title="How far all trees together rebuild the records",
-        link="Reconstruction",
-        blocks=(Facts(facts),),
-    )
+    return facts_section("rebuild", "How far all trees together rebuild the records", "Reconstruction", facts)
 
 
-def _thresholds_section(found: ThresholdsFinding) -> Section:
+def _thresholds_section(finding: ThresholdsFinding) -> Section:
     """Return what thresholds tell."""
-    n = found.n_thresholds
+    n = finding.n_thresholds
     meaning = "It needs the training records."
-    if found.n_midpoints is not None:
-        meaning = "Who knows one of the two values can compute the other exactly." if found.n_midpoints else ""
+    if finding.n_midpoints is not None:
+        meaning = "Who knows one of the two values can compute the other exactly." if finding.n_midpoints else ""
     facts = (
         Fact(
             "Thresholds that are no public cut points",
-            f"{found.n_off_grid or 'none'} of {n:,}" if n else "there are none",
-            "Their place tells about training values." if found.n_off_grid else "",
+            f"{finding.n_off_grid or 'none'} of {n:,}" if n else "there are none",
+            "Their place tells about training values." if finding.n_off_grid else "",
         ),
         Fact(
             "Thresholds half way between two values of the group",
-            UNKNOWN if found.n_midpoints is None else f"{found.n_midpoints or 'none'} of {n:,}",
+            UNKNOWN if finding.n_midpoints is None else f"{finding.n_midpoints or 'none'} of {n:,}",
             meaning,
         ),
     )
-    return Section(id="thresholds", title="What thresholds tell", link="Thresholds", blocks=(Facts(facts),))
+    return facts_section("thresholds", "What thresholds tell", "Thresholds", facts)
 
 
-def _gaps_section(found: tuple[GapFinding, ...]) -> Section:
+def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
     """Return the gap attack by each kind of label."""
     facts = []
-    for gap in found:
+    for gap in gaps:
         value, meaning = "not measured", sentence(gap.reason or "")
         if gap.advantage is not None and gap.low is not None and gap.high is not None:
             value = f"{gap.advantage:.3f} ({gap.low:.3f} to {gap.high:.3f})"
             meaning = "Share of the people behind the release of whom the closest tree is right, less that of others."
         facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
-    return Section(
-        id="gaps",
-        title="Who is told by a tree that is right",
-        link="Gap attack",
-        blocks=(Facts(tuple(facts)),),
-        text=facts_of(tuple(facts)),
-        text_title="What a reader learns",
-    )
+    title = "Who is told by a tree that is right"
+    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What a reader learns")
 
 
-def _forms_section(found: FormsFinding, findings: Findings) -> Section:
+def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
     """Return the paper's form and the restricted form side by side."""
-    own = [row.form == findings.release.form for row in found.forms]
-    names = tuple(_form_name(row, findings) for row in found.forms)
-    rows = tuple(_comparison(found.forms))
+    own = [row.form == findings.release.form for row in finding.forms]
+    names = tuple(_form_name(row, findings) for row in finding.forms)
+    rows = tuple(_comparison(finding.forms))
     table = Table(
         caption="What each form explains, and what it gives away",
         columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
         rows=rows,
         style="stack forms",
     )
-    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {found.measured_on}."
+    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
     return Section(
         id="forms",
         title="The forms side by side",
         link="Side by side",
         blocks=(Paragraph(text=lead, tone="lead"), table),
         text=tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows),
-        text_title=f"Side by side, measured on {found.measured_on}: {' | '.join(names)}",
+        text_title=f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}",
     )
 
 
-def _described(found: Findings) -> str:
+def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
-    made = found.release
+    made = findings.release
     form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = "people" if made.records == "training" else "queries"
     size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
@@ -308,17 +282,17 @@ def _described(found: Findings) -> str:
     )
 
 
-def _figures(found: Findings) -> tuple[Fact, ...]:
+def _figures(findings: Findings) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    groups = found.value("groups")
-    leaves = found.value("leaves")
-    told = found.value("membership")
-    gaps = [gap.advantage for gap in found.value("gaps") or () if gap.advantage is not None]
+    groups = findings.value("groups")
+    leaves = findings.value("leaves")
+    attack = findings.value("membership")
+    gaps = [gap.advantage for gap in findings.value("gaps") or () if gap.advantage is not None]
     return (
         Fact(
             "Fewest people behind a representative",
             UNKNOWN if groups is None else _count(groups.smallest),
-            _declared(found),
+            _declared(findings),
         ),
         Fact(
             "People alone in a leaf",
@@ -327,7 +301,7 @@ def _figures(found: Findings) -> tuple[Fact, ...]:
         ),
         Fact(
             "Members named by thresholds",
-            UNKNOWN if told is None or told.accused is None else _count(told.accused),
+            UNKNOWN if attack is None or attack.accused is None else _count(attack.accused),
             "by the midpoint attack on all trees",
         ),
         Fact(
@@ -338,8 +312,12 @@ def _figures(found: Findings) -> tuple[Fact, ...]:
     )
 
 
-def _declared(found: Findings) -> str:
-    return "the release declares no number" if found.release.k is None else f"the release declares {found.release.k:,}"
+def _declared(findings: Findings) -> str:
+    return (
+        "the release declares no number"
+        if findings.release.k is None
+        else f"the release declares {findings.release.k:,}"
+    )
 
 
 def _people(count: ShownCount, share: float) -> str:
@@ -369,44 +347,44 @@ def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
     )
 
 
-def _representative_facts(told: RepresentativesFinding, found: Findings) -> tuple[Fact, ...]:
+def _representative_facts(finding: RepresentativesFinding, findings: Findings) -> tuple[Fact, ...]:
     missing = "It needs the training records."
-    known = told.found is not None
-    if found.release.partition == "public":
+    measured = finding.matched is not None
+    if findings.release.partition == "public":
         return (Fact("Representatives", "public points", "They were chosen without the records."),)
     return (
         Fact(
             "Digits of a representative's numbers",
-            f"at most {told.digits}" if told.n_numbers else "none",
-            EXACT if told.n_exact or found.release.form == "paper" else ROUNDED,
+            f"at most {finding.digits}" if finding.n_numbers else "none",
+            EXACT if finding.n_exact or findings.release.form == "paper" else ROUNDED,
         ),
         Fact(
             "Representatives that are a record of their group",
-            UNKNOWN if told.n_copies is None else _count(told.n_copies) if told.n_copies else "none",
-            "Value by value." if known else missing,
+            UNKNOWN if finding.n_copies is None else _count(finding.n_copies) if finding.n_copies else "none",
+            "Value by value." if measured else missing,
         ),
         Fact(
             "Values that everybody of a group has",
-            UNKNOWN if told.n_uniform is None else _count(told.n_uniform) if told.n_uniform else "none",
-            "The representative tells such a value of each of them." if known else missing,
+            UNKNOWN if finding.n_uniform is None else _count(finding.n_uniform) if finding.n_uniform else "none",
+            "The representative tells such a value of each of them." if measured else missing,
         ),
         Fact(
             "People whose group is found",
             UNKNOWN
-            if told.found is None or told.found_near is None
-            else f"{wording.percent(told.found)}; {wording.percent(told.found_near)} among {told.n_near}",
-            "By the closest representative, and among the closest few." if known else missing,
+            if finding.matched is None or finding.matched_near is None
+            else f"{wording.percent(finding.matched)}; {wording.percent(finding.matched_near)} among {finding.n_near}",
+            "By the closest representative, and among the closest few." if measured else missing,
         ),
         Fact(
             "Distance to the own representative",
-            UNKNOWN if told.closeness is None else f"{told.closeness:.2f}",
-            "Over that to any other: 1 would tell nothing, 0 the record." if known else missing,
+            UNKNOWN if finding.closeness is None else f"{finding.closeness:.2f}",
+            "Over that to any other: 1 would tell nothing, 0 the record." if measured else missing,
         ),
     )
 
 
-def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
-    limit = found.policy.smallest_leaf
+def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
+    limit = findings.policy.smallest_leaf
     out = [
         Fact(
             "People alone in a leaf",
@@ -424,7 +402,7 @@ def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
             )
         )
     certain = leaves.share_certain
-    counted = "The counts are published." if found.release.counts else "No counts are published."
+    counted = "The counts are published." if findings.release.counts else "No counts are published."
     out.append(
         Fact(
             "People in leaves of one label",
@@ -435,9 +413,9 @@ def _leaf_facts(leaves: LeavesFinding, found: Findings) -> tuple[Fact, ...]:
     return tuple(out)
 
 
-def _form_name(row: FormFinding, found: Findings) -> str:
+def _form_name(row: FormFinding, findings: Findings) -> str:
     name = "Paper's form" if row.form == "paper" else "Restricted form"
-    return f"{name} (this release)" if row.form == found.release.form else name
+    return f"{name} (this release)" if row.form == findings.release.form else name
 
 
 def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
@@ -499,13 +477,13 @@ def _figure(value: float | None) -> str:
 
 
 SECTIONS: dict[str, Callable[[Any, Findings], Section]] = {
-    "groups": lambda found, _: _groups_section(found),
+    "groups": lambda value, _: _groups_section(value),
     "leaves": _leaves_section,
     "diversity": _diversity_section,
-    "guesses": lambda found, _: _guesses_section(found),
-    "together": lambda found, _: _together_section(found),
-    "membership": lambda found, _: membership_section(found),
-    "thresholds": lambda found, _: _thresholds_section(found),
-    "gaps": lambda found, _: _gaps_section(found),
+    "guesses": lambda value, _: _guesses_section(value),
+    "together": lambda value, _: _together_section(value),
+    "membership": lambda value, _: membership_section(value),
+    "thresholds": lambda value, _: _thresholds_section(value),
+    "gaps": lambda value, _: _gaps_section(value),
 }
 FIRST: dict[str, Callable[[Any, Findings], Section]] = {"forms": _forms_section}
