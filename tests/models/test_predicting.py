@@ -41,12 +41,12 @@ LIST = RuleList(
 )
 ADDITIVE = AdditiveModel(
     attributes=("age", "job", "height"),
-    terms=(Term(bins=(NumericBins("age", (40,)),), scores=[1.0, -1.0, 0.0]),),
+    terms=(Term(bins=(NumericBins("age", (40,)),), scores=np.array([1.0, -1.0, 0.0])),),
     intercept=(0.0,),
     link="logit",
     classes=("no", "yes"),
 )
-MODELS = {"tree": TREE, "rule list": LIST, "additive": ADDITIVE}
+MODELS: dict[str, AdditiveModel | DecisionTree | RuleList] = {"tree": TREE, "rule list": LIST, "additive": ADDITIVE}
 EXPECTED = {"tree": ["yes", "no", "yes"], "rule list": ["yes", "no", "yes"], "additive": ["yes", "no", "no"]}
 VALUES: dict[str, list[Any]] = {"age": [30, 50, 60], "job": ["clerk", "baker", "clerk"], "height": [1.7, 1.8, 1.6]}
 FORMS: dict[str, Callable[[], object]] = {
@@ -150,7 +150,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
         5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
     ),
     "PrivateGreedyRuleListClassifier": lambda: glassine.PrivateGreedyRuleListClassifier(
-        5.0, domain=DOMAIN, random_state=0, **ILL
+        epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
     "PrivateRuleListClassifier": lambda: glassine.PrivateRuleListClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),
     "PrivateTreeClassifier": lambda: glassine.PrivateTreeClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),

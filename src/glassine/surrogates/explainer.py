@@ -15,8 +15,8 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter
 from glassine.learners.antecedents import check_whole
-from glassine.learners.estimator import class_array
 from glassine.microaggregation import SemanticDistance
+from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates import settings
 from glassine.surrogates.black_boxes import BlackBox, is_regression

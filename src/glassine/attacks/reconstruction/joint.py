@@ -38,7 +38,7 @@ from glassine.attacks.reconstruction.joint_result import Interval, JointReconstr
 from glassine.counting import MAX_STEPS, Space
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import UndefinedMeasureError
+from glassine.errors import Text, UndefinedMeasureError
 
 __all__ = ["MAX_CELLS", "reconstruct_jointly"]
 
@@ -196,7 +196,7 @@ def reconstruct_jointly(
             classes=None,
             domain_bits=bits,
             bits_alone=tuple(mean for mean, _ in alone),
-            contradiction=error.text,
+            contradiction=Text(str(error)),
             smallest_group=smallest_group,
         )
 
@@ -214,7 +214,7 @@ def _unmeasured(read: Told, domain_bits: float, smallest_group: int) -> JointRec
         smallest_group=smallest_group,
     )
     if found.composition is None:
-        raise UndefinedMeasureError(read.silence)
+        raise UndefinedMeasureError(read.silence or "")
     return found
 
 
