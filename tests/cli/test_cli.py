@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from glassine import Category, Domain, ExactlyOne, Integer, Real, as_model, write_model
-from glassine.auditing.findings import schema
+from glassine.auditing.schema import schema
 from tests.cli.running import Run
 
 RULES = (

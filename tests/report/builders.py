@@ -30,10 +30,11 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
-from glassine.auditing.findings.schema import MEASURED
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
+from glassine.auditing.schema import MEASURED
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.trees import TREE_MEASUREMENTS
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -207,7 +208,7 @@ def changed(base: Findings, **given: Any) -> Findings:
     measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
     if shape:
         measured["parts"] = Measured(replace(base.value("parts"), **shape))
-    return replace(base, measured=Outcomes({**base.measured, **measured}), **given)
+    return replace(base, measured=base.measured.beside(measured), **given)
 
 
 def findings(**given: Any) -> Findings:
@@ -254,7 +255,8 @@ def findings(**given: Any) -> Findings:
                         nodes=balanced_tree(4),
                     )
                 ),
-            }
+            },
+            [measurement.words for measurement in TREE_MEASUREMENTS if measurement.listed],
         ),
         sensitive=None,
         notes=("rule 3 captures no record: it is `shadowed`.",),

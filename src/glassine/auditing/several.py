@@ -8,17 +8,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
 from glassine.auditing.describe import describe_domain
 from glassine.auditing.evidence import Evidence
-from glassine.auditing.findings import DomainSummary, GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary
+from glassine.auditing.findings import (
+    DomainSummary,
+    GuaranteeFinding,
+    JointFinding,
+    LeftOutModel,
+    RowsFinding,
+    SeveralSummary,
+)
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
 from glassine.auditing.rows import Rows, compared, hide_rows
-from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError
 
@@ -193,6 +201,7 @@ SeveralSubject.measurements = (
         name="joint",
         title="Joint reconstruction",
         question="What do the models reveal together?",
+        finding=JointFinding,
         run=_joint,
         hide=_hide_joint,
     ),
@@ -200,8 +209,10 @@ SeveralSubject.measurements = (
         name="rows",
         title="Rows",
         question="Which rows meet every count?",
+        finding=RowsFinding,
         run=_rows,
         hide=hide_rows,
         asked=False,
+        listed=False,
     ),
 )

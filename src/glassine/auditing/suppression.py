@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
-from glassine.attacks.values import ValueLeakage
 
 __all__ = ["Suppression"]
 
@@ -91,22 +89,3 @@ class Suppression:
         if held:
             out.append((1.0, weight / held))
         return tuple(out)
-
-    def labels(self, found: LabelDisclosure) -> LabelDisclosure:
-        """Return what labels disclose, too coarse to solve for a small count."""
-        if not self.below:
-            return found
-        unit = max(0.01, self.below / found.n_records)
-        names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        rounded = {name: round(math.floor(getattr(found, name) / unit) * unit, 4) for name in names}
-        certain = self.rough(found.n_certain)
-        return replace(found, purest=self.share(found.purest), n_certain=certain, **rounded)
-
-    def values(self, found: ValueLeakage) -> ValueLeakage:
-        """Return what values leak, small counts hidden."""
-        exposed = found.n_records_at_midpoints
-        return replace(
-            found,
-            n_records_at_midpoints=None if exposed is None else self.count(exposed),
-            n_lone_targets=self.count(found.n_lone_targets),
-        )

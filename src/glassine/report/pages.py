@@ -6,28 +6,24 @@ what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     SCHEMA,
     Findings,
     MembershipFinding,
-    ReconstructionFinding,
     ReleaseSummary,
-    SensitiveFinding,
 )
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.comparison import Comparison
 from glassine.report import wording
+from glassine.report.registry import MODEL, sections_of
 from glassine.report.section import Page, Section, clean_inputs
 from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.comparison import comparison_page
-from glassine.report.sections.disclosure import disclosure_page, sensitive_section
+from glassine.report.sections.disclosure import disclosure_page
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
-from glassine.report.sections.membership import attack_page, membership_section
-from glassine.report.sections.outcomes import labels_section, lacking_values, values_section
+from glassine.report.sections.membership import attack_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
 from glassine.report.sections.policy import (
     CAVEAT,
@@ -35,17 +31,10 @@ from glassine.report.sections.policy import (
     measured_section,
     next_section,
     policy_section,
-    sections_of,
     unmeasured_sentence,
     verdict_sentence,
 )
-from glassine.report.sections.reconstruction import (
-    alignment_section,
-    exposed_section,
-    headline_figures,
-    reconstruction_section,
-    subgroups_section,
-)
+from glassine.report.sections.reconstruction import headline_figures
 from glassine.report.sections.releases import release_page
 
 __all__ = ["Reportable", "attack_page", "audit_page", "comparison_page", "disclosure_page", "page_of", "release_page"]
@@ -53,40 +42,10 @@ __all__ = ["Reportable", "attack_page", "audit_page", "comparison_page", "disclo
 Reportable: TypeAlias = Findings | MembershipFinding | DisclosureFinding | Comparison
 """What there is a report on."""
 
-QUESTIONS = {
-    "reconstruction": ("Reconstruction", "How far can an attacker reconstruct the training records?"),
-    "labels": ("Label disclosure", "Does the model reveal outcomes in the training data?"),
-    "values": ("Value leakage", "Does the model contain exact training values?"),
-    "subgroups": ("Subgroups", "Does the model reveal more about some subgroups than about others?"),
-    "exposed_rows": ("Most exposed records", "About which rows of the data does the model reveal most?"),
-    "alignment": ("Comparison with the data", "How close are reconstructed records to the real ones?"),
-    "membership": ("Membership", "Can an attacker infer who is in the training data?"),
-    "disclosure": (
-        "Sensitive attribute",
-        "What does an attacker who knows all quasi-identifiers learn about it?",
-    ),
-}
-SHORT = {"labels": "outcomes", "values": "exact values"}
-
 
 def _model(findings: Findings) -> Section:
     terms = findings.value("terms")
     return model_section(findings) if terms is None else additive_section(terms)
-
-
-# What is shown of a measurement that was made, by its name, in the order of the page.
-BEFORE_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
-    "reconstruction": reconstruction_section,
-    "alignment": lambda found, _: alignment_section(found),
-}
-AFTER_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
-    "labels": labels_section,
-    "values": values_section,
-    "disclosure": lambda found, _: sensitive_section(found),
-    "membership": lambda found, _: membership_section(found),
-    "subgroups": subgroups_section,
-    "exposed_rows": lambda found, _: exposed_section(found),
-}
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
@@ -100,7 +59,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         Title of the page; ``Privacy of a published <kind of model>`` otherwise.
     """
     kind, verdict = findings.model.kind, findings.verdict
-    measures = measure_rows(findings.measured, QUESTIONS, _lacking, SHORT)
+    measures = measure_rows(findings)
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     claimed, additive = findings.guarantee, findings.value("terms")
     if claimed is not None:
@@ -126,9 +85,9 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             policy_section(findings.checks, findings.policy, kind),
             next_section(findings.advice, verdict),
             measured_section(measures),
-            *sections_of(findings.measured, BEFORE_MODEL, findings),
+            *sections_of(findings, below=MODEL),
             _model(findings),
-            *sections_of(findings.measured, AFTER_MODEL, findings),
+            *sections_of(findings, least=MODEL),
         ),
         terms=(
             "bit",
@@ -144,17 +103,6 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         version=wording.clean(findings.version),
         schema=SCHEMA,
     )
-
-
-def _lacking(name: str, found: object) -> str:
-    """Return what a measurement that was made still lacks."""
-    if isinstance(found, SensitiveFinding) and found.unused:
-        return f"The internal nodes were not used: {found.unused}"
-    if isinstance(found, ReconstructionFinding):
-        return found.undefined or ""
-    if isinstance(found, ValueLeakage):
-        return lacking_values(found)
-    return "There is no subgroup that is large enough to show." if name == "subgroups" and not found else ""
 
 
 def _described(findings: Findings) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
@@ -22,6 +20,7 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
+from glassine.report.registry import MeasuredSection, sections_of
 from glassine.report.section import (
     Block,
     Column,
@@ -38,14 +37,12 @@ from glassine.report.section import (
     facts_of,
     sentence,
 )
-from glassine.report.sections.membership import membership_section
 from glassine.report.sections.policy import (
     CAVEAT,
     measure_rows,
     measured_section,
     next_section,
     policy_section,
-    sections_of,
     unmeasured_sentence,
     verdict_sentence,
 )
@@ -58,16 +55,6 @@ ROUNDED = "None is an exact mean: the last of a group does not follow from the o
 GUESSES = {
     "true labels": "By the decision of a tree.",
     "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
-}
-
-
-QUESTIONS = {
-    "groups": ("Groups", "How many people stand behind each representative?"),
-    "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
-    "diversity": ("Diversity", "Do the people of a group differ in labels and in the sensitive attribute?"),
-    "together": ("Reconstruction", "How far do all trees together let a reader rebuild the records?"),
-    "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
-    "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
 }
 SENSITIVE = "no sensitive attribute was named (`--sensitive`)."
 
@@ -82,17 +69,8 @@ def release_page(found: Findings, *, title: str | None = None) -> Page:
     title : str, optional
         Title of the page; ``Privacy of published explanations`` otherwise.
     """
-
-    def lacking(name: str, value: object) -> str:
-        if name in ("diversity", "guesses") and found.sensitive is None:
-            return SENSITIVE
-        if isinstance(value, TogetherFinding) and value.undefined:
-            return f"there is no Dist_G: {value.undefined}"
-        return ""
-
-    measures = measure_rows(found.measured, QUESTIONS, lacking, {})
+    measures = measure_rows(found)
     unmeasured = unmeasured_sentence(measures) if found.verdict == "within policy" else ""
-    figures = _figures(found)
     return Page(
         kind="privacy of explanations",
         title=wording.clean(title or "Privacy of published explanations"),
@@ -106,14 +84,12 @@ def release_page(found: Findings, *, title: str | None = None) -> Page:
             *map(wording.clean, found.notes),
             *(f"The release says: {wording.clean(note)}." for note in found.release.notes),
         ),
-        figures=figures,
+        figures=_figures(found),
         sections=(
             policy_section(found.checks, found.policy, "release", claim=wording.clean(found.release.claim)),
             next_section(found.advice, found.verdict),
             measured_section(measures),
-            *sections_of(found.measured, FIRST, found),
-            *sections_of(found.measured, {"representatives": partial(_representatives_section, figures)}, found),
-            *sections_of(found.measured, SECTIONS, found),
+            *sections_of(found),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),
@@ -133,7 +109,7 @@ def _groups_section(found: GroupsFinding) -> Section:
     )
 
 
-def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFinding, findings: Findings) -> Section:
+def _representatives_section(found: RepresentativesFinding, findings: Findings) -> Section:
     """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
     facts = Facts(_representative_facts(found, findings))
     return Section(
@@ -141,7 +117,7 @@ def _representatives_section(figures: tuple[Fact, ...], found: RepresentativesFi
         title="What representatives tell",
         link="Representatives",
         blocks=(facts,),
-        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in figures),
+        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
         text_title="What a reader learns",
     )
 
@@ -498,14 +474,36 @@ def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-SECTIONS: dict[str, Callable[[Any, Findings], Section]] = {
-    "groups": lambda found, _: _groups_section(found),
-    "leaves": _leaves_section,
-    "diversity": _diversity_section,
-    "guesses": lambda found, _: _guesses_section(found),
-    "together": lambda found, _: _together_section(found),
-    "membership": lambda found, _: membership_section(found),
-    "thresholds": lambda found, _: _thresholds_section(found),
-    "gaps": lambda found, _: _gaps_section(found),
-}
-FIRST: dict[str, Callable[[Any, Findings], Section]] = {"forms": _forms_section}
+def _lacks_sensitive(value: object, findings: Findings) -> str:
+    return SENSITIVE if findings.sensitive is None else ""
+
+
+SECTIONS = (
+    MeasuredSection[FormsFinding](measurement="forms", section=_forms_section, rank=30),
+    MeasuredSection[RepresentativesFinding](measurement="representatives", section=_representatives_section, rank=31),
+    MeasuredSection[GroupsFinding](
+        measurement="groups", section=lambda finding, findings: _groups_section(finding), rank=32
+    ),
+    MeasuredSection[LeavesFinding](measurement="leaves", section=_leaves_section, rank=33),
+    MeasuredSection[tuple[DiversityFinding, ...]](
+        measurement="diversity", section=_diversity_section, lacking=_lacks_sensitive, rank=34
+    ),
+    MeasuredSection[tuple[GuessFinding, ...]](
+        measurement="guesses",
+        section=lambda guesses, findings: _guesses_section(guesses),
+        lacking=_lacks_sensitive,
+        rank=35,
+    ),
+    MeasuredSection[TogetherFinding](
+        measurement="together",
+        section=lambda finding, findings: _together_section(finding),
+        lacking=lambda finding, findings: f"there is no Dist_G: {finding.undefined}" if finding.undefined else "",
+        rank=36,
+    ),
+    MeasuredSection[ThresholdsFinding](
+        measurement="thresholds", section=lambda finding, findings: _thresholds_section(finding), rank=51
+    ),
+    MeasuredSection[tuple[GapFinding, ...]](
+        measurement="gaps", section=lambda gaps, findings: _gaps_section(gaps), rank=52
+    ),
+)
