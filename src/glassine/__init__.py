@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
     from glassine.attacks.reconstruction.joint import reconstruct_jointly
     from glassine.attacks.reconstruction.joint_result import JointReconstruction
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks.reconstruction.records import reconstruct_records
     from glassine.auditing.api import audit
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
@@ -132,7 +132,7 @@ _HOME = {
     "parse_rules": "glassine.formats",
     "reconstruct": "glassine.attacks.reconstruction.entropy",
     "reconstruct_jointly": "glassine.attacks.reconstruction.joint",
-    "reconstruct_rows_jointly": "glassine.attacks.reconstruction.joint_rows",
+    "reconstruct_records": "glassine.attacks.reconstruction.records",
     "render_editor": "glassine.report.editor_page",
     "render_html": "glassine.report",
     "render_text": "glassine.report",
@@ -213,7 +213,7 @@ __all__ = [
     "parse_rules",
     "reconstruct",
     "reconstruct_jointly",
-    "reconstruct_rows_jointly",
+    "reconstruct_records",
     "render_editor",
     "render_html",
     "render_text",

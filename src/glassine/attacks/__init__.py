@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from glassine.attacks.overfitting import Vulnerability, vulnerability
     from glassine.attacks.reconstruction.joint import reconstruct_jointly
     from glassine.attacks.reconstruction.joint_result import JointReconstruction
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks.reconstruction.records import reconstruct_records
     from glassine.attacks.reconstruction.row_result import RowReconstruction
-    from glassine.attacks.reconstruction.rows import reconstruct_rows
+    from glassine.attacks.reconstruction.search import Search
 
 # These are imported at first use, so that an audit without them loads none of it.
 _HOME = {
@@ -38,6 +38,7 @@ _HOME = {
     "MidpointResult": "membership.midpoint",
     "Overlap": "membership.overlap",
     "RowReconstruction": "reconstruction.row_result",
+    "Search": "reconstruction.search",
     "Shift": "membership.result",
     "Vulnerability": "overfitting",
     "attack_membership": "membership.suite",
@@ -51,8 +52,7 @@ _HOME = {
     "overlap": "membership.overlap",
     "permutation_importance": "importance",
     "reconstruct_jointly": "reconstruction.joint",
-    "reconstruct_rows": "reconstruction.rows",
-    "reconstruct_rows_jointly": "reconstruction.joint_rows",
+    "reconstruct_records": "reconstruction.records",
     "vulnerability": "overfitting",
 }
 
@@ -70,6 +70,7 @@ __all__ = [
     "Overlap",
     "ProbabilisticDataset",
     "RowReconstruction",
+    "Search",
     "Shift",
     "Vulnerability",
     "attack_membership",
@@ -84,8 +85,7 @@ __all__ = [
     "permutation_importance",
     "reconstruct",
     "reconstruct_jointly",
-    "reconstruct_rows",
-    "reconstruct_rows_jointly",
+    "reconstruct_records",
     "vulnerability",
 ]
 

@@ -12,6 +12,7 @@ from glassine.attacks.attack import Measurement
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
+from glassine.attacks.reconstruction.search import Search
 from glassine.auditing.describe import describe_domain
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
@@ -94,9 +95,7 @@ class SeveralSubject(Subject):
             names=published.names,
             same_labels=published.same_labels,
             smallest_group=size,
-            max_steps=inputs.max_steps,
-            time_limit=published.time_limit,
-            progress=inputs.progress,
+            search=Search(max_steps=inputs.max_steps, time_limit=published.time_limit, progress=inputs.progress),
         )
 
     def check(self, inputs: AuditInputs) -> None:
@@ -178,20 +177,20 @@ def _hide_joint(joint: JointReconstruction, suppression: Suppression) -> JointFi
 
 
 def _rows(subject: SeveralSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks.reconstruction.records import reconstruct_records
 
     published, inputs = subject.published, subject.inputs
     if inputs.domain is None:
         return NotApplicable("rows are rebuilt in a domain, and none was given.")
     rebuild = partial(
-        reconstruct_rows_jointly,
+        reconstruct_records,
         published.models,
         inputs.domain,
         data=inputs.data,
         counts=published.counts,
         same_labels=published.same_labels,
         random_state=inputs.random_state,
-        progress=inputs.progress,
+        search=Search(progress=inputs.progress),
     )
     return compared(rebuild(), inputs.data, inputs.random_state)
 

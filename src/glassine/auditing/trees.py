@@ -16,6 +16,7 @@ from glassine.attacks.labels import LABELS
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
+from glassine.attacks.reconstruction.search import Search
 from glassine.attacks.values import VALUES, thresholds_of
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
@@ -510,12 +511,14 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.rows import reconstruct_rows
+    from glassine.attacks.reconstruction.records import reconstruct_records
 
     if subject.domain is None:
         return NotApplicable(NO_DOMAIN)
     inputs = subject.inputs
-    rows = reconstruct_rows(subject.model, subject.domain, random_state=inputs.random_state, progress=inputs.progress)
+    rows = reconstruct_records(
+        subject.model, subject.domain, random_state=inputs.random_state, search=Search(progress=inputs.progress)
+    )
     return compared(rows, subject.frame, inputs.random_state)
 
 

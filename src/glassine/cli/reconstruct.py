@@ -239,9 +239,11 @@ def _together(
 def _of_one(
     published: Any, known: Domain, time_limit: float, seed: int, counts_only: bool
 ) -> Outcome[RowReconstruction]:
-    from glassine.attacks import reconstruct_rows
+    from glassine.attacks import Search, reconstruct_records
 
-    return reconstruct_rows(published, known, time_limit=time_limit, random_state=seed, use_seeds=not counts_only)
+    return reconstruct_records(
+        published, known, random_state=seed, use_seeds=not counts_only, search=Search(time_limit=time_limit)
+    )
 
 
 def _of_several(
@@ -255,17 +257,16 @@ def _of_several(
     seed: int,
     apart: bool,
 ) -> Outcome[RowReconstruction]:
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks import Search, reconstruct_records
 
-    return reconstruct_rows_jointly(
+    return reconstruct_records(
         published,
         known,
         data=data,
         counts=counts,
         same_labels=not apart,
-        time_limit=time_limit,
         random_state=seed,
-        progress=progress,
+        search=Search(time_limit=time_limit, progress=progress),
     )
 
 

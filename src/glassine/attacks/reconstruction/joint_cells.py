@@ -66,30 +66,28 @@ class Cells:
         return Region(inside, self.outside[cell])
 
 
-def intersect(
-    told: Sequence[Published], domain: Domain, *, domain_aware: bool, max_cells: int, max_steps: int
-) -> Cells:
+def intersect(told: Sequence[Published], domain: Domain, *, max_parts: int, max_steps: int) -> Cells:
     """Return the cells of models.
 
     Raises
     ------
     CountingLimitError
-        If there are more than ``max_cells``, or the cells of rule lists take more than ``max_steps`` steps to count.
+        If there are more than ``max_parts``, or the cells of rule lists take more than ``max_steps`` steps to count.
     """
     literals = dict.fromkeys(literal for t in told for literal in t.model.literals)
-    space = Space(domain, literals, domain_aware=domain_aware)
+    space = Space(domain, literals, domain_aware=True)
     packing = Packing(space)
     inside = [
         [{f: packing.words(f, mask) for f, mask in space.box(cell.inside).items()} for cell in t.model.cells]
         for t in told
     ]
     try:
-        found = refine(packing, inside, [(t.sizes > 0).tolist() for t in told], max_boxes=max_cells, deadline=math.inf)
+        found = refine(packing, inside, [(t.sizes > 0).tolist() for t in told], max_boxes=max_parts, deadline=math.inf)
     except TooManyBoxesError:
         raise CountingLimitError(
-            f"the models together tell more than {max_cells:,} parts of the domain apart. Take fewer or "
-            "smaller models, declare the domain's groups, or raise max_cells.",
-            max_steps=max_cells,
+            f"the models together tell more than {max_parts:,} parts of the domain apart. Take fewer or "
+            "smaller models, declare the domain's groups, or raise max_parts.",
+            max_steps=max_parts,
         ) from None
     outside = _outside(told, space, found)
     boxes = _box_measures(packing, found.rows)

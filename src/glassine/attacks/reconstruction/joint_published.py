@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -12,10 +11,9 @@ import numpy.typing as npt
 
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar, is_whole
+from glassine.domain.attributes import Scalar
 from glassine.errors import (
     InvalidDataError,
-    InvalidDomainError,
     InvalidModelError,
     InvalidParameterError,
     UndefinedMeasureError,
@@ -29,7 +27,6 @@ __all__ = [
     "Published",
     "Told",
     "Whole",
-    "check_arguments",
     "columns_for",
     "read_models",
     "tell_classes",
@@ -204,28 +201,6 @@ def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
     return read_columns(data)
 
 
-def check_arguments(domain: Any, time_limit: Any, limits: Mapping[str, Any]) -> None:
-    """Check the domain, a time in seconds, and limits by name.
-
-    Raises
-    ------
-    InvalidDomainError, InvalidParameterError
-        If the domain is none, the time is not positive and finite, or a limit is no positive whole number.
-    """
-    if not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
-        )
-    for name, value in limits.items():
-        if not is_whole(value) or not value > 0:
-            raise InvalidParameterError(f"{name} must be a positive whole number, got {value!r}.")
-    number = isinstance(time_limit, int | float | np.integer | np.floating) and not isinstance(time_limit, bool)
-    if not number or not 0 < float(time_limit) < math.inf:
-        raise InvalidParameterError(
-            f"time_limit must be a finite positive number of seconds, got {time_limit!r}. Use 60."
-        )
-
-
 def read_models(
     models: Sequence[Any],
     domain: Domain,
@@ -288,7 +263,7 @@ def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionT
     if forest.bootstrap:
         raise UndefinedMeasureError(
             f"the trees of {name} drew records with replacement, each its own: their counts are not of the same "
-            "records. Rebuild its rows instead, with reconstruct_rows."
+            "records. Rebuild its rows instead, with reconstruct_records."
         )
     for tree in forest.trees:
         check_domain(tree, domain)
