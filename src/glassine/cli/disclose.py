@@ -117,7 +117,7 @@ def disclose_command(
     Exit status: 0 when it was measured, 2 for bad input or assumptions that contradict the tree.
     """
     from glassine.attacks.disclosure import infer_sensitive
-    from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
+    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
     from glassine.auditing.describe_disclosure import describe_disclosure
     from glassine.auditing.policy import Policy
     from glassine.auditing.suppression import Suppression
@@ -248,7 +248,7 @@ def _predicts_other(
     """
     import numpy as np
 
-    from glassine.attacks.disclosure.predicted import OTHER_CLASSES, not_predicted
+    from glassine.attacks.disclosure.predictions import OTHER_CLASSES, not_predicted
     from glassine.data.inference import columns
     from glassine.domain.literals import is_missing
 

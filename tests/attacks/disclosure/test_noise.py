@@ -22,8 +22,8 @@ from glassine.attacks.disclosure import (
     measure_disclosure,
     measure_posterior,
 )
+from glassine.attacks.disclosure.leaves import even_counts
 from glassine.attacks.disclosure.noise import expected_counts
-from glassine.attacks.disclosure.slacks import even_counts
 from glassine.attacks.outcome import NotApplicable
 from glassine.errors import InvalidDataError, InvalidParameterError, UndefinedMeasureError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier

@@ -14,9 +14,8 @@ from scipy import sparse
 
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
 from glassine.attacks.disclosure.concave import climb, convex_concave, feasible_tables
-from glassine.attacks.disclosure.cuts import Engine
-from glassine.attacks.disclosure.dual import DualProblem, minimise
 from glassine.attacks.disclosure.leaves import Rows
+from glassine.attacks.disclosure.relaxation import DualProblem, Engine, minimise
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]

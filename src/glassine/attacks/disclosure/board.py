@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.candidates import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.slacks import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.learners.greedy.impurity import split_information
 
 __all__ = ["OWN", "Board", "State", "lay_out", "set_up"]

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.constraints import Constraints
-from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
-from glassine.attacks.disclosure.leaves import LeafKnowledge
-from glassine.attacks.disclosure.slacks import BoundedLeaves
-from glassine.attacks.disclosure.tangents import Cut
+from glassine.attacks.disclosure.constraints import Constraints, Cut
+from glassine.attacks.disclosure.cuts import Approximation, outer_approximation
+from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
+from glassine.attacks.disclosure.relaxation import Engine, Point
 
 __all__ = ["MOST_STEPS", "LocalOptimum", "climb", "convex_concave", "feasible_tables", "starting_tables"]
 

@@ -1,223 +1,161 @@
-"""Outer approximation: each violated constraint adds its tangent, and the cuts are solved in the dual."""
+"""Cuts: each violated constraint adds its tangent, a linear inequality that it implies, until none is violated."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from glassine.attacks.disclosure.constraints import Constraints, NodeTerms, branch_counts
-from glassine.attacks.disclosure.dual import DualProblem, minimise
-from glassine.attacks.disclosure.leaves import LeafKnowledge
-from glassine.attacks.disclosure.people import People
-from glassine.attacks.disclosure.tangents import Cut, cut_at, linear_tangent, tangent
+from glassine.attacks.disclosure.constraints import Constraints, Cut, NodeTerms, branch_counts
+from glassine.attacks.disclosure.relaxation import Engine, Point
+from glassine.learners.greedy.impurity import Criterion, split_information
 
-__all__ = ["Approximation", "Engine", "Point", "outer_approximation"]
+__all__ = ["Approximation", "cut_at", "linear_tangent", "outer_approximation", "tangent"]
 
 Floats = npt.NDArray[np.float64]
 
+SMALLEST_SHARE = 1e-12
+"""Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""
+
 MOST_ROUNDS = 200
+
 IDLE_ROUNDS = 3
 """A cut whose multiplier is nothing for so many rounds is dropped."""
 
 NOTHING = 1e-7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Point:
-    """A solution of the relaxation with some cuts.
+def tangent(counts: Floats, criterion: Criterion) -> tuple[Floats, float]:
+    """Return the tangent of the impurity of branches at their class counts: coefficients, shape (b, c), and a constant.
 
-    Attributes
-    ----------
-    table : ndarray, shape (q, c)
-        Expected people of each quasi-identifier and class.
-    multipliers : ndarray, shape (k,)
-        Those of the cuts.
-    value : float
-        Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people.
-    entropy : float
-        Entropy of the table.
-    residual : float
-        Largest violation of a linear row by the table, in people.
-    feasible : bool
-        False if the rows and cuts were proven to contradict each other.
+    With m the counts of a table of the same branch sizes, the impurity is at most ``sum(coefficients * m) + constant``:
+    it is concave. Of entropy this is Gibbs' inequality, which holds for any positive shares.
     """
+    n = counts.sum(axis=1)
+    whole = np.where(n > 0, n, 1.0)
+    if criterion == "gini":
+        return -2 * counts / whole[:, None], float((n + (counts * counts).sum(axis=1) / whole).sum())
+    if criterion == "misclassification":
+        out = np.zeros_like(counts)
+        out[np.arange(len(out)), counts.argmax(axis=1)] = -1.0
+        return out, float(n.sum())
+    shares = np.maximum(counts / whole[:, None], SMALLEST_SHARE)
+    return -np.log(shares / shares.sum(axis=1, keepdims=True)), 0.0
 
-    table: Floats
-    multipliers: Floats
-    value: float
-    entropy: float
-    residual: float
-    feasible: bool
 
+def linear_tangent(counts: Floats, criterion: Criterion) -> Floats:
+    """Return the tangent of the impurity of branches whose sizes are not known, shape (b, c).
 
-@dataclass(slots=True, eq=False)
-class Engine:
-    """The maximum-entropy problem of one tree, solved again and again as cuts come and go.
-
-    Attributes
-    ----------
-    people, leaves : People, LeafKnowledge
-        What the reader knows.
-    totals : ndarray, shape (c,), or None
-        Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it
-        is not.
+    Impurity in records is concave and homogeneous of degree one, so that its tangent needs no constant: with m the
+    counts of any table, the impurity is at most ``sum(coefficients * m)``.
     """
-
-    people: People
-    leaves: LeafKnowledge
-    totals: Floats | None = None
-    _atom: npt.NDArray[np.intp] = field(init=False)
-    _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
-    _rows: Floats = field(init=False)
-    _totals: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._atom = self.people.leaf.copy()
-        known = self.leaves
-        weights = np.ones(known.n_classes)
-        if self.totals is not None and not np.isnan(self.totals).any():
-            weights = np.maximum(self.totals, 1e-3)
-        weights = weights / weights.sum()
-        self._totals = np.log(weights[self._known_totals()] / weights[-1])
-        self._rows = np.zeros(known.rows().known.shape)
-        at = np.arange(len(known.sizes))
-        if known.counts is not None:
-            logs = np.log(np.where(known.counts > 0, known.counts, 1.0))
-            self._rows = logs - logs[at, known.counts.argmax(axis=1)][:, None]
-        elif known.correct is not None and known.labels is not None:
-            wrong = np.maximum(known.sizes - known.correct, 1e-6)
-            odds = weights[known.labels] / np.maximum(1 - weights[known.labels], 1e-6)
-            self._rows[at, known.labels] = np.log(np.maximum(known.correct, 1e-6) / wrong / odds)
-
-    def _known_totals(self) -> npt.NDArray[np.intp]:
-        """Return the classes whose totals are rows of the problem: the last is implied if all are known."""
-        if self.totals is None:
-            return np.zeros(0, dtype=np.intp)
-        known = np.flatnonzero(~np.isnan(self.totals))
-        return known[:-1] if len(known) == len(self.totals) else known
-
-    def _refine(self, cut: Cut) -> None:
-        """Split the atoms by the branches of a cut."""
-        if (cut.family, cut.at) in self._refined:
-            return
-        self._refined.add((cut.family, cut.at))
-        code = np.zeros(len(self._atom), dtype=np.int64)
-        code[cut.members] = cut.branch + 1
-        _, self._atom = np.unique(self._atom * (int(code.max()) + 1) + code, return_inverse=True)
-
-    def _touched(self, leaf: npt.NDArray[np.intp], cuts: Sequence[Cut]) -> npt.NDArray[np.bool_]:
-        """Return which leaves have no closed form."""
-        n_leaves = len(self.leaves.sizes)
-        if self.totals is not None:
-            return np.ones(n_leaves, dtype=bool)
-        if self.leaves.counts is not None:
-            return np.bincount(leaf, minlength=n_leaves) > 1
-        out = np.zeros(n_leaves, dtype=bool)
-        for cut in cuts:
-            out[self.people.leaf[cut.members]] = True
+    n = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.where(n > 0, n, 1.0)
+    if criterion == "gini":
+        return np.asarray(1 - 2 * shares + (shares * shares).sum(axis=1, keepdims=True))
+    if criterion == "misclassification":
+        out = np.ones_like(counts)
+        out[np.arange(len(out)), counts.argmax(axis=1)] = 0.0
         return out
+    return tangent(counts, "entropy")[0]
 
-    def solve(self, cuts: Sequence[Cut], multipliers: Floats, *, precision: float, ceiling: float = np.inf) -> Point:
-        """Return the table of most entropy under the leaves and some cuts.
 
-        Parameters
-        ----------
-        cuts : sequence of Cut
-            The cuts.
-        multipliers : ndarray, shape (k,)
-            Where to start.
-        precision, ceiling : float
-            As for :func:`~glassine.attacks.disclosure.dual.minimise`.
-        """
-        for cut in cuts:
-            self._refine(cut)
-        mass = np.bincount(self._atom, weights=self.people.sizes)
-        first = np.zeros(len(mass), dtype=np.intp)
-        first[self._atom[::-1]] = np.arange(len(self._atom))[::-1]
-        leaf = self.people.leaf[first]
-        touched = self._touched(leaf, cuts)
-        free = touched[leaf]
-        closed = self.leaves.shares()[leaf]
-        fixed = np.where(free, 0.0, mass)[:, None] * closed
-        table = fixed.copy()
-        logs = np.log(np.where(closed > 0, closed, 1.0))
-        offset = self.leaves.offset
-        value = entropy = float((fixed * (offset - logs)).sum())
-        residual, out, feasible = 0.0, np.zeros(len(cuts)), True
-        forms, known = self._forms(cuts, first, fixed, free)
-        # A form without coefficients is about people of whom everything is known: it holds, or nothing does.
-        empty = (np.diff(forms.tocsc().indptr) == 0) & (known > 1e-9)
-        if empty.any() and not np.isfinite(ceiling):
-            out, feasible = empty[: len(cuts)].astype(np.float64), False
-        elif free.any():
-            kept = np.flatnonzero(touched)
-            place = np.cumsum(touched) - 1
-            solution = minimise(
-                DualProblem(
-                    mass=mass[free].astype(np.float64),
-                    leaf=place[leaf[free]],
-                    rows=self.leaves.rows().take(kept),
-                    forms=forms,
-                    known=known,
-                    bounded=np.arange(len(known)) < len(cuts),
-                    offset=offset,
-                ),
-                rows=self._rows[kept],
-                forms=np.concatenate([multipliers, self._totals]),
-                precision=precision,
-                ceiling=ceiling,
-            )
-            table[free] = solution.table
-            value, entropy, residual = value + solution.value, entropy + solution.entropy, solution.residual
-            out, feasible = solution.forms[: len(cuts)], solution.bounded_below
-            if feasible:
-                self._rows[kept] = solution.rows
-                self._totals = solution.forms[len(cuts) :]
-        shares = table / mass[:, None]
-        return Point(
-            table=self.people.sizes[:, None] * shares[self._atom],
-            multipliers=out,
-            value=value,
-            entropy=entropy,
-            residual=residual,
-            feasible=feasible,
-        )
+def cut_at(
+    constraints: Constraints,
+    family: int,
+    at: int,
+    x: Floats,
+    *,
+    terms: NodeTerms | None = None,
+    centre: Floats | None = None,
+) -> Cut:
+    """Return the tangent of one constraint.
 
-    def _forms(
-        self, cuts: Sequence[Cut], first: npt.NDArray[np.intp], fixed: Floats, free: npt.NDArray[np.bool_]
-    ) -> tuple[sparse.csr_matrix, Floats]:
-        """Return the cuts and class totals as forms over the free atoms, what the fixed ones give taken off."""
-        c = fixed.shape[1]
-        place = np.cumsum(free) - 1
-        rows, columns, values, known = [], [], [], []
-        code = np.full(len(self._atom), -1, dtype=np.int64)
-        for k, cut in enumerate(cuts):
-            code[:] = -1
-            code[cut.members] = cut.branch
-            of_atom = code[first]
-            held = np.flatnonzero(of_atom >= 0)
-            coefficients = cut.coefficients[of_atom[held]]
-            known.append(cut.known - float((coefficients * fixed[held]).sum()))
-            open_ = free[held]
-            cells = place[held[open_]][:, None] * c + np.arange(c)
-            rows.append(cells.ravel())
-            columns.append(np.full(cells.size, k))
-            values.append(coefficients[open_].ravel())
-        if self.totals is not None:
-            for k, j in enumerate(self._known_totals()):
-                rows.append(np.arange(int(free.sum())) * c + j)
-                columns.append(np.full(int(free.sum()), len(cuts) + k))
-                values.append(np.ones(int(free.sum())))
-                known.append(float(self.totals[j] - fixed[:, j].sum()))
-        shape = (int(free.sum()) * c, len(known))
-        if not rows:
-            return sparse.csr_matrix(shape), np.zeros(0)
-        cells, at, data = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-        return sparse.csr_matrix((data, (cells, at)), shape=shape), np.array(known)
+    Parameters
+    ----------
+    constraints : Constraints
+        The constraints.
+    family, at : int
+        The candidate.
+    x : ndarray, shape (q, c)
+        Where the concave terms of the constraint are linearised: the cut keeps all that the constraint allows.
+    terms : NodeTerms, optional
+        E(T) and H where they are known numbers.
+    centre : ndarray, shape (q, c), optional
+        Without ``terms``: where the convex terms are linearised. The cut then allows nothing that the constraint
+        forbids on their account.
+    """
+    if constraints.sampled:
+        return _sampled_cut(constraints, family, at, x, terms, x if centre is None else centre)
+    families, criterion = constraints.families, constraints.criterion
+    i = int(families.splits[family])
+    split = constraints.people.splits[i]
+    members, branch = families.members(family), families.branches(family, at)
+    ratio = 1.0
+    if constraints.divides:
+        ratio = float(split_information(families.branch_sizes(family, at))) / float(constraints.divisors[i])
+    slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
+    coefficients, constant = tangent(branch_counts(x, members, branch), criterion)
+    if terms is not None:
+        chosen, whole = float(terms.chosen[i]), float(terms.whole[i])
+        target = whole - ratio * (whole - chosen) if constraints.divides else chosen
+        return Cut(
+            family=family, at=at, members=members, branch=branch, coefficients=coefficients,
+            known=target - constant - slackness, slackness=slackness,
+        )  # fmt: skip
+    anchor = x if centre is None else centre
+    place = np.empty(len(constraints.people.sizes), dtype=np.int32)
+    place[split.members] = split.branch
+    own = place[members]
+    subtracted, known = tangent(branch_counts(anchor, members, own), criterion)
+    joint = branch * len(subtracted) + own
+    out = np.repeat(coefficients, len(subtracted), axis=0) - ratio * np.tile(subtracted, (len(coefficients), 1))
+    constant -= ratio * known
+    if constraints.divides:
+        # H enters with the weight ratio - 1: concave if positive, else on the side that is linearised at the centre.
+        point = x if ratio > 1 else anchor
+        node, shift = tangent(point[members].sum(axis=0, keepdims=True), criterion)
+        out += (ratio - 1) * node
+        constant += (ratio - 1) * shift
+    return Cut(
+        family=family, at=at, members=members, branch=joint, coefficients=out,
+        known=-constant - slackness, slackness=slackness,
+    )  # fmt: skip
+
+
+def _sampled_cut(
+    constraints: Constraints, family: int, at: int, x: Floats, terms: NodeTerms | None, centre: Floats
+) -> Cut:
+    """Return the tangent of one constraint on a sample: branch sizes are not known, and the last column is outside."""
+    families, criterion, people = constraints.families, constraints.criterion, constraints.people
+    i = int(families.splits[family])
+    split = people.splits[i]
+    members, branch = families.members(family), families.branches(family, at)
+    slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
+    counts = branch_counts(constraints.counted(x), members, branch)
+    coefficients, known = linear_tangent(counts, criterion), 0.0
+    if terms is not None:
+        known = float(terms.chosen[i])
+        if constraints.divides:
+            # n S(W) is the entropy of the branch sizes, which is concave in them, and n is known at the node.
+            gain = (float(terms.whole[i]) - known) / float(constraints.divisors[i])
+            sizes = counts.sum(axis=1)
+            part = tangent(sizes[None], "entropy")[0][0] / max(float(sizes.sum()), 1.0)
+            coefficients, known = coefficients + gain * part[:, None], float(terms.whole[i])
+    else:
+        place = np.empty(len(people.sizes), dtype=np.int32)
+        place[split.members] = split.branch
+        own = place[members]
+        subtracted = linear_tangent(branch_counts(constraints.counted(centre), members, own), criterion)
+        branch = branch * len(subtracted) + own
+        coefficients = np.repeat(coefficients, len(subtracted), axis=0) - np.tile(subtracted, (len(coefficients), 1))
+    outside = np.zeros((len(coefficients), 1))
+    return Cut(
+        family=family, at=at, members=members, branch=branch, coefficients=np.hstack([coefficients, outside]),
+        known=known - slackness, slackness=slackness,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

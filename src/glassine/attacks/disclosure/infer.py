@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.adversary import Adversary
+from glassine.attacks.disclosure.adversary import Adversary, completed, read_hints
 from glassine.attacks.disclosure.board import lay_out
 from glassine.attacks.disclosure.chain import first_world
 from glassine.attacks.disclosure.concave import MOST_STEPS, climb, convex_concave, feasible_tables, starting_tables
-from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
-from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
+from glassine.attacks.disclosure.constraints import Clash, Constraints, Cut, derive_constraints
+from glassine.attacks.disclosure.cuts import Approximation, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.hints import completed, read_hints
-from glassine.attacks.disclosure.leaves import LeafKnowledge, read_leaves
+from glassine.attacks.disclosure.leaves import ExpectedLeaves, LeafKnowledge, assumed_noise, read_leaves, read_noisy
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import People, read_people, true_table
+from glassine.attacks.disclosure.relaxation import Engine, Point
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
-from glassine.attacks.disclosure.slacks import ExpectedLeaves, assumed_noise, read_noisy
-from glassine.attacks.disclosure.tangents import Cut
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns as read_columns

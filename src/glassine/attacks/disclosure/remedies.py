@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.disclosure.accuracy import Holdout, read_holdout
-from glassine.attacks.disclosure.accuracy import predictions as tree_predictions
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
+from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
-from glassine.attacks.disclosure.slacks import ExpectedLeaves
+from glassine.attacks.disclosure.predictions import Holdout, read_holdout
+from glassine.attacks.disclosure.predictions import predictions as tree_predictions
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
