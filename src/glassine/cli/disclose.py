@@ -170,15 +170,14 @@ def disclose_command(
             class_tables(found, persons.truth)
         table = None
         if remedies:
-            from glassine.attacks.disclosure.remedies import measure_remedies
+            from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 
             table = measure_remedies(
                 tree,
                 persons.frame,
                 persons.truth,
                 adversary=reader,
-                domain=known,
-                random_state=seed,
+                remedies=Remedies(domain=known, random_state=seed),
                 evaluation=_held_out(holdout, tree, sensitive, known),
                 progress=lambda stage: display.stage(stage),
             )

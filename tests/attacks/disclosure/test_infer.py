@@ -28,6 +28,7 @@ from glassine import (
     parse_rules,
 )
 from glassine.attacks.disclosure import Adversary, ContradictionError, Disclosure, infer_sensitive, measure_disclosure
+from glassine.attacks.disclosure.concave import Starts
 from glassine.errors import (
     InvalidDataError,
     InvalidModelError,
@@ -292,8 +293,8 @@ BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
         InvalidParameterError,
         "name of the class",
     ),
-    ("no starts", lambda: infer_sensitive(stump(), AGES, n_starts=0), InvalidParameterError, "n_starts"),
-    ("starts by truth", lambda: infer_sensitive(stump(), AGES, n_starts=True), InvalidParameterError, "n_starts"),
+    ("no starts", lambda: infer_sensitive(stump(), AGES, starts=Starts(0)), InvalidParameterError, "n_starts"),
+    ("starts by truth", lambda: infer_sensitive(stump(), AGES, starts=Starts(True)), InvalidParameterError, "n_starts"),
     (
         "an adversary by name",
         lambda: infer_sensitive(stump(), AGES, adversary="leaf_counts"),  # type: ignore[arg-type]
@@ -382,7 +383,7 @@ def test_progress_names_the_stages() -> None:
     )
     stages: list[str] = []
     infer_sensitive(tree, frame, adversary=Adversary(), progress=stages.append)
-    infer_sensitive(tree, frame, adversary=Adversary("error_rates"), n_starts=2, progress=stages.append)
+    infer_sensitive(tree, frame, adversary=Adversary("error_rates"), starts=Starts(2), progress=stages.append)
     assert stages == [
         "cutting off what the internal nodes exclude", "climbing from start 1 of 2", "climbing from start 2 of 2",
     ]  # fmt: skip

@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.constraints import Constraints, Cut
-from glassine.attacks.disclosure.cuts import Approximation, outer_approximation
+from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
-from glassine.attacks.disclosure.relaxation import Engine, Point
+from glassine.domain.attributes import is_whole
+from glassine.errors import InvalidParameterError
 
-__all__ = ["MOST_STEPS", "LocalOptimum", "climb", "convex_concave", "feasible_tables", "starting_tables"]
+__all__ = ["LocalOptimum", "Starts", "climb", "convex_concave", "feasible_tables", "starting_tables"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +43,33 @@ from a feasible table, the linearised problem has only absurd solutions."""
 
 SETTLED = 1e-6
 """Change of the entropy, in nats a person, below which the procedure stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """From how many tables the convex-concave procedure climbs, and how far.
+
+    Attributes
+    ----------
+    number : int, default=3
+        Number of starts, at least 1.
+    most_steps : int, default=80
+        Most steps of each, at least 1.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one is not a whole number of at least 1.
+    """
+
+    number: int = 3
+    most_steps: int = MOST_STEPS
+
+    def __post_init__(self) -> None:
+        for name in ("number", "most_steps"):
+            value = getattr(self, name)
+            if not is_whole(value) or not value >= 1:
+                raise InvalidParameterError(f"{name} of starts must be a whole number of at least 1, got {value!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,7 +158,7 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[F
         fixed = Engine(people, known)
         alone = fixed.solve([], np.zeros(0), precision=1e-8 * people.n_people)
         found = outer_approximation(
-            fixed, constraints, alone, terms=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS
+            fixed, constraints, alone, at=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS
         )
         if found.point.feasible and constraints.satisfied(found.point.table):
             out.append(found.point.table)
@@ -166,7 +194,7 @@ def convex_concave(
     approximation: Approximation | None = None
     for step in range(1, most_steps + 1):
         approximation = outer_approximation(
-            engine, constraints, start, centre=centre, ceiling=price, warm=warm, precision=1e-9, most_rounds=MOST_ROUNDS
+            engine, constraints, start, at=centre, ceiling=price, warm=warm, precision=1e-9, most_rounds=MOST_ROUNDS
         )
         point = approximation.point
         change = abs(point.entropy - last) / n
@@ -217,7 +245,7 @@ def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats)
     for _ in range(CLIMBING_STEPS):
         steps += 1
         warm = outer_approximation(
-            engine, constraints, start, centre=at, ceiling=CLIMBING_PRICE, warm=warm, precision=1e-9,
+            engine, constraints, start, at=at, ceiling=CLIMBING_PRICE, warm=warm, precision=1e-9,
             most_rounds=CLIMBING_ROUNDS,
         )  # fmt: skip
         if not warm.point.feasible:

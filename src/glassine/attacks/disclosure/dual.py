@@ -1,4 +1,4 @@
-"""Maximum entropy under linear constraints: the exponential family, solved in the dual, again as cuts come and go.
+"""Maximum entropy under linear constraints: the exponential family, solved in the dual.
 
 People who are in one leaf and take the same side of every cut have the same distribution: they are one atom. With m_a
 people in atom a, s_ac = sum over the leaf's rows and the cuts of multiplier times coefficient, the distribution of an
@@ -12,25 +12,24 @@ interior-point Newton method minimises it. Its Hessian is block diagonal in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from glassine.attacks.disclosure.constraints import Cut
-from glassine.attacks.disclosure.leaves import LeafKnowledge, Rows
-from glassine.attacks.disclosure.people import People
+from glassine.attacks.disclosure.leaves import Rows
 
-__all__ = ["DualProblem", "DualSolution", "Engine", "Point", "minimise"]
+__all__ = ["DualProblem", "DualSolution", "minimise"]
 
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 300
+"""Newton steps of one problem: ends it where rounding keeps the gap above what is aimed at."""
 
 FRACTION = 0.995
+"""Share of the way to a bound that a step may go: the usual choice of interior-point methods, short of the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -232,9 +231,8 @@ def minimise(
             break
         while mu > goal and error <= 10 * mu and off <= 10 * mu:
             mu = max(goal, min(0.1 * mu, mu**1.5))
-        theta, below, above, x, value, moved = _step(
-            dual, theta, below, above, x, value, gradient, mu, ceiling, low, high
-        )
+        at, moved = _step(dual, _Iterate(theta, below, above, x, value), gradient, mu, ceiling, low, high)
+        theta, below, above, x, value = at
         if not moved and mu <= goal:
             break
         if not moved:
@@ -242,11 +240,27 @@ def minimise(
     return _solution(dual, theta, x, value, sound)
 
 
+class _Iterate(NamedTuple):
+    """Multipliers, those of their lower and upper bounds, and the table and dual value at them."""
+
+    theta: Floats
+    below: Floats
+    above: Floats
+    x: Floats
+    value: float
+
+
 def _step(
-    dual: _Dual, theta: Floats, below: Floats, above: Floats, x: Floats, value: float, gradient: Floats, mu: float,
-    ceiling: float, low: Any, high: Any,
-) -> tuple[Floats, Floats, Floats, Floats, float, bool]:  # fmt: skip
-    """Take one step of the interior-point method."""
+    dual: _Dual,
+    at: _Iterate,
+    gradient: Floats,
+    mu: float,
+    ceiling: float,
+    low: npt.NDArray[np.bool_],
+    high: npt.NDArray[np.bool_],
+) -> tuple[_Iterate, bool]:
+    """Take one step of the interior-point method; return where it ends, and whether it moved."""
+    theta, below, above, x, value = at
     diagonal = np.zeros_like(theta)
     slope = gradient.copy()
     diagonal[low] += below[low] / theta[low]
@@ -265,7 +279,7 @@ def _step(
         total = value - mu * float(np.log(point[low]).sum())
         return total - mu * float(np.log(ceiling - point[high]).sum()) if high.any() else total
 
-    old_value, old = value, barrier(theta, value)
+    old = barrier(theta, value)
     decrease = float(slope @ step)
     noise = 1e-13 * (abs(old) + float(np.abs(theta * dual.known).sum()) + 1.0)
     moved = False
@@ -277,13 +291,13 @@ def _step(
             break
         length *= 0.5
     if not moved:
-        return theta, below, above, x, old_value, False
+        return at, False
     below = below + min(1.0, _longest(below[low], d_below[low])) * d_below
     above = above + min(1.0, _longest(above[high], d_above[high])) * d_above
     # Bounds on the multipliers of bounds keep the primal-dual Hessian near that of the barrier.
     below[low] = np.clip(below[low], mu / theta[low] / 1e8, mu / theta[low] * 1e8)
     above[high] = np.clip(above[high], mu / (ceiling - theta[high]) / 1e8, mu / (ceiling - theta[high]) * 1e8)
-    return theta, below, above, x, value, True
+    return _Iterate(theta, below, above, x, value), True
 
 
 def _longest(values: Floats, steps: Floats) -> float:
@@ -306,197 +320,3 @@ def _solution(dual: _Dual, theta: Floats, x: Floats, value: float, sound: bool) 
         residual=float(np.abs(excess).max(initial=0.0)),
         bounded_below=sound,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Point:
-    """A solution of the relaxation with some cuts.
-
-    Attributes
-    ----------
-    table : ndarray, shape (q, c)
-        Expected people of each quasi-identifier and class.
-    multipliers : ndarray, shape (k,)
-        Those of the cuts.
-    value : float
-        Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people.
-    entropy : float
-        Entropy of the table.
-    residual : float
-        Largest violation of a linear row by the table, in people.
-    feasible : bool
-        False if the rows and cuts were proven to contradict each other.
-    """
-
-    table: Floats
-    multipliers: Floats
-    value: float
-    entropy: float
-    residual: float
-    feasible: bool
-
-
-@dataclass(slots=True, eq=False)
-class Engine:
-    """The maximum-entropy problem of one tree, solved again and again as cuts come and go.
-
-    Attributes
-    ----------
-    people, leaves : People, LeafKnowledge
-        What the reader knows.
-    totals : ndarray, shape (c,), or None
-        Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it
-        is not.
-    """
-
-    people: People
-    leaves: LeafKnowledge
-    totals: Floats | None = None
-    _atom: npt.NDArray[np.intp] = field(init=False)
-    _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
-    _rows: Floats = field(init=False)
-    _totals: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._atom = self.people.leaf.copy()
-        known = self.leaves
-        weights = np.ones(known.n_classes)
-        if self.totals is not None and not np.isnan(self.totals).any():
-            weights = np.maximum(self.totals, 1e-3)
-        weights = weights / weights.sum()
-        self._totals = np.log(weights[self._known_totals()] / weights[-1])
-        self._rows = np.zeros(known.rows().known.shape)
-        at = np.arange(len(known.sizes))
-        if known.counts is not None:
-            logs = np.log(np.where(known.counts > 0, known.counts, 1.0))
-            self._rows = logs - logs[at, known.counts.argmax(axis=1)][:, None]
-        elif known.correct is not None and known.labels is not None:
-            wrong = np.maximum(known.sizes - known.correct, 1e-6)
-            odds = weights[known.labels] / np.maximum(1 - weights[known.labels], 1e-6)
-            self._rows[at, known.labels] = np.log(np.maximum(known.correct, 1e-6) / wrong / odds)
-
-    def _known_totals(self) -> npt.NDArray[np.intp]:
-        """Return the classes whose totals are rows of the problem: the last is implied if all are known."""
-        if self.totals is None:
-            return np.zeros(0, dtype=np.intp)
-        known = np.flatnonzero(~np.isnan(self.totals))
-        return known[:-1] if len(known) == len(self.totals) else known
-
-    def _refine(self, cut: Cut) -> None:
-        """Split the atoms by the branches of a cut."""
-        if (cut.family, cut.at) in self._refined:
-            return
-        self._refined.add((cut.family, cut.at))
-        code = np.zeros(len(self._atom), dtype=np.int64)
-        code[cut.members] = cut.branch + 1
-        _, self._atom = np.unique(self._atom * (int(code.max()) + 1) + code, return_inverse=True)
-
-    def _touched(self, leaf: npt.NDArray[np.intp], cuts: Sequence[Cut]) -> npt.NDArray[np.bool_]:
-        """Return which leaves have no closed form."""
-        n_leaves = len(self.leaves.sizes)
-        if self.totals is not None:
-            return np.ones(n_leaves, dtype=bool)
-        if self.leaves.counts is not None:
-            return np.bincount(leaf, minlength=n_leaves) > 1
-        out = np.zeros(n_leaves, dtype=bool)
-        for cut in cuts:
-            out[self.people.leaf[cut.members]] = True
-        return out
-
-    def solve(self, cuts: Sequence[Cut], multipliers: Floats, *, precision: float, ceiling: float = np.inf) -> Point:
-        """Return the table of most entropy under the leaves and some cuts.
-
-        Parameters
-        ----------
-        cuts : sequence of Cut
-            The cuts.
-        multipliers : ndarray, shape (k,)
-            Where to start.
-        precision, ceiling : float
-            As for :func:`~glassine.attacks.disclosure.dual.minimise`.
-        """
-        for cut in cuts:
-            self._refine(cut)
-        mass = np.bincount(self._atom, weights=self.people.sizes)
-        first = np.zeros(len(mass), dtype=np.intp)
-        first[self._atom[::-1]] = np.arange(len(self._atom))[::-1]
-        leaf = self.people.leaf[first]
-        touched = self._touched(leaf, cuts)
-        free = touched[leaf]
-        closed = self.leaves.shares()[leaf]
-        fixed = np.where(free, 0.0, mass)[:, None] * closed
-        table = fixed.copy()
-        logs = np.log(np.where(closed > 0, closed, 1.0))
-        offset = self.leaves.offset
-        value = entropy = float((fixed * (offset - logs)).sum())
-        residual, out, feasible = 0.0, np.zeros(len(cuts)), True
-        forms, known = self._forms(cuts, first, fixed, free)
-        # A form without coefficients is about people of whom everything is known: it holds, or nothing does.
-        empty = (np.diff(forms.tocsc().indptr) == 0) & (known > 1e-9)
-        if empty.any() and not np.isfinite(ceiling):
-            out, feasible = empty[: len(cuts)].astype(np.float64), False
-        elif free.any():
-            kept = np.flatnonzero(touched)
-            place = np.cumsum(touched) - 1
-            solution = minimise(
-                DualProblem(
-                    mass=mass[free].astype(np.float64),
-                    leaf=place[leaf[free]],
-                    rows=self.leaves.rows().take(kept),
-                    forms=forms,
-                    known=known,
-                    bounded=np.arange(len(known)) < len(cuts),
-                    offset=offset,
-                ),
-                rows=self._rows[kept],
-                forms=np.concatenate([multipliers, self._totals]),
-                precision=precision,
-                ceiling=ceiling,
-            )
-            table[free] = solution.table
-            value, entropy, residual = value + solution.value, entropy + solution.entropy, solution.residual
-            out, feasible = solution.forms[: len(cuts)], solution.bounded_below
-            if feasible:
-                self._rows[kept] = solution.rows
-                self._totals = solution.forms[len(cuts) :]
-        shares = table / mass[:, None]
-        return Point(
-            table=self.people.sizes[:, None] * shares[self._atom],
-            multipliers=out,
-            value=value,
-            entropy=entropy,
-            residual=residual,
-            feasible=feasible,
-        )
-
-    def _forms(
-        self, cuts: Sequence[Cut], first: npt.NDArray[np.intp], fixed: Floats, free: npt.NDArray[np.bool_]
-    ) -> tuple[sparse.csr_matrix, Floats]:
-        """Return the cuts and class totals as forms over the free atoms, what the fixed ones give taken off."""
-        c = fixed.shape[1]
-        place = np.cumsum(free) - 1
-        rows, columns, values, known = [], [], [], []
-        code = np.full(len(self._atom), -1, dtype=np.int64)
-        for k, cut in enumerate(cuts):
-            code[:] = -1
-            code[cut.members] = cut.branch
-            of_atom = code[first]
-            held = np.flatnonzero(of_atom >= 0)
-            coefficients = cut.coefficients[of_atom[held]]
-            known.append(cut.known - float((coefficients * fixed[held]).sum()))
-            open_ = free[held]
-            cells = place[held[open_]][:, None] * c + np.arange(c)
-            rows.append(cells.ravel())
-            columns.append(np.full(cells.size, k))
-            values.append(coefficients[open_].ravel())
-        if self.totals is not None:
-            for k, j in enumerate(self._known_totals()):
-                rows.append(np.arange(int(free.sum())) * c + j)
-                columns.append(np.full(int(free.sum()), len(cuts) + k))
-                values.append(np.ones(int(free.sum())))
-                known.append(float(self.totals[j] - fixed[:, j].sum()))
-        shape = (int(free.sum()) * c, len(known))
-        if not rows:
-            return sparse.csr_matrix(shape), np.zeros(0)
-        cells, at, data = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-        return sparse.csr_matrix((data, (cells, at)), shape=shape), np.array(known)
