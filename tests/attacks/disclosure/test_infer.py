@@ -293,8 +293,13 @@ BAD: list[tuple[str, Callable[[], Any], type[GlassineError], str]] = [
         InvalidParameterError,
         "name of the class",
     ),
-    ("no starts", lambda: infer_sensitive(stump(), AGES, starts=Starts(0)), InvalidParameterError, "n_starts"),
-    ("starts by truth", lambda: infer_sensitive(stump(), AGES, starts=Starts(True)), InvalidParameterError, "n_starts"),
+    ("no starts", lambda: infer_sensitive(stump(), AGES, starts=Starts(0)), InvalidParameterError, "number of starts"),
+    (
+        "starts by truth",
+        lambda: infer_sensitive(stump(), AGES, starts=Starts(True)),
+        InvalidParameterError,
+        "number of starts",
+    ),
     (
         "an adversary by name",
         lambda: infer_sensitive(stump(), AGES, adversary="leaf_counts"),  # type: ignore[arg-type]

@@ -83,10 +83,11 @@ def _log_term(part: float, whole: float) -> float:
 
 
 @compiled
-def _scan(
-    x: Any, order: Any, groups: Any, families: Any, sizes: Any, kinds: Any, splits: Any, chosen: Any, whole: Any,
-    divisors: Any, criterion: int, divides: bool, allowed: Any, slack: Any, at: Any,
-) -> None:  # fmt: skip
+def _scan(x: Any, flat: Any, terms: Any, criterion: int, divides: bool, slack: Any, at: Any) -> None:
+    # x has the shape (q, c). Of each family the class counts of its groups are summed first, shape (groups, c); then
+    # its candidates are gone through in order, so that those of thresholds need one running sum.
+    order, groups, families, sizes, kinds, splits, allowed = flat
+    chosen, whole, divisors = terms
     n_classes = x.shape[1]
     widest = 1
     for f in range(len(kinds)):
@@ -170,10 +171,8 @@ def worst_slacks(
     slack = np.empty(len(layout.kinds))
     at = np.empty(len(layout.kinds), dtype=np.int64)
     if len(layout.kinds):
-        _scan(
-            x, layout.order, layout.groups, layout.families, sizes, layout.kinds, layout.splits, chosen, whole,
-            divisors, CODES[criterion], criterion == "gain_ratio", allowed, slack, at,
-        )  # fmt: skip
+        flat = (layout.order, layout.groups, layout.families, sizes, layout.kinds, layout.splits, allowed)
+        _scan(x, flat, (chosen, whole, divisors), CODES[criterion], criterion == "gain_ratio", slack, at)
     return slack, at
 
 

@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 from glassine.attacks.disclosure.board import Board, State, lay_out, set_up
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.swaps import MOST_PARTS, penalty, run, sample
+from glassine.attacks.disclosure.swaps import MOST_PARTS, Kept, penalty, run, sample
 from glassine.attacks.disclosure.worlds import StartError, leaf_tables
 from glassine.errors import UndefinedMeasureError
 
@@ -231,7 +231,7 @@ def _chain(
     sweep, share = max(len(board.person), SHORTEST_SWEEP), _larger(board)
     run(board, state, burn_in * sweep, share, -1.0, rng, parts, tally)
     tally[:] = 0
-    sample(board, state, thin * sweep, share, rng, parts, tally, offsets, histograms, batches, draws)
+    sample(board, state, thin * sweep, share, rng, parts, tally, Kept(offsets, histograms, batches, draws))
     return _Run(histograms=histograms, batches=batches, tally=tally, searched=searched, table=state.x)
 
 

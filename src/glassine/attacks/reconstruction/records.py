@@ -138,13 +138,11 @@ def reconstruct_records(
     rng = np.random.default_rng(random_state)
     search.progress("reading the model")
     columns = columns_for(counts, data)
-    several = isinstance(models, Sequence) and not isinstance(models, str | bytes)
-    if several and len(models) == 1:
-        models, several = models[0], False
+    listed = list(models) if isinstance(models, Sequence) and not isinstance(models, str | bytes) else [models]
     run = partial(solved, search=search, deadline=deadline, rng=rng)
-    if several or columns is not None:
+    if len(listed) != 1 or columns is not None:
         try:
-            read = read_models(models if several else [models], domain, None, columns)
+            read = read_models(listed, domain, None, columns)
         except UndefinedMeasureError as error:
             return NotApplicable(str(error))
         if read.silence is not None:
@@ -152,12 +150,12 @@ def reconstruct_records(
         if len(read.exact) > 1:
             return run(_Several(domain=domain, published=read.exact, same_labels=same_labels))
         return _from_one(read.exact[0].model, domain, rng)
-    model = _read(models, domain, use_seeds)
+    model = _read(listed[0], domain, use_seeds)
     if isinstance(model, Forest) and (len(model.trees) > 1 or model.bootstrap):
         reason = _not_applicable(model)
         if reason is not None:
             return NotApplicable(reason)
-        again = refitting_of(models, model, domain) if use_seeds else None
+        again = refitting_of(listed[0], model, domain) if use_seeds else None
         return run(_OfForest(domain=domain, forest=model, again=again))
     return _from_one(model.trees[0] if isinstance(model, Forest) else model, domain, rng)
 
