@@ -16,6 +16,7 @@ from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
 from glassine.report.registry import measured_sections
+from glassine.report.section import Table
 from tests.repo.code_blocks import ROOT, read_blocks
 
 RULES = """if [a] then [true] ([1 ; 0] examples)
@@ -93,7 +94,7 @@ def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_no
     listed = [measurement for measurement in TREE_MEASUREMENTS if measurement.listed]
     assert [asked.title for asked in findings.measured.questions] == [measurement.title for measurement in listed]
     page = audit_page(findings)
-    (table,) = [block for block in page.section("measured").blocks if block.kind == "table"]
+    (table,) = [block for block in page.section("measured").blocks if isinstance(block, Table)]
     assert [(row.name, row.meaning) for row in table.rows] == [(one.title, one.question) for one in listed]
     assert pickle.loads(pickle.dumps(findings)).measured.questions == findings.measured.questions
 

@@ -340,8 +340,8 @@ def _record(x: Any, offsets: Any, histogram: Any, batch: Any) -> None:
 class Kept(NamedTuple):
     """What is kept of the draws of a chain.
 
-    ``offsets``, shape (q + 1,), say where the values of a quasi-identifier begin in ``histograms``, shape (2, v, c), one
-    for each half of the chain; ``batches``, shape (b, q, c), are sums.
+    ``offsets``, shape (q + 1,), say where the values of a quasi-identifier begin in ``histograms``, shape (2, v, c),
+    one for each half of the chain; ``batches``, shape (b, q, c), are sums.
     """
 
     offsets: Any
