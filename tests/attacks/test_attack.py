@@ -15,7 +15,7 @@ from glassine import Domain, audit, parse_rules
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
-from glassine.report.registry import measured_sections
+from glassine.report.measured import measured_sections
 from glassine.report.section import Table
 from tests.repo.code_blocks import ROOT, read_blocks
 

@@ -66,7 +66,7 @@ def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) 
     A comparison with one value of a number counts as the two thresholds around it. Without a domain every threshold
     counts, and no comparison with a value does.
     """
-    found: dict[tuple[str, float], None] = {}
+    result: dict[tuple[str, float], None] = {}
     for literal in model.literals:
         attribute = None if domain is None else domain[literal.attribute]
         if domain is not None and not isinstance(attribute, Integer | Real):
@@ -81,8 +81,8 @@ def thresholds_of(model: DecisionTree | RuleList, domain: Domain | None = None) 
             continue
         for bound in bounds:
             if np.isfinite(bound):
-                found[literal.attribute, bound] = None
-    return list(found)
+                result[literal.attribute, bound] = None
+    return list(result)
 
 
 def _is_midpoint(below: float, above: float, threshold: float) -> bool:

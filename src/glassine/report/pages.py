@@ -17,7 +17,7 @@ from glassine.auditing.findings import (
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.comparison import Comparison
 from glassine.report import wording
-from glassine.report.registry import MODEL, sections_of
+from glassine.report.measured import MODEL, sections_of
 from glassine.report.section import Page, Section, clean_inputs
 from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.comparison import comparison_page

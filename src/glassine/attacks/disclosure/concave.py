@@ -157,11 +157,11 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[F
         )
         fixed = Engine(people, known)
         alone = fixed.solve([], np.zeros(0), precision=1e-8 * people.n_people)
-        found = outer_approximation(
+        result = outer_approximation(
             fixed, constraints, alone, at=constraints.terms(alone.table), precision=1e-8, most_rounds=GUESS_ROUNDS
         )
-        if found.point.feasible and constraints.satisfied(found.point.table):
-            out.append(found.point.table)
+        if result.point.feasible and constraints.satisfied(result.point.table):
+            out.append(result.point.table)
     return out
 
 

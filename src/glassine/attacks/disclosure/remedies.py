@@ -317,19 +317,19 @@ class _Bench:
 
     def read(self, name: str, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
         """Return what a reader of a tree concludes."""
-        found = infer_sensitive(
+        result = infer_sensitive(
             tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind]), truth=self.truth
         )
         return Remedy(
             name=name,
             kind=kind,
-            n_leaves=float(len(found.people.leaf_sizes)),
-            entropy=found.entropy,
-            d_overall=found.d_overall(self.truth),
+            n_leaves=float(len(result.people.leaf_sizes)),
+            entropy=result.entropy,
+            d_overall=result.d_overall(self.truth),
             accuracy=self._accuracy(tree),
             holdout_accuracy=None if self.held is None else self.held.accuracy(tree),
             internal_nodes=adversary.internal_nodes,
-            status=found.status,
+            status=result.status,
         )
 
     def suppressed(self, name: str, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
@@ -341,8 +341,8 @@ class _Bench:
         try:
             return self.read(name, kind, tree, reader)
         except SearchError:
-            found = self.read(name, kind, tree, replace(reader, internal_nodes=False))
-            return replace(found, reason=NO_SEARCH)
+            result = self.read(name, kind, tree, replace(reader, internal_nodes=False))
+            return replace(result, reason=NO_SEARCH)
 
     def merged(self, name: str, below: int = 0, purity: float = 1.0) -> Remedy:
         """Return what a reader of the tree with merged leaves concludes."""
@@ -390,11 +390,11 @@ class _Bench:
                 random_state=tried.random_state + i,
             )
             tree = learner.fit(frame, self.codes).model_
-            found = infer_sensitive(tree, frame, adversary=reader)
+            result = infer_sensitive(tree, frame, adversary=reader)
             right = float((tree_predictions(tree, given) == self.codes).mean())
             held = None if self.held is None else self._held_right(learner)
             drawn.append(
-                _Draw(float(len(found.people.leaf_sizes)), found.entropy, found.d_overall(self.codes), right, held)
+                _Draw(float(len(result.people.leaf_sizes)), result.entropy, result.d_overall(self.codes), right, held)
             )
         rates = [draw.held for draw in drawn if draw.held is not None]
         return Remedy(

@@ -158,7 +158,7 @@ def _add(one: Sums, other: Sums, aim: tuple[int, ...], limit: int) -> Sums:
             numbers[joint] = numbers.get(joint, 0) + number * number_more
     if len(out) > limit:
         raise _too_many_totals(limit)
-    return {key: (math.fsum(found), numbers[key]) for key, found in out.items()}
+    return {key: (math.fsum(result), numbers[key]) for key, result in out.items()}
 
 
 def _too_many_totals(limit: int) -> CountingLimitError:
@@ -331,22 +331,22 @@ def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray
         ahead[cells, np.repeat(at * c + leaves.labels, c)] = 1.0
         ahead = ahead.tocsr() - sparse.identity(n_leaves * c)
         rows.append(LinearConstraint(ahead, 0.0, np.inf))
-    found = milp(
+    result = milp(
         rng.random(n_leaves * c),
         integrality=np.ones(n_leaves * c),
         bounds=Bounds(least.ravel(), most.ravel()),
         constraints=rows,
         options={"time_limit": TIME_LIMIT, "mip_rel_gap": 1.0},
     )
-    if found.x is None:
-        if found.status == INFEASIBLE:
+    if result.x is None:
+        if result.status == INFEASIBLE:
             raise NoWorldError(
                 "no table of whole people has these leaves and these class totals. Check the marginals.", clashes=()
             )
         raise StartError(
             "no class counts of the leaves with these totals were found in a minute. Take the relaxation.", clashes=()
         )
-    return np.asarray(np.rint(found.x).astype(np.int64).reshape(n_leaves, c))
+    return np.asarray(np.rint(result.x).astype(np.int64).reshape(n_leaves, c))
 
 
 def _one(disclosure: Disclosure, leaf: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -9,7 +9,7 @@ from glassine.auditing.findings import InputFile, SensitiveFinding
 from glassine.auditing.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
 from glassine.report import wording
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.registry import MeasuredSection
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,

@@ -10,7 +10,7 @@ from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
 from glassine.report.charts import draw_roc
-from glassine.report.registry import MeasuredSection
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,

@@ -7,7 +7,7 @@ from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
-from glassine.report.registry import MeasuredSection
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import Fact, Facts, Section
 from glassine.report.sections.reconstruction import share_unit
 

@@ -10,7 +10,7 @@ from glassine.auditing.criterion import Limit, Remedy
 from glassine.auditing.findings import Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.registry import measured_sections
+from glassine.report.measured import measured_sections
 from glassine.report.section import Column, Paragraph, Points, Row, Section, Status, Table, sentence
 
 __all__ = [

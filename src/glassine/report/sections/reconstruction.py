@@ -15,7 +15,7 @@ from glassine.auditing.findings import (
 )
 from glassine.report import wording
 from glassine.report.charts import draw_bar, draw_curve
-from glassine.report.registry import MeasuredSection
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,

@@ -20,7 +20,7 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.registry import MeasuredSection, sections_of
+from glassine.report.measured import MeasuredSection, sections_of
 from glassine.report.section import (
     Block,
     Column,
