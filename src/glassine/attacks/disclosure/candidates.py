@@ -24,6 +24,7 @@ __all__ = ["MULTIWAY", "ONE_VALUE", "THRESHOLD", "View", "compared_views", "wors
 Floats = npt.NDArray[np.float64]
 
 MULTIWAY, THRESHOLD, ONE_VALUE = 0, 1, 2
+"""Kinds of families; whole numbers, as compiled functions read them."""
 
 GINI, ENTROPY, MISCLASSIFICATION = 0, 1, 2
 
@@ -58,6 +59,7 @@ class Layout(Protocol):
 
 @compiled
 def _impurity(m: Any, n: float, criterion: int) -> float:
+    # In people: n times the impurity, so that the parts of a split simply add up. m has the shape (c,).
     if n <= 0:
         return 0.0
     if criterion == 0:
@@ -129,6 +131,7 @@ def _scan(x: Any, flat: Any, terms: Any, criterion: int, divides: bool, slack: A
             part += sizes[g]
             for c in range(n_classes):
                 one[c] += row[c]
+                # Rounding may leave less than nothing on the other side, whose logarithm is not a number.
                 other[c] = max(total[c] - one[c], 0.0)
             if not allowed[g]:
                 continue

@@ -43,6 +43,7 @@ BATCHES = 20
 """Batches of a chain; a chain's draws are a multiple of it."""
 
 SHORTEST_SWEEP = 50
+"""Moves of a sweep, at least; else one for each person."""
 
 MANY_PEOPLE = 1000
 

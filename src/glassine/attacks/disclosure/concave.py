@@ -26,6 +26,7 @@ __all__ = ["LocalOptimum", "Starts", "climb", "convex_concave", "feasible_tables
 Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 80
+"""Steps of one start: the price of a violation reaches its largest in 14 of them, the rest climb."""
 NOBODY = 1e-6
 """Expected people below which a class is taken to be absent from a leaf."""
 
@@ -33,6 +34,7 @@ MOST_ROUNDS = 4
 """Rounds of outer approximation in one step: the next step linearises anew in any case."""
 
 GUESS_ROUNDS = 60
+"""Rounds for a guess of the class counts: one that needs more is given up for the next."""
 CLIMBING_STEPS, CLIMBING_ROUNDS, CLIMBING_PRICE = 8, 6, 100.0
 SHORTEST = 1e-3
 """Share of the way to the next table below which climbing stops."""

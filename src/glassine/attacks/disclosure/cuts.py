@@ -26,11 +26,13 @@ SMALLEST_SHARE = 1e-12
 """Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""
 
 MOST_ROUNDS = 200
+"""Rounds of cuts; where they do not do, the gap says how far the estimate is off."""
 
 IDLE_ROUNDS = 3
 """A cut whose multiplier is nothing for so many rounds is dropped."""
 
 NOTHING = 1e-7
+"""A multiplier below it counts as none: an interior point never makes it exactly that."""
 
 
 def tangent(counts: Floats, criterion: Criterion) -> tuple[Floats, float]:
@@ -435,11 +437,13 @@ def outer_approximation(
                 return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=done)
             for f in broken[np.argsort(slack[broken])]:
                 cuts.append(cut_at(constraints, int(f), int(worst[f]), point.table, terms=terms, centre=centre))
+            # A rough solution is enough to cut far; the dual is solved to the end only once nothing is violated.
             aimed = min(1e-4, max(precision, 1e-3 * float(-slack[broken].min(initial=0.0)) / n))
         elif not point.feasible:
             return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=False)
         else:
             aimed = 1e-4
+        # New cuts start inside the cone of positive multipliers, old ones where they were.
         multipliers = np.concatenate([multipliers, np.full(len(cuts) - len(multipliers), 1e-2)])
         idle = np.concatenate([idle, np.zeros(len(cuts) - len(idle), dtype=int)])
         point = engine.solve(cuts, multipliers, precision=aimed * n, ceiling=ceiling)

@@ -146,6 +146,7 @@ class _Dual:
         block = forms @ block @ forms.transpose(0, 2, 1)
         exists = self.p.rows.exists
         block = block * exists[:, :, None] * exists[:, None, :]
+        # Rows that imply each other would leave the matrix singular.
         ridge = 1e-12 * (1.0 + np.abs(block[:, np.arange(r), np.arange(r)]))
         extra = np.where(exists, diagonal[: self.n_rows].reshape(-1, r) + ridge, 1.0)
         block[:, np.arange(r), np.arange(r)] += extra
@@ -209,6 +210,7 @@ def minimise(
     low, high = dual.bounded, dual.bounded & np.isfinite(ceiling)
     high[: dual.n_rows] = False
     n_low = int(low.sum())
+    # The barrier starts at the size of new multipliers, and falls as the residual does.
     mu = 1e-2
     theta[low] = np.maximum(theta[low], 1e-3)
     if high.any():
@@ -286,6 +288,7 @@ def _step(
     for _ in range(40):
         new = theta + length * step
         x_new, value = dual.table(new)
+        # Armijo's rule; the noise lets steps through that only rounding makes look worse.
         if np.isfinite(value) and barrier(new, value) <= old + 1e-4 * length * decrease + noise:
             theta, x, moved = new, x_new, True
             break

@@ -39,7 +39,9 @@ ROUND_TO = (5, 20)
 EPSILONS = (0.1, 1.0)
 NO_SEARCH = "the search with internal nodes led nowhere: a reader who uses them may learn more than is shown."
 STARTS = 1
+"""Starts of the search of each remedy."""
 STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
+"""Steps of a start, by the kind of remedy."""
 """Starts and steps of each search: a table of many remedies is not to take minutes."""
 
 DRAWS = 5

@@ -51,8 +51,10 @@ ROUNDING = 1e-6
 """By how much a published rate may differ from that of whole numbers."""
 
 TIME_LIMIT = 60.0
+"""Seconds to find class counts of all leaves; the message says a minute."""
 
 INFEASIBLE = 2
+"""The status of SciPy's milp for a program without a solution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

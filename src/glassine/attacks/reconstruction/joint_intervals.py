@@ -34,6 +34,7 @@ __all__ = ["Aligned", "Estimate", "aligned", "exposures", "fewest_held", "log_of
 Floats = npt.NDArray[np.float64]
 
 SOME_REFERENCES = 4
+"""Models whose parts a bound is taken by, those of most parts first: each gives a valid bound, the least is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

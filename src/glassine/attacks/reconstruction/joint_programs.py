@@ -30,7 +30,9 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 FAR = 3.0
+"""Cost of a record that is moved beyond the next whole number: more than any rounding up or down costs."""
 INFEASIBLE = 2
+"""The status of SciPy's milp for a program without a solution."""
 SCALE = 720_720 * 1024
 """Weights are rounded to multiples of one over this: halves, thirds and the like of a solver's vertices stay exact."""
 

@@ -30,6 +30,7 @@ Table: TypeAlias = npt.NDArray[np.float32]
 
 COMPARED = ("feature", "threshold", "children_left", "n_node_samples")
 MOST_MOVES = 5_000
+"""Moves of single rows; each trains the forest again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,9 @@ def refitting_of(model: Any, forest: Forest, domain: Domain) -> Refitting | None
 Numbers: TypeAlias = npt.NDArray[np.intp]
 
 STEPS_PER_BIT = 1000
+"""The solver reckons in whole numbers: logarithms are rounded to a thousandth of a bit."""
 SINGLE_STEPS = 32
+"""Records of an option that are rewarded one by one; beyond, steps widen by an eighth to keep the variables few."""
 
 
 class MissingSolverError(Exception):
