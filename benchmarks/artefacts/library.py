@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,11 @@ def jointly(folder: Path) -> dict[str, str]:
     hundred = g.Domain.from_json(folder / "hundred.json")
     models = [g.load_model(folder / f"{name}.json") for name in ("first", "near", "far")]
     together = g.attacks.reconstruct_jointly(models, hundred, names=["a", "b", "c"], smallest_group=3)
-    rows = g.attacks.reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
+    if hasattr(g, "reconstruct_records"):
+        search = import_module("glassine.attacks").Search(workers=1)
+        rows = g.reconstruct_records(models, hundred, random_state=0, search=search)
+    else:
+        rows = g.attacks.reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
     return as_json(together=together, rows=rows)
 
 

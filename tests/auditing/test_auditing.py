@@ -31,7 +31,8 @@ from glassine import (
 )
 from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.outcome import Below, Hidden
-from glassine.auditing.findings import Findings, schema
+from glassine.auditing.findings import Findings
+from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.domain import Between, ExactlyOne, OneOf

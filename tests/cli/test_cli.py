@@ -17,7 +17,7 @@ import pytest
 
 from glassine import Category, Domain, Integer, Real, as_model, write_model
 from glassine.auditing import api
-from glassine.auditing.findings import schema
+from glassine.auditing.schema import schema
 from glassine.domain import ExactlyOne
 from tests.cli.running import Run
 

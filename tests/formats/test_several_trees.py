@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 
-from glassine.attacks import reconstruct_rows
+from glassine.attacks import reconstruct_records
 from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.attacks.reconstruction.search import Search
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import load_forest, load_model, tree_from_treelite, tree_from_xgboost
@@ -77,7 +78,7 @@ def test_the_sizes_of_several_boosted_trees_rebuild_rows() -> None:
     pytest.importorskip("ortools")
     coarse = Domain({"age": Integer(18, 90), "dose": Real(-9, 9)})
     forest = load_forest(FILES / "lightgbm_three.txt")
-    outcome = reconstruct_rows(forest, coarse, time_limit=20, random_state=0)
+    outcome = reconstruct_records(forest, coarse, random_state=0, search=Search(time_limit=20))
     assert isinstance(outcome, Measured)
     for tree in forest.trees:
         held = np.bincount(tree.apply(outcome.value.rows), minlength=len(tree.cells)).tolist()
@@ -218,7 +219,7 @@ def test_a_forest_of_pmml_has_the_trees_without_their_counts() -> None:
         ]
         assert [cell.evidence.label for cell in tree.cells] == [cell.evidence.prediction for cell in alone.cells]
         assert all(node.evidence.size is None for node in tree.nodes)
-    outcome = reconstruct_rows(load_forest(FILES / "forest.onnx", DOMAIN), DOMAIN)
+    outcome = reconstruct_records(load_forest(FILES / "forest.onnx", DOMAIN), DOMAIN)
     assert isinstance(outcome, NotApplicable)
     assert "how many records" in outcome.reason
 

@@ -31,11 +31,12 @@ from glassine.auditing.findings import (
     TreeNode,
 )
 from glassine.auditing.findings.disclosure import ReaderFinding
-from glassine.auditing.findings.schema import MEASURED
 from glassine.auditing.judging import judge
 from glassine.auditing.policy import Policy
+from glassine.auditing.schema import MEASURED
 from glassine.auditing.several import SeveralModels
 from glassine.auditing.suppression import Suppression
+from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.domain import Between, Domain, Integer
 from glassine.models import Branch, DecisionTree, Evidence, Node
 
@@ -211,7 +212,7 @@ def changed(base: Findings, **given: Any) -> Findings:
     measured = {name: given.pop(name) for name in tuple(given) if name in MEASURED}
     if shape:
         measured["parts"] = Measured(replace(base.value("parts"), **shape))
-    return replace(base, measured=Outcomes({**base.measured, **measured}), **given)
+    return replace(base, measured=base.measured.beside(measured), **given)
 
 
 def findings(**given: Any) -> Findings:
@@ -258,7 +259,8 @@ def findings(**given: Any) -> Findings:
                         nodes=balanced_tree(4),
                     )
                 ),
-            }
+            },
+            [measurement.words for measurement in TREE_MEASUREMENTS if measurement.listed],
         ),
         sensitive=None,
         notes=("rule 3 captures no record: it is `shadowed`.",),

@@ -13,7 +13,7 @@ import pytest
 
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
-from glassine.attacks.disclosure.remedies import measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, InputFile
 from glassine.auditing.policy import Policy
@@ -46,7 +46,9 @@ FILES = (InputFile(role="model", name="tree.json", sha256="0f" * 32),)
 def disclosure() -> Report:
     frame, y = people()
     tree = MultiwayTreeClassifier().fit(frame, y)
-    table = measure_remedies(tree, frame, y, merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    table = measure_remedies(
+        tree, frame, y, remedies=Remedies(merge_below=[60], purities=[], round_to=[5], epsilons=[1.0])
+    )
     found = finding(infer_sensitive(tree, frame), truth=y, remedies=table, frame=frame)
     return disclosure_page(found, title="What a tree discloses", inputs=FILES)
 

@@ -30,8 +30,8 @@ from glassine.attacks.reconstruction.entropy import ProbabilisticDataset as Prob
 from glassine.attacks.reconstruction.entropy import reconstruct as reconstruct
 from glassine.attacks.reconstruction.joint import reconstruct_jointly as reconstruct_jointly
 from glassine.attacks.reconstruction.joint_result import JointReconstruction as JointReconstruction
-from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly as reconstruct_rows_jointly
+from glassine.attacks.reconstruction.records import reconstruct_records as reconstruct_records
 from glassine.attacks.reconstruction.row_result import RowReconstruction as RowReconstruction
-from glassine.attacks.reconstruction.rows import reconstruct_rows as reconstruct_rows
+from glassine.attacks.reconstruction.search import Search as Search
 
 __all__: list[str]

@@ -183,7 +183,7 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
     counted = None
     if columns is not None:
         cells = zip(model.terms, bin_indices(model, data), strict=True)
-        counted = [np.bincount(found, minlength=math.prod(term.shape)) for term, found in cells]
+        counted = [np.bincount(result, minlength=math.prod(term.shape)) for term, result in cells]
     terms, differing = [], []
     for i, term in enumerate(model.terms):
         published = _published(model, term)
@@ -192,8 +192,8 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
             differing.append(term.name)
         origin: Origin | None = "published" if published is not None else "counted" if seen is not None else None
         terms.append(TermBins(name=term.name, n_bins=math.prod(term.shape), sizes=published or seen, origin=origin))
-    sizes = {found.name: found.sizes for found in terms if found.origin == "published"}
-    compared = counted is not None and any(found.origin == "published" for found in terms)
+    sizes = {result.name: result.sizes for result in terms if result.origin == "published"}
+    compared = counted is not None and any(result.origin == "published" for result in terms)
     return BinLeakage(
         terms=tuple(terms),
         attributes=tuple(_attribute(model, name, domain, columns, sizes) for name in model.tested),
@@ -218,12 +218,12 @@ def _attribute(
     columns: Columns | None,
     sizes: dict[str, tuple[int, ...] | None],
 ) -> AttributeBins:
-    found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
-    numeric = [bins for bins in found if isinstance(bins, NumericBins)]
+    result = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
+    numeric = [bins for bins in result if isinstance(bins, NumericBins)]
     if numeric:
         values = None if columns is None else columns.numbers[name]
         return _numbers(name, numeric, domain, values, noisy=model.guarantee is not None)
-    groups = [bins for bins in found if isinstance(bins, CategoryBins)]
+    groups = [bins for bins in result if isinstance(bins, CategoryBins)]
     named = tuple(dict.fromkeys(value for bins in groups for value in bins.values))
     declared = None if domain is None else domain[name]
     undeclared = None

@@ -189,8 +189,8 @@ def importance_preservation(
     seed = int(rng.integers(2**63))
 
     def work() -> ImportancePreservation:
-        found = [_importances(model, records, n_repeats, np.random.default_rng(seed)) for model in (reference, other)]
-        return _compare(found[0], found[1], k)
+        result = [_importances(model, records, n_repeats, np.random.default_rng(seed)) for model in (reference, other)]
+        return _compare(result[0], result[1], k)
 
     return attempt(work)
 

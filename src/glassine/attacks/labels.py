@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from glassine.attacks.attack import Hiding, Measurement, Published
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome, ShownCount
 from glassine.models import DecisionTree, RuleList
 
-__all__ = ["LabelDisclosure", "disclose_labels"]
+__all__ = ["LABELS", "LabelDisclosure", "disclose_labels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +87,28 @@ def disclose_labels(model: DecisionTree | RuleList) -> Outcome[LabelDisclosure]:
             bits_left=math.fsum(sum(c) / n * _entropy(c) for c in held),
         )
     )
+
+
+def _hide(disclosure: LabelDisclosure, hiding: Hiding) -> LabelDisclosure:
+    """Return what labels disclose, too coarse to solve for a small count."""
+    if not hiding.below:
+        return disclosure
+    # A step of this many records moves a rate by one unit, so that a rate does not tell a count below the limit.
+    unit = max(0.01, hiding.below / disclosure.n_records)
+    names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
+    rounded = {name: round(math.floor(getattr(disclosure, name) / unit) * unit, 4) for name in names}
+    certain = hiding.rough(disclosure.n_certain)
+    return replace(disclosure, purest=hiding.share(disclosure.purest), n_certain=certain, **rounded)
+
+
+LABELS = Measurement[Published, LabelDisclosure](
+    name="labels",
+    title="Label disclosure",
+    short="outcomes",
+    question="Does the model reveal outcomes in the training data?",
+    finding=LabelDisclosure,
+    run=lambda published: (
+        disclose_labels(published.model) if published.noise is None else NotApplicable(published.noise)
+    ),
+    hide=_hide,
+)

@@ -226,16 +226,16 @@ def vulnerability(
             raise UnsupportedModelError(
                 "no class has both members and non-members.", remedy="Give holdout records of each class."
             )
-        found = table.estimate(confidence, n_permutations, rng)
+        result = table.estimate(confidence, n_permutations, rng)
         subgroups = tuple(
             _subgroup(name, value, rows, (labels, parts, member), confidence, n_permutations, rng)
             for name, value, rows in groups
             if _Table.of(labels[rows], parts[rows], member[rows]).weights.any()
         )
         return Vulnerability(
-            vulnerability=found[0],
-            control=found[1],
-            p_value=found[2],
+            vulnerability=result[0],
+            control=result[1],
+            p_value=result[2],
             n_permutations=n_permutations,
             labels=table.described(names),
             over=kind,

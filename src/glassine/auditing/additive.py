@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from glassine.attacks.attack import Measurement
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -29,18 +30,9 @@ from glassine.auditing.findings import (
 from glassine.auditing.inputs import AuditInputs, Comparison
 from glassine.auditing.model_facts import MISMATCH, bits_of_bins, shares_of_bins, sizes_of_bins, thresholds_of_bins
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Measurement, Raw, Subject, absent, made_by
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.trees import (
-    ALIGNMENT,
-    DISCLOSURE,
-    EXPOSED_ROWS,
-    LABELS,
-    MEMBERSHIP,
-    RECONSTRUCTION,
-    SUBGROUPS,
-    VALUES,
-)
+from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.data.inference import eager, violations
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats.loading import as_model
@@ -357,18 +349,19 @@ TERMS = Measurement[AdditiveSubject, AdditiveSubject](
     name="terms",
     title="Terms and bins",
     question="What does each bin reveal about training values?",
+    finding=AdditiveFinding,
     run=_terms,
     hide=_hide_terms,
+    listed=False,
 )
+RUNS = {"values": _values, "membership": _membership}
+REASONS = {"reconstruction": NO_CELLS, "labels": NO_COUNTS, "disclosure": NO_TREE}
 
 AdditiveSubject.measurements = (
     TERMS,
-    made_by(VALUES, _values),
-    made_by(MEMBERSHIP, _membership),
-    absent(RECONSTRUCTION, NO_CELLS),
-    absent(LABELS, NO_COUNTS),
-    absent(DISCLOSURE, NO_TREE),
-    absent(SUBGROUPS, NO_REGIONS),
-    absent(EXPOSED_ROWS, NO_REGIONS),
-    absent(ALIGNMENT, NO_REGIONS),
+    *(
+        m.made_by(RUNS[m.name]) if m.name in RUNS else m.absent(REASONS.get(m.name, NO_REGIONS))
+        for m in TREE_MEASUREMENTS
+        if m.listed
+    ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
-from glassine.attacks.disclosure.anonymity import anonymity
+from glassine.attacks.disclosure.estimate import anonymity
 from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
 from glassine.auditing.findings.disclosure import (
     DisclosureDetails,

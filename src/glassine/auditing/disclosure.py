@@ -189,7 +189,7 @@ def expose(
     if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
-    from glassine.attacks.disclosure.predicted import not_predicted
+    from glassine.attacks.disclosure.predictions import not_predicted
 
     truth = column_of(question.model, columns[question.sensitive])
     reason = not_predicted(
@@ -274,7 +274,7 @@ def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]
 def _reader(question: Question, tree: DecisionTree, names: Sequence[str]) -> tuple[Adversary, str, str]:
     """Return what the reader uses, why the internal nodes are not used, and what is doubtful about that."""
     from glassine.attacks.disclosure import Adversary
-    from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
+    from glassine.attacks.disclosure.adversary import NOT_STATED, read_hints
 
     evidences = [cell.evidence for cell in tree.cells if cell.evidence.size != 0]
     leaves: Any = "labels_only"

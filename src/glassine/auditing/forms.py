@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Findings, FormFinding, FormsFinding, Outcomes
+from glassine.auditing.findings import Findings, FormFinding, FormsFinding
 from glassine.auditing.group_privacy import leak_all
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, midpoints_of, together_of
@@ -93,7 +93,7 @@ def compare_forms(
         rows.append(_row(inputs, own.measures(*measured_on, n_draws=3), findings.policy, rng))
     where = "the training records" if holdout is None else "the holdout"
     forms = Measured(FormsFinding(forms=tuple(rows), measured_on=where))
-    return replace(findings, measured=Outcomes({**findings.measured, "forms": forms}))
+    return replace(findings, measured=findings.measured.beside({"forms": forms}))
 
 
 def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> SurrogateExplainer:

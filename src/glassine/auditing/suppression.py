@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
-from glassine.attacks.values import ValueLeakage
 
 __all__ = ["Suppression"]
 
@@ -98,22 +96,3 @@ class Suppression:
         if size_:
             out.append((1.0, weight / size_))
         return tuple(out)
-
-    def labels(self, disclosure: LabelDisclosure) -> LabelDisclosure:
-        """Return what labels disclose, too coarse to solve for a small count."""
-        if not self.below:
-            return disclosure
-        unit = max(0.01, self.below / disclosure.n_records)
-        names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
-        rounded = {name: round(math.floor(getattr(disclosure, name) / unit) * unit, 4) for name in names}
-        certain = self.rough(disclosure.n_certain)
-        return replace(disclosure, purest=self.share(disclosure.purest), n_certain=certain, **rounded)
-
-    def values(self, leakage: ValueLeakage) -> ValueLeakage:
-        """Return what values leak, small counts hidden."""
-        exposed = leakage.n_records_at_midpoints
-        return replace(
-            leakage,
-            n_records_at_midpoints=None if exposed is None else self.count(exposed),
-            n_lone_targets=self.count(leakage.n_lone_targets),
-        )

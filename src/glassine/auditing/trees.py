@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LabelDisclosure, disclose_labels
+from glassine.attacks.attack import Measurement
+from glassine.attacks.labels import LABELS
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
+from glassine.attacks.reconstruction.search import Search
+from glassine.attacks.values import VALUES, thresholds_of
 from glassine.auditing.assumed_disclosure import assume
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
@@ -33,9 +35,13 @@ from glassine.auditing.findings import (
     OF_THE_MODEL,
     DomainSummary,
     GuaranteeFinding,
+    MembershipFinding,
     ModelSummary,
     PartsFinding,
     ReconstructionFinding,
+    RowsFinding,
+    SensitiveFinding,
+    SubgroupFinding,
 )
 from glassine.auditing.inputs import (
     AuditInputs,
@@ -65,7 +71,7 @@ from glassine.auditing.reconstruction import (
     subgroups,
 )
 from glassine.auditing.rows import Rows, compared, hide_rows
-from glassine.auditing.subject import Measurement, Raw, Subject
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.data.lazy import is_lazy
 from glassine.domain import Domain
@@ -471,14 +477,6 @@ def _hide_reconstruction(value: Rebuilt, suppression: Suppression) -> Reconstruc
     return replace(finding, exposure_curve=suppression.curve(finding.exposure_curve, n_records))
 
 
-def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
-    return disclose_labels(subject.model) if subject.noise is None else NotApplicable(subject.noise)
-
-
-def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
-    return Measured(leak_values(subject.model, subject.domain, subject.columns))
-
-
 def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     """Infer the sensitive attribute that a tree predicts, from the leaves and from how it was built."""
     if subject.public:
@@ -532,95 +530,93 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
 
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
-    from glassine.attacks.reconstruction.rows import reconstruct_rows
+    from glassine.attacks.reconstruction.records import reconstruct_records
 
     if subject.domain is None:
         return NotApplicable(NO_DOMAIN)
     inputs = subject.inputs
-    rows = reconstruct_rows(subject.model, subject.domain, random_state=inputs.random_state, progress=inputs.progress)
+    rows = reconstruct_records(
+        subject.model, subject.domain, random_state=inputs.random_state, search=Search(progress=inputs.progress)
+    )
     return compared(rows, subject.frame, inputs.random_state)
 
 
 MEMBERSHIP = Measurement[TreeSubject, Any](
     name="membership",
     title="Membership",
-    question="Can a reader tell who was in the data?",
+    question="Can an attacker infer who is in the training data?",
+    finding=MembershipFinding,
     run=_membership,
     hide=describe_membership,
 )
 RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
     name="reconstruction",
     title="Reconstruction",
-    question="How far can a reader rebuild the training records?",
+    question="How far can an attacker reconstruct the training records?",
+    finding=ReconstructionFinding,
     run=_reconstruction,
     hide=_hide_reconstruction,
-)
-LABELS = Measurement[TreeSubject, LabelDisclosure](
-    name="labels",
-    title="Label disclosure",
-    question="Does the model tell the outcome of the people it was made from?",
-    run=_labels,
-    hide=lambda labels, suppression: suppression.labels(labels),
-)
-VALUES = Measurement[TreeSubject, ValueLeakage](
-    name="values",
-    title="Value leakage",
-    question="Do exact values of single records stand in the model?",
-    run=_values,
-    hide=lambda values, suppression: suppression.values(values),
 )
 DISCLOSURE = Measurement[TreeSubject, Inferred](
     name="disclosure",
     title="Sensitive attribute",
-    question="What does a reader who knows everybody's quasi-identifiers learn of it?",
+    question="What does an attacker who knows all quasi-identifiers learn about it?",
+    finding=SensitiveFinding,
     run=_disclosure,
     hide=hide_inferred,
 )
 SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     name="subgroups",
     title="Subgroups",
-    question="Is more learned about some groups of people than about others?",
+    question="Does the model reveal more about some subgroups than about others?",
+    finding=tuple[SubgroupFinding, ...],
     run=_subgroups,
     hide=hide_subgroups,
 )
 EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     name="exposed_rows",
     title="Most exposed records",
-    question="About which rows of the data is most learned?",
+    question="About which rows of the data does the model reveal most?",
+    finding=tuple[int, ...],
     run=_exposed_rows,
 )
 ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     name="alignment",
     title="Comparison with the data",
-    question="How close do rebuilt records come to the real ones?",
+    question="How close are reconstructed records to the real ones?",
+    finding=ErrorEstimate,
     run=_alignment,
 )
 PARTS = Measurement[TreeSubject, TreeSubject](
     name="parts",
     title="Leaves and rules",
     question="What does each leaf or rule publish?",
+    finding=PartsFinding,
     run=_parts,
     hide=_hide_parts,
+    listed=False,
 )
-
 ROWS = Measurement[TreeSubject, Rows](
     name="rows",
     title="Rows",
     question="Which rows meet every count?",
+    finding=RowsFinding,
     run=_rows,
     hide=hide_rows,
     asked=False,
+    listed=False,
 )
 
-TREE_MEASUREMENTS = (
-    MEMBERSHIP,
+# A new attack is one more line, anywhere: reports list them in this order.
+TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
     RECONSTRUCTION,
     LABELS,
     VALUES,
-    DISCLOSURE,
     SUBGROUPS,
     EXPOSED_ROWS,
     ALIGNMENT,
+    MEMBERSHIP,
+    DISCLOSURE,
     PARTS,
     ROWS,
 )

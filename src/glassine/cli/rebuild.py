@@ -153,8 +153,7 @@ def rebuild_command(
     Exit status: 0 when it was done, and several models together are within policy; 1 outside policy; 2 bad input, no
     rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
-    from glassine.attacks import reconstruct_rows
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
+    from glassine.attacks import Search, reconstruct_records
     from glassine.auditing.several import SeveralModels
     from glassine.data.sources import read_table
     from glassine.domain import Domain
@@ -200,24 +199,20 @@ def rebuild_command(
         rebuilt, error = None, None
         if wanted and (joint is None or joint.contradiction is None):
             progress("rebuilding rows")
+            search = Search(time_limit=solver.time_limit, progress=progress)
             if len(models) == 1:
-                outcome = reconstruct_rows(
-                    trees[0],
-                    known,
-                    time_limit=solver.time_limit,
-                    random_state=solver.seed,
-                    use_seeds=not counting.counts_only,
+                outcome = reconstruct_records(
+                    trees[0], known, random_state=solver.seed, use_seeds=not counting.counts_only, search=search
                 )
             else:
-                outcome = reconstruct_rows_jointly(
+                outcome = reconstruct_records(
                     trees,
                     known,
                     data=original,
                     counts=counts,
                     same_labels=not together.other_labels,
-                    time_limit=solver.time_limit,
                     random_state=solver.seed,
-                    progress=progress,
+                    search=search,
                 )
             rebuilt = _rows(outcome, joint, as_json, have_data)
             progress("comparing with the data")

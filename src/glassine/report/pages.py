@@ -6,38 +6,29 @@ what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     SCHEMA,
     DisclosureFinding,
     Findings,
     MembershipFinding,
-    ReconstructionFinding,
     ReleaseSummary,
     SeveralSummary,
 )
 from glassine.comparison import Comparison
 from glassine.report import wording
+from glassine.report.measured import MODEL, sections_of
 from glassine.report.section import Page, Section
 from glassine.report.sections.additive import additive_figures, additive_section
 from glassine.report.sections.comparison import comparison_page
-from glassine.report.sections.disclosure import disclosure_page, sensitive_section
+from glassine.report.sections.disclosure import disclosure_page
 from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
-from glassine.report.sections.membership import attack_page, membership_section
-from glassine.report.sections.outcomes import labels_section, lacking_values, values_section
+from glassine.report.sections.membership import attack_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
-from glassine.report.sections.policy import judged_page, measure_rows, sections_of
-from glassine.report.sections.reconstruction import (
-    alignment_section,
-    exposed_section,
-    headline_figures,
-    reconstruction_section,
-    subgroups_section,
-)
+from glassine.report.sections.policy import judged_page, measure_rows, policy_section, verdict_sentence
+from glassine.report.sections.reconstruction import headline_figures
 from glassine.report.sections.releases import release_page
 from glassine.report.sections.several import several_page
 
@@ -55,40 +46,10 @@ __all__ = [
 Reportable: TypeAlias = Findings | MembershipFinding | DisclosureFinding | Comparison
 """What there is a report on."""
 
-QUESTIONS = {
-    "reconstruction": ("Reconstruction", "How far can an attacker reconstruct the training records?"),
-    "labels": ("Label disclosure", "Does the model reveal outcomes in the training data?"),
-    "values": ("Value leakage", "Does the model contain exact training values?"),
-    "subgroups": ("Subgroups", "Does the model reveal more about some subgroups than about others?"),
-    "exposed_rows": ("Most exposed records", "About which rows of the data does the model reveal most?"),
-    "alignment": ("Comparison with the data", "How close are reconstructed records to the real ones?"),
-    "membership": ("Membership", "Can an attacker infer who is in the training data?"),
-    "disclosure": (
-        "Sensitive attribute",
-        "What does an attacker who knows all quasi-identifiers learn about it?",
-    ),
-}
-SHORT = {"labels": "outcomes", "values": "exact values"}
-
 
 def _model(findings: Findings) -> Section:
     terms = findings.value("terms")
     return model_section(findings) if terms is None else additive_section(terms)
-
-
-# What is shown of a measurement that was made, by its name, in the order of the page.
-BEFORE_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
-    "reconstruction": reconstruction_section,
-    "alignment": lambda value, _: alignment_section(value),
-}
-AFTER_MODEL: dict[str, Callable[[Any, Findings], Section]] = {
-    "labels": labels_section,
-    "values": values_section,
-    "disclosure": lambda value, _: sensitive_section(value),
-    "membership": lambda value, _: membership_section(value),
-    "subgroups": subgroups_section,
-    "exposed_rows": lambda value, _: exposed_section(value),
-}
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
@@ -102,7 +63,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         Title of the page; ``Privacy of a published <kind of model>`` otherwise.
     """
     kind = findings.model.kind
-    measures = measure_rows(findings.measured, QUESTIONS, _lacking, SHORT)
+    measures = measure_rows(findings)
     claimed, additive = findings.guarantee, findings.value("terms")
     if claimed is not None:
         figures = guarantee_figures(claimed)
@@ -118,9 +79,9 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
         sections=(
             *((guarantee_section(claimed),) if claimed is not None else ()),
             *page.sections,
-            *sections_of(findings.measured, BEFORE_MODEL, findings),
+            *sections_of(findings, below=MODEL),
             _model(findings),
-            *sections_of(findings.measured, AFTER_MODEL, findings),
+            *sections_of(findings, least=MODEL),
         ),
         terms=(
             "bit",
@@ -154,17 +115,6 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
         verdict = f"{findings.verdict.capitalize()}: {verdict[:1].lower()}{verdict[1:]}"
     judged = policy_section(findings.checks, findings.policy, findings.model.kind)
     return replace(page, sentence=f"{page.sentence} {verdict}", sections=(judged, *page.sections))
-
-
-def _lacking(name: str, value: object) -> str:
-    """Return what a measurement that was made still lacks."""
-    if isinstance(value, DisclosureFinding) and value.unused:
-        return f"The internal nodes were not used: {value.unused}"
-    if isinstance(value, ReconstructionFinding):
-        return value.undefined or ""
-    if isinstance(value, ValueLeakage):
-        return lacking_values(value)
-    return "There is no subgroup that is large enough to show." if name == "subgroups" and not value else ""
 
 
 def _described(findings: Findings) -> str:

@@ -184,10 +184,10 @@ def _on_grid(
                 moved |= {(old.attribute, cut) for cut in old.cuts if _side(cut, old.closed, attribute) not in public}
             bins.append(cut_bins)
         else:
-            found = _public_groups(old, domain)
-            if found is None:
+            result = _public_groups(old, domain)
+            if result is None:
                 return None
-            groups, joined = found
+            groups, joined = result
             renamed |= {(old.attribute, value) for value in set(old.values) - set(groups.values)}
             bins.append(groups)
         joins.append(joined)

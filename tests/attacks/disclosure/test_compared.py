@@ -21,10 +21,10 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from glassine import Category, Domain, Integer, as_model
 from glassine.attacks.disclosure import Adversary, ContradictionError, infer_posterior, infer_sensitive
+from glassine.attacks.disclosure.adversary import completed, read_hints
+from glassine.attacks.disclosure.candidates import ONE_VALUE
 from glassine.attacks.disclosure.constraints import Constraints, derive_constraints
-from glassine.attacks.disclosure.hints import completed, read_hints
 from glassine.attacks.disclosure.people import People, read_people, true_table
-from glassine.attacks.disclosure.slacks import ONE_VALUE
 from glassine.data.inference import columns
 from glassine.errors import InvalidDataError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier

@@ -12,6 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
+from glassine.attacks.disclosure.concave import Starts
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree, Evidence, Node
 from tests.attacks.disclosure.instances import categories, mixed, parity
@@ -66,7 +67,7 @@ def searched(criterion: Criterion, *, n_wanted: int, leaves: Any = "leaf_counts"
     for seed in range(100):
         frame, _, tree = parity(seed, criterion=criterion, n=26, values=2, **more)
         adversary = Adversary(leaves, criterion=criterion, min_samples_leaf=1)
-        disclosure = infer_sensitive(tree, frame, adversary=adversary, n_starts=2)
+        disclosure = infer_sensitive(tree, frame, adversary=adversary, starts=Starts(2))
         if reshaped(disclosure):
             found.append(disclosure)
             if len(found) == n_wanted:

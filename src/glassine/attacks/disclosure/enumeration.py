@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.disclosure.candidates import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.attacks.disclosure.slacks import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, combine, known_totals, log_weights
 from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information

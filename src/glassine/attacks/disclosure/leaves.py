@@ -1,4 +1,4 @@
-"""What the leaves tell: class counts, error rates or labels, as linear rows of the maximum-entropy problem."""
+"""What the leaves tell: exact, noisy or rounded class counts, error rates or labels, as linear rows."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary, Leaves
+from glassine.attacks.disclosure.noise import CountNoise, expected_counts
 from glassine.attacks.disclosure.people import People
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
 
 __all__ = [
+    "BoundedLeaves",
+    "ExpectedLeaves",
     "LeafKnowledge",
     "Rows",
+    "assumed_noise",
     "check_labels",
     "check_rates",
+    "even_counts",
     "published_correct",
     "published_counts",
     "published_labels",
     "read_leaves",
+    "read_noisy",
     "refuse_noise",
 ]
 
@@ -290,3 +296,129 @@ def check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_c
             f"for its label to be the most frequent of {n_classes} classes.",
             remedy="Check the error rates.",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedLeaves(LeafKnowledge):
+    """Leaves of which the class counts are means over what noise leaves possible: no whole numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundedLeaves(LeafKnowledge):
+    """What the leaves tell by rounded class counts.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (l, c)
+        Bounds of the class counts, both included.
+    """
+
+    low: Floats
+    high: Floats
+
+    def centre(self) -> Floats:
+        """Return class counts in the middle of their bounds, all shifted alike until they add up, shape (l, c)."""
+        out = np.empty_like(self.low)
+        for i, (low, high, n) in enumerate(zip(self.low, self.high, self.sizes, strict=True)):
+            middle = (low + high) / 2
+            corners = np.unique(np.concatenate([low - middle, high - middle]))
+            sums = np.clip(corners[:, None] + middle, low, high).sum(axis=1)
+            out[i] = np.clip(float(np.interp(n, sums, corners)) + middle, low, high)
+        return out
+
+    def class_bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
+        return self.low, self.high
+
+    def shares(self) -> Floats:
+        """Return the estimate of the reader who uses the leaves alone, shape (l, c): as even as the bounds allow."""
+        parts = zip(self.low, self.high, self.sizes.tolist(), strict=True)
+        return np.array([even_counts(low, high, int(n)) / n for low, high, n in parts])
+
+    def rows(self) -> Rows:
+        """Return the rows of all leaves: a lower and an upper bound of each class, an equality where they meet."""
+        n_leaves, c = self.low.shape
+        eye = np.repeat(np.eye(c)[None], n_leaves, axis=0)
+        # Whoever has all other counts has this one too.
+        low = np.maximum(self.low, self.sizes[:, None] - (self.high.sum(axis=1, keepdims=True) - self.high))
+        high = np.minimum(self.high, self.sizes[:, None] - (self.low.sum(axis=1, keepdims=True) - self.low))
+        equal = low >= high
+        exists = np.hstack([(low > 0) | equal, ~equal & (high < self.sizes[:, None])])
+        exists[:, :c] &= high > 0
+        all_equal = equal.all(axis=1)
+        exists[np.flatnonzero(all_equal), high[all_equal].argmax(axis=1)] = False
+        bounded = exists.copy()
+        bounded[:, :c] &= ~equal
+        return Rows(
+            forms=np.concatenate([eye, -eye], axis=1),
+            known=np.hstack([low, -high]),
+            exists=exists,
+            bounded=bounded,
+            possible=high > 0,
+        )
+
+
+def assumed_noise(model: DecisionTree, adversary: Adversary) -> CountNoise | None:
+    """Return the noise of a tree's counts as far as it is known: stated by the adversary, or claimed with the tree."""
+    if model.counts_are_exact or adversary.leaves != "leaf_counts":
+        return None
+    if adversary.noise is not None:
+        return adversary.noise
+    scale = None if model.guarantee is None else model.guarantee.count_scale
+    return None if scale is None else CountNoise("geometric", scale)
+
+
+def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise: CountNoise) -> LeafKnowledge:
+    """Return what a reader knows of leaves with noisy or rounded class counts; the sizes follow from the people.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If not all leaves publish class counts, or unbounded noise is combined with internal nodes.
+    InvalidDataError
+        If rounded counts cannot add up to the people of a leaf.
+    """
+    evidence = [model.nodes[node].evidence for node in people.leaf_nodes]
+    told = [entry.counts for entry in evidence]
+    if any(counts is None for counts in told):
+        raise UndefinedMeasureError(
+            'the tree does not publish the class counts of all its leaves. Take Adversary("labels_only").'
+        )
+    counts = np.array(told, dtype=np.int64)
+    sizes = people.leaf_sizes
+    common = {"told": adversary.leaves, "sizes": sizes.astype(np.float64), "n_classes": counts.shape[1]}
+    if noise.kind != "rounded":
+        if adversary.internal_nodes:
+            raise UndefinedMeasureError(
+                "internal nodes are not combined with noisy counts: the impurity of a chosen split has no bounds then. "
+                "Take internal_nodes=False."
+            )
+        means = np.array([expected_counts(own, int(n), noise) for own, n in zip(counts, sizes, strict=True)])
+        return ExpectedLeaves(**common, counts=means, labels=None, correct=None)
+    bounds = noise.bounds(counts)
+    low, high = bounds[..., 0], np.minimum(bounds[..., 1], sizes[:, None])
+    wrong = np.flatnonzero((low.sum(axis=1) > sizes) | (high.sum(axis=1) < sizes) | (low > high).any(axis=1))
+    if len(wrong):
+        at = int(wrong[0])
+        raise InvalidDataError(
+            f"the counts {counts[at].tolist()} of the leaf at node {people.leaf_nodes[at]}, rounded to multiples of "
+            f"{noise.scale:.0f}, cannot be those of the {sizes[at]} people who reach it. Give the training records, or "
+            "the step that was used."
+        )
+    return BoundedLeaves(**common, counts=None, labels=None, correct=None, low=low, high=high)
+
+
+def even_counts(low: Floats, high: Floats, n: int) -> Floats:
+    """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (c,)
+        Bounds; n lies between their sums.
+    n : int
+        Number of people.
+    """
+    corners = np.unique(np.concatenate([low, high]))
+    sums = np.clip(corners[:, None], low, high).sum(axis=1)
+    out = np.clip(float(np.interp(n, sums, corners)), low, high)
+    return np.asarray(out * n / out.sum() if out.any() else out)

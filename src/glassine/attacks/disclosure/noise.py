@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 KINDS = ("geometric", "laplace", "gaussian", "rounded")
 LARGEST = 1e9
 HALVINGS = 80
+"""Of the bisection of a tilt: more than a floating-point number has digits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.chain import BATCHES, Chains, run_chains
 from glassine.attacks.disclosure.enumeration import Enumeration, enumerate_worlds
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
-from glassine.attacks.disclosure.slacks import ExpectedLeaves
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.domain.attributes import is_whole

@@ -421,8 +421,8 @@ class JointReconstruction:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; what cannot be measured is None."""
-        told = self.status in ("consistent", "open")
-        bits = self.bits_per_record if told else None
+        published = self.status in ("consistent", "open")
+        bits = self.bits_per_record if published else None
         return {
             "schema": SCHEMA,
             "status": self.status,
@@ -438,7 +438,7 @@ class JointReconstruction:
             "domain_bits": self.domain_bits,
             "bits_alone": list(self.bits_alone),
             "bits": None if bits is None else [bits.lower, bits.upper],
-            "bits_if_independent": self.bits_if_independent if told else None,
+            "bits_if_independent": self.bits_if_independent if published else None,
             "bits_aligned": self.bits_aligned,
             "bits_most_exposed": None if self.bits_most_exposed is None else self.bits_most_exposed.to_list(),
             "fewest_in_common": self.fewest_in_common,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from glassine.attacks.attack import Question
 from glassine.attacks.outcome import Failed, Hidden, Measured, NotApplicable, Outcome
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
@@ -66,12 +67,19 @@ class Outcomes(Mapping[str, Outcome[Any]]):
     ----------
     outcomes : mapping of str to Outcome
         The outcomes.
+    questions : sequence of Question
+        What is asked of such a subject, in the words of a report, whether this audit was asked for it or not.
     """
 
-    __slots__ = ("_outcomes",)
+    __slots__ = ("_outcomes", "questions")
 
-    def __init__(self, outcomes: Mapping[str, Outcome[Any]]) -> None:
+    def __init__(self, outcomes: Mapping[str, Outcome[Any]], questions: Sequence[Question] = ()) -> None:
         self._outcomes = dict(outcomes)
+        self.questions = tuple(questions)
+
+    def beside(self, outcomes: Mapping[str, Outcome[Any]]) -> Outcomes:
+        """Return these outcomes and others, which replace those of the same names."""
+        return Outcomes({**self._outcomes, **outcomes}, self.questions)
 
     def __getitem__(self, name: str) -> Outcome[Any]:
         return self._outcomes.get(name, NOT_ASKED)

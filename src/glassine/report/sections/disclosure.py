@@ -9,6 +9,7 @@ from glassine.auditing.findings import DisclosureFinding, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding, RemedyFinding
 from glassine.report import wording
 from glassine.report.charts import Mark, draw_trade_off
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,
@@ -445,3 +446,15 @@ def _figures(row: Row) -> str:
 
 def _certainty(probability: float) -> str:
     return "certain" if probability == 1 else wording.percent(probability)
+
+
+SECTIONS = (
+    MeasuredSection[SensitiveFinding](
+        measurement="disclosure",
+        section=lambda finding, findings: sensitive_section(finding),
+        lacking=lambda finding, findings: (
+            f"The internal nodes were not used: {finding.unused}" if finding.unused else ""
+        ),
+        rank=42,
+    ),
+)

@@ -10,6 +10,7 @@ from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
 from glassine.report import wording
 from glassine.report.charts import draw_roc
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,
@@ -234,3 +235,10 @@ def _vulnerability(finding: MembershipFinding) -> Fact:
 
 def _records(count: ShownCount) -> str:
     return wording.plural(count, "record") if isinstance(count, int) else f"{count} records"
+
+
+SECTIONS = (
+    MeasuredSection[MembershipFinding](
+        measurement="membership", section=lambda finding, findings: membership_section(finding), rank=50
+    ),
+)

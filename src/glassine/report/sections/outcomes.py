@@ -7,6 +7,7 @@ from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import Fact, Facts, Section
 from glassine.report.sections.reconstruction import share_unit
 
@@ -195,3 +196,14 @@ def _names(names: tuple[str, ...] | None) -> str:
     if names is None:
         return "not known"
     return wording.listing(names, most=MOST_NAMES, room=60) or "none"
+
+
+SECTIONS = (
+    MeasuredSection[LabelDisclosure](measurement="labels", section=labels_section, rank=40),
+    MeasuredSection[ValueLeakage](
+        measurement="values",
+        section=values_section,
+        lacking=lambda leakage, findings: lacking_values(leakage),
+        rank=41,
+    ),
+)

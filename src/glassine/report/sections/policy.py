@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
-from glassine.attacks.outcome import Failed, Measured, Outcome, ShownCount
+from glassine.attacks.outcome import Failed, Measured, ShownCount
 from glassine.auditing.criterion import Limit, Remedy
 from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.report import wording
+from glassine.report.measured import measured_sections
 from glassine.report.section import Column, Page, Paragraph, Points, Row, Section, Status, Table, clean_inputs, sentence
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "next_section",
     "passed_sentence",
     "policy_section",
-    "sections_of",
     "unmeasured_sentence",
     "verdict_sentence",
     "worded",
@@ -205,51 +204,27 @@ def next_section(advice: Sequence[Remedy], verdict: str) -> Section:
     )
 
 
-F = TypeVar("F")
-
-
-def sections_of(
-    outcomes: Mapping[str, Outcome[object]], functions: Mapping[str, Callable[[Any, F], Section]], findings: F
-) -> Iterator[Section]:
-    """Yield a section for each measurement that was made."""
-    for name, function in functions.items():
-        outcome = outcomes[name]
-        if isinstance(outcome, Measured):
-            yield function(outcome.value, findings)
-
-
-def measure_rows(
-    outcomes: Mapping[str, Outcome[object]],
-    questions: Mapping[str, tuple[str, str]],
-    lacking: Callable[[str, object], str],
-    short: Mapping[str, str],
-) -> tuple[MeasureRow, ...]:
-    """Return for each measurement whether it was made, and the reason if not.
+def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
+    """Return for each question of an audit whether it was answered, and the reason if not.
 
     Parameters
     ----------
-    outcomes : mapping of str to Outcome
-        The measurements.
-    questions : mapping of str to (str, str)
-        Name and question of each.
-    lacking : callable
-        What a measured one still lacks, of its key and value; empty if nothing.
-    short : mapping of str to str
-        What some are about in a word or two; the name of the others.
+    findings : Findings
+        The result of an audit.
     """
-    rows = []
-    for key, (name, question) in questions.items():
-        outcome = outcomes[key]
+    shown, rows = measured_sections(), []
+    for asked in findings.measured.questions:
+        outcome = findings.measured[asked.name]
         if isinstance(outcome, Measured):
-            reason = lacking(key, outcome.value)
+            reason = shown[asked.name].lacking(outcome.value, findings) if asked.name in shown else ""
             state = "partly measured" if reason else "measured"
         else:
             state, reason = "failed" if isinstance(outcome, Failed) else "not measured", outcome.reason
         rows.append(
             MeasureRow(
-                name=name,
-                short=short.get(key, name.lower()),
-                question=question,
+                name=asked.title,
+                short=asked.short or asked.title.lower(),
+                question=asked.question,
                 state=state,
                 reason=sentence(reason),
             )

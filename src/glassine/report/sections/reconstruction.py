@@ -15,6 +15,7 @@ from glassine.auditing.findings import (
 )
 from glassine.report import wording
 from glassine.report.charts import draw_bar, draw_curve
+from glassine.report.measured import MeasuredSection
 from glassine.report.section import (
     Block,
     Column,
@@ -42,6 +43,7 @@ __all__ = [
     "subgroups_section",
 ]
 
+NO_SUBGROUP = "There is no subgroup that is large enough to show."
 MOST_BARS = 25
 EXPOSED_SUBGROUPS = 5
 MOST_ATTRIBUTES = 3
@@ -303,7 +305,7 @@ def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -
         blocks.append(Fold(summary, (rest,)))
     if len(groups) > len(rows):
         blocks.append(_omitted(len(groups) - len(rows), "subgroup"))
-    missing = Paragraph(text="There is no subgroup that is large enough to show.", tone="missing")
+    missing = Paragraph(text=NO_SUBGROUP, tone="missing")
     return Section(id="groups", title="Subgroups", blocks=tuple(blocks) if rows else (missing,))
 
 
@@ -337,3 +339,25 @@ def _gain(estimate: ErrorEstimate) -> str:
         return "On average, reconstructed records are no closer to the real ones than random records are."
     gain = wording.percent(1 - estimate.error / estimate.baseline)
     return f"On average, reconstructed records are {gain} closer to the real ones than random records are."
+
+
+SECTIONS = (
+    MeasuredSection[ReconstructionFinding](
+        measurement="reconstruction",
+        section=reconstruction_section,
+        lacking=lambda finding, findings: finding.undefined or "",
+        rank=10,
+    ),
+    MeasuredSection[ErrorEstimate](
+        measurement="alignment", section=lambda estimate, findings: alignment_section(estimate), rank=11
+    ),
+    MeasuredSection[tuple[SubgroupFinding, ...]](
+        measurement="subgroups",
+        section=subgroups_section,
+        lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP,
+        rank=60,
+    ),
+    MeasuredSection[tuple[int, ...]](
+        measurement="exposed_rows", section=lambda rows, findings: exposed_section(rows), rank=61
+    ),
+)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
@@ -22,6 +20,7 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
+from glassine.report.measured import MeasuredSection, sections_of
 from glassine.report.section import (
     Block,
     Column,
@@ -37,8 +36,7 @@ from glassine.report.section import (
     facts_section,
     sentence,
 )
-from glassine.report.sections.membership import membership_section
-from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, sections_of
+from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
 
 __all__ = ["release_page"]
 
@@ -48,16 +46,6 @@ ROUNDED = "None is an exact mean: the last of a group does not follow from the o
 GUESSES = {
     "true labels": "By the decision of a tree.",
     "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
-}
-
-
-QUESTIONS = {
-    "groups": ("Groups", "How many people stand behind each representative?"),
-    "leaves": ("Leaves", "How many people stand behind each leaf, and who is alone?"),
-    "diversity": ("Diversity", "Do the people of a group differ in labels and in the sensitive attribute?"),
-    "together": ("Reconstruction", "How far do all trees together let a reader rebuild the records?"),
-    "guesses": ("Disclosure", "How well does a reader guess labels and the sensitive attribute?"),
-    "membership": ("Membership", "Can a reader of all trees tell who is behind the release?"),
 }
 SENSITIVE = "no sensitive attribute was named."
 
@@ -72,20 +60,10 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
     title : str, optional
         Title of the page; ``Privacy of published explanations`` otherwise.
     """
-
-    def lacking(name: str, value: object) -> str:
-        if name in ("diversity", "guesses") and findings.sensitive is None:
-            return SENSITIVE
-        if isinstance(value, TogetherFinding) and value.undefined:
-            return f"there is no Dist_G: {value.undefined}"
-        return ""
-
-    measures = measure_rows(findings.measured, QUESTIONS, lacking, {})
-    figures = _figures(findings)
     page = judged_page(
         findings,
         "release",
-        measures,
+        measure_rows(findings),
         title=title or "Privacy of published explanations",
         claim=wording.clean(findings.release.claim),
     )
@@ -99,12 +77,10 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
             *page.notes,
             *(f"The release says: {wording.clean(note)}." for note in findings.release.notes),
         ),
-        figures=figures,
+        figures=_figures(findings),
         sections=(
             *page.sections,
-            *sections_of(findings.measured, FIRST, findings),
-            *sections_of(findings.measured, {"representatives": partial(_representatives_section, figures)}, findings),
-            *sections_of(findings.measured, SECTIONS, findings),
+            *sections_of(findings),
         ),
         terms=(
             *("group", "fidelity", "member of release", "midpoint", "gap attack"),
@@ -118,7 +94,7 @@ def _groups_section(finding: GroupsFinding) -> Section:
     return facts_section("groups", "Who stands behind representatives", "Groups", _group_facts(finding))
 
 
-def _representatives_section(figures: tuple[Fact, ...], finding: RepresentativesFinding, findings: Findings) -> Section:
+def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
     """Return what representatives tell; the text has the few figures that matter most of a release in their place."""
     facts = Facts(_representative_facts(finding, findings))
     return Section(
@@ -126,7 +102,7 @@ def _representatives_section(figures: tuple[Fact, ...], finding: Representatives
         title="What representatives tell",
         link="Representatives",
         blocks=(facts,),
-        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in figures),
+        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
         text_title="What a reader learns",
     )
 
@@ -476,14 +452,36 @@ def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
 
 
-SECTIONS: dict[str, Callable[[Any, Findings], Section]] = {
-    "groups": lambda value, _: _groups_section(value),
-    "leaves": _leaves_section,
-    "diversity": _diversity_section,
-    "guesses": lambda value, _: _guesses_section(value),
-    "together": lambda value, _: _together_section(value),
-    "membership": lambda value, _: membership_section(value),
-    "thresholds": lambda value, _: _thresholds_section(value),
-    "gaps": lambda value, _: _gaps_section(value),
-}
-FIRST: dict[str, Callable[[Any, Findings], Section]] = {"forms": _forms_section}
+def _lacks_sensitive(value: object, findings: Findings) -> str:
+    return SENSITIVE if findings.sensitive is None else ""
+
+
+SECTIONS = (
+    MeasuredSection[FormsFinding](measurement="forms", section=_forms_section, rank=30),
+    MeasuredSection[RepresentativesFinding](measurement="representatives", section=_representatives_section, rank=31),
+    MeasuredSection[GroupsFinding](
+        measurement="groups", section=lambda finding, findings: _groups_section(finding), rank=32
+    ),
+    MeasuredSection[LeavesFinding](measurement="leaves", section=_leaves_section, rank=33),
+    MeasuredSection[tuple[DiversityFinding, ...]](
+        measurement="diversity", section=_diversity_section, lacking=_lacks_sensitive, rank=34
+    ),
+    MeasuredSection[tuple[GuessFinding, ...]](
+        measurement="guesses",
+        section=lambda guesses, findings: _guesses_section(guesses),
+        lacking=_lacks_sensitive,
+        rank=35,
+    ),
+    MeasuredSection[TogetherFinding](
+        measurement="together",
+        section=lambda finding, findings: _together_section(finding),
+        lacking=lambda finding, findings: f"there is no Dist_G: {finding.undefined}" if finding.undefined else "",
+        rank=36,
+    ),
+    MeasuredSection[ThresholdsFinding](
+        measurement="thresholds", section=lambda finding, findings: _thresholds_section(finding), rank=51
+    ),
+    MeasuredSection[tuple[GapFinding, ...]](
+        measurement="gaps", section=lambda gaps, findings: _gaps_section(gaps), rank=52
+    ),
+)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Findings, JointFinding, RowsFinding, SeveralSummary
-from glassine.auditing.several import SeveralSubject
 from glassine.report import wording
 from glassine.report.charts import draw_bar
 from glassine.report.section import (
@@ -50,12 +49,7 @@ def several_page(findings: Findings, *, title: str | None = None) -> Page:
     """
     joint: JointFinding | None = findings.value("joint")
     rows: RowsFinding | None = findings.value("rows")
-    # Rows are rebuilt on request only, which takes minutes: what nobody asked for is not missing.
-    asked = [entry for entry in SeveralSubject.measurements if entry.name in findings.measured]
-    measures = measure_rows(
-        findings.measured, {entry.name: (entry.title, entry.question) for entry in asked}, lambda *_: "", {}
-    )
-    page = judged_page(findings, findings.subject.kind, measures, title=title or f"Privacy of {findings.subject}")
+    page = judged_page(findings, findings.subject.kind, measure_rows(findings), title=title or f"Privacy of {findings.subject}")
     on_records = joint is not None and bool(joint.counted or joint.bits_aligned is not None)
     return replace(
         page,
