@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.labels import LABELS, LabelDisclosure
 from glassine.attacks.outcome import About, Below, Hidden, ShownCount
-from glassine.attacks.values import ValueLeakage
+from glassine.attacks.values import VALUES, ValueLeakage
 from glassine.auditing.suppression import Suppression
 
 HIDING, SHOWING = Suppression(10), Suppression(0)
@@ -118,10 +118,10 @@ def disclosed(n: int) -> LabelDisclosure:
 
 @pytest.mark.parametrize(("n", "seen"), [(1000, (0.83, 0.5, 1.0, 0.61)), (70, (0.7143, 0.4286, 1.0, 0.5714))])
 def test_what_labels_disclose_is_rounded_down_to_the_limit(n: int, seen: tuple[float, ...]) -> None:
-    shown = HIDING.labels(disclosed(n))
+    shown = LABELS.hide(disclosed(n), HIDING)
     assert (shown.guess_rate, shown.base_rate, shown.bits_prior, shown.bits_left) == seen
     assert (shown.n_records, shown.purest, shown.n_certain) == (n, 0.95, About(20))
-    assert SHOWING.labels(disclosed(n)) == disclosed(n)
+    assert LABELS.hide(disclosed(n), SHOWING) == disclosed(n)
 
 
 @pytest.mark.parametrize(("exposed", "seen"), [(None, None), (0, 0), (3, Below(10)), (12, 12)])
@@ -137,7 +137,7 @@ def test_few_records_at_midpoints_and_few_lone_targets_are_not_counted(
         lone_categories=(),
         n_lone_targets=2,
     )
-    shown = HIDING.values(leaked)
+    shown = VALUES.hide(leaked, HIDING)
     assert (shown.n_records_at_midpoints, shown.n_lone_targets) == (seen, Below(10))
     assert (shown.n_thresholds, shown.n_off_grid, shown.n_midpoints) == (5, 4, 3)
-    assert SHOWING.values(leaked) == leaked
+    assert VALUES.hide(leaked, SHOWING) == leaked

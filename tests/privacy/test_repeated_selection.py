@@ -29,7 +29,7 @@ from glassine.privacy.certificate import Certificate, event_from_dict, event_to_
 from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount, best_of_runs, mean_runs
-from glassine.verification import lower_bound, verify_exhaustively
+from glassine.verification import Claim, Runs, lower_bound, verify_exhaustively
 from tests.privacy.branching import explore
 
 Array = npt.NDArray[np.float64]
@@ -295,12 +295,16 @@ def drawn(one: float, rate: float, *, training: bool) -> Callable[[Any, int | No
 def test_draws_of_the_code_show_planted_faults_and_no_others(
     d0: list[int], d1: list[int], told: int, training: bool, planted: tuple[float, float]
 ) -> None:
-    pair = tuple((np.zeros((len(labels), 1)), np.array(labels)) for labels in (d0, d1))
-    options: dict[str, Any] = {"runs": 3000, "epsilon": 1.0, "score": lambda result: float(result == told)}
+    before, after = ((np.zeros((len(labels), 1)), np.array(labels)) for labels in (d0, d1))
+    options: dict[str, Any] = {
+        "claim": Claim(epsilon=1.0),
+        "score": lambda result: float(result == told),
+        "runs": Runs(3000),
+    }
     one, _ = RunCount.of_mean(200).for_each_run(Fraction(1), Fraction(0))
-    honest = lower_bound(drawn(one, 1.0, training=training), *pair, **options)
+    honest = lower_bound(drawn(one, 1.0, training=training), before, after, **options)
     assert not honest.violated, str(honest)
-    fault = lower_bound(drawn(*planted, training=training), *pair, **options)
+    fault = lower_bound(drawn(*planted, training=training), before, after, **options)
     assert fault.violated, str(fault)
 
 

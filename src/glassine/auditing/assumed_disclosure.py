@@ -49,7 +49,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     from glassine.attacks.disclosure import infer_sensitive
     from glassine.attacks.disclosure.hints import NOT_STATED, read_hints
     from glassine.attacks.disclosure.predicted import OTHER_CLASSES
-    from glassine.attacks.disclosure.remedies import class_tables, measure_remedies
+    from glassine.attacks.disclosure.remedies import Remedies, class_tables, measure_remedies
 
     tree, sensitive = question.model, question.sensitive
     if not isinstance(tree, DecisionTree):
@@ -98,8 +98,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             frame,
             truth,
             adversary=attacker,
-            domain=question.domain,
-            random_state=inputs.random_state,
+            remedies=Remedies(domain=question.domain, random_state=inputs.random_state),
             evaluation=None
             if inputs.holdout is None
             else _people(inputs.holdout, tree, sensitive, needed=True, noun="the held-out records"),

@@ -66,7 +66,7 @@ def describe_membership(suite: MembershipAttacks, suppression: Suppression) -> M
         accused=accused,
         accused_wrongly=wrongly,
         midpoints=midpoints,
-        details=None if shown.below else found.to_dict(),
+        details=None if suppression.below else suite.to_dict(),
     )
 
 

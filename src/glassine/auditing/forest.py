@@ -12,7 +12,7 @@ from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import NO_HOLDOUT, GuaranteeFinding, ModelSummary
 from glassine.auditing.inputs import AuditInputs, on_shared
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Raw, Subject, made_by
+from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.errors import InvalidDataError, parameter
@@ -108,4 +108,4 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
     return attacked(subject.forest, members, others, inputs, learner)
 
 
-ForestSubject.measurements = (made_by(MEMBERSHIP, _membership),)
+ForestSubject.measurements = (MEMBERSHIP.made_by(_membership),)

@@ -33,6 +33,7 @@ from glassine.auditing.evidence import Certain, Evidence
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
+    DisclosureFinding,
     DomainSummary,
     GuaranteeFinding,
     MembershipFinding,
@@ -40,7 +41,6 @@ from glassine.auditing.findings import (
     PartsFinding,
     ReconstructionFinding,
     RowsFinding,
-    SensitiveFinding,
     SubgroupFinding,
 )
 from glassine.auditing.inputs import (
@@ -561,7 +561,7 @@ DISCLOSURE = Measurement[TreeSubject, Inferred](
     name="disclosure",
     title="Sensitive attribute",
     question="What does an attacker who knows all quasi-identifiers learn about it?",
-    finding=SensitiveFinding,
+    finding=DisclosureFinding,
     run=_disclosure,
     hide=hide_inferred,
 )

@@ -27,7 +27,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeak
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import OF_THE_INTAKE, Parameters, PrivateLearner, keep, tags_of_domain
-from glassine.learners.intake import take_in
+from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
 from glassine.learners.reading import pop_target
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
@@ -346,7 +346,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         X = _in_memory(X)
         probe = clone(self.estimator)
         # Says what is taken from the data; what it is, every fit then takes as given.
-        intake = take_in(probe, X, y, domain=probe.domain, classes=probe.classes, persons=persons, private=True)
+        intake = read_training(probe, X, y, domain=probe.domain, classes=probe.classes, persons=persons, private=True)
         if isinstance(y, str):
             X, y = pop_target(X, y, probe.domain)
         X, labels = _rows(X), _listed(y)

@@ -38,7 +38,7 @@ from glassine.attacks.reconstruction.search import Search, check_domain
 from glassine.counting import Space
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
+from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
 
 __all__ = ["reconstruct_jointly"]
 

@@ -128,8 +128,8 @@ def check_interactions(interactions: Any, domain: Domain, ordered: Collection[st
         barred = [name for name in names if name in ordered]
         if barred:
             raise InvalidParameterError(
-                f"{parameter('interactions')} name {barred[0]!r}, whose scores must be in order: a pair would break the "
-                "order.",
+                f"{parameter('interactions')} name {barred[0]!r}, whose scores must be in order: a pair would break "
+                "the order.",
                 remedy="Leave one of the two out.",
             )
         named.append((names[0], names[1]))

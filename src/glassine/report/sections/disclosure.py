@@ -315,8 +315,8 @@ def _sensitive_sentence(finding: DisclosureFinding) -> str:
     least, best = finding.readers[0], finding.readers[-1]
     text = (
         f"A reader who knows everybody's quasi-identifiers learns {finding.learned_mean:.3g} nats a person about "
-        f"{wording.clean(finding.sensitive)} beyond the class distribution, {finding.learned_most:.3g} of the most exposed "
-        f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+        f"{wording.clean(finding.sensitive)} beyond the class distribution, {finding.learned_most:.3g} of the most "
+        f"exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the value is practically certain."
@@ -449,7 +449,7 @@ def _certainty(probability: float) -> str:
 
 
 SECTIONS = (
-    MeasuredSection[SensitiveFinding](
+    MeasuredSection[DisclosureFinding](
         measurement="disclosure",
         section=lambda finding, findings: sensitive_section(finding),
         lacking=lambda finding, findings: (

@@ -49,7 +49,9 @@ def several_page(findings: Findings, *, title: str | None = None) -> Page:
     """
     joint: JointFinding | None = findings.value("joint")
     rows: RowsFinding | None = findings.value("rows")
-    page = judged_page(findings, findings.subject.kind, measure_rows(findings), title=title or f"Privacy of {findings.subject}")
+    page = judged_page(
+        findings, findings.subject.kind, measure_rows(findings), title=title or f"Privacy of {findings.subject}"
+    )
     on_records = joint is not None and bool(joint.counted or joint.bits_aligned is not None)
     return replace(
         page,
