@@ -55,7 +55,7 @@ from glassine.privacy import Certificate as Certificate
 from glassine.privacy import Ledger as Ledger
 from glassine.report import render_html as render_html
 from glassine.report import render_text as render_text
-from glassine.scrubbing import scrub as scrub
+from glassine.scrubbing.scrub import scrub as scrub
 from glassine.surrogates import SurrogateExplainer as SurrogateExplainer
 from glassine.surrogates import SurrogateRelease as SurrogateRelease
 from glassine.surrogates import load_black_box as load_black_box
