@@ -47,7 +47,7 @@ def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.array([v is None or (v != v if isinstance(v, float) else False) for v in column.tolist()], dtype=bool)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: Any) -> bool:
     """Return whether a value, a text of a number among others, can be a double."""
     try:
         float(value)
