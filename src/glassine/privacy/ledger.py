@@ -17,7 +17,7 @@ from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetErr
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
 from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
-from glassine.privacy.receipt import Entry, Payment, payment_of
+from glassine.privacy.payment import Entry, Payment, payment_of
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 if TYPE_CHECKING:
