@@ -1,10 +1,11 @@
 """What a private search costs: ``python benchmarks/search.py [case ...] [--splits N] [--epsilon E] [--json FILE]``.
 
 Every figure is a difference in test accuracy, on 20 % of the records, from a model of the grid's best setting that is
-trained with the whole epsilon on the other 80 %. The best setting is the one with the best mean over all splits. Four
+trained with the whole epsilon on the other 80 %. The best setting is the one with the best mean over all splits. Five
 searches spend the same epsilon:
 
-- ``geometric``: :class:`glassine.PrivateSearchCV` as it comes, a geometric number of fits at a third of epsilon each.
+- ``shape 0.5``: :class:`glassine.PrivateSearchCV` as it comes, with fits at two fifths of epsilon each.
+- ``geometric``: with ``shape=1``, a geometric number of fits at a third each.
 - ``logarithmic``: with ``shape=0``, a logarithmic number of fits at a half each.
 - ``refit``: each setting once on 80 %, at epsilon / 2 over their number; the exponential mechanism on the others, and a
   fit of the chosen setting on all records, at epsilon / 2 each.
@@ -125,6 +126,7 @@ def measure(case: Case, epsilon: float, splits: int) -> dict[str, Any]:
     """Return the accuracies of the settings, and of each search the differences from the best."""
     settings = list(ParameterGrid(case.grid))
     searches = {
+        "shape 0.5": by_runs(case, 0.5),
         "geometric": by_runs(case, 1.0),
         "logarithmic": by_runs(case, 0.0),
         "refit": by_composition(case, apart=False),

@@ -70,7 +70,7 @@ def tree(**more: Any) -> PrivateTreeClassifier:
 
 def search(**more: Any) -> PrivateSearchCV:
     """Return a seeded search over trees."""
-    usual: dict[str, Any] = {"estimator": tree(), "grid": DEPTHS, "epsilon": 3.0, "random_state": 0}
+    usual: dict[str, Any] = {"estimator": tree(), "grid": DEPTHS, "epsilon": 3.0, "shape": 1, "random_state": 0}
     return PrivateSearchCV(**(usual | more))
 
 

@@ -49,7 +49,7 @@ NOT_SEARCHED = (*SET_BY_THE_SEARCH, "domain", "classes", "records_per_person", "
 """Parameters that are the same in all settings: what is spent, and whose records and which classes there are."""
 
 RUNS_PER_SETTING = 10
-"""Mean number of fits for each setting of the grid: one setting in eleven is then never tried."""
+"""Mean number of fits for each setting of the grid: at the default shape one setting in seven is then never tried."""
 
 PARTS = (
     "at least one record with a declared target falls into the training part; of n {units}, none does with probability "
@@ -183,7 +183,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         Probability with which a record, or a person, is held out, in [0.01, 0.9].
     expected_fits : float, optional
         Mean number of fits, above 1. The default is ten times the number of settings.
-    shape : float, default=1.0
+    shape : float, default=0.5
         Eta of the truncated negative binomial number of fits, in (-1, 1]. Lower values leave more epsilon for each fit,
         and try few settings more often.
     ledger, dataset, random_state
@@ -269,7 +269,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         *,
         validation_fraction: float = 0.2,
         expected_fits: float | None = None,
-        shape: float = 1.0,
+        shape: float = 0.5,
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
