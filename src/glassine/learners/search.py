@@ -346,7 +346,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         X = _in_memory(X)
         probe = clone(self.estimator)
         # Says what is taken from the data; what it is, every fit then takes as given.
-        intake = read_training(probe, X, y, domain=probe.domain, classes=probe.classes, persons=persons, private=True)
+        intake = read_training(probe, X, y, domain=probe.domain, classes=probe.classes, times=persons, private=True)
         if isinstance(y, str):
             X, y = pop_target(X, y, probe.domain)
         X, labels = _rows(X), _listed(y)
