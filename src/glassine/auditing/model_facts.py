@@ -10,7 +10,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.criteria import SMALLEST_LEAF
 from glassine.auditing.evidence import Bits, Evidence, Fact, Inapplicable, Parts, Shares, Sizes, Thresholds
 from glassine.auditing.findings.guarantee import GuaranteeFinding, Standing
-from glassine.errors import Text, parameter
+from glassine.errors import Text, marked, parameter
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def _sizes_of_models(joint: JointReconstruction, limit: int | None, doubt: str) 
                 if fewest is None
                 else f" The smallest intersection holds {fewest}."
             )
-            + f" {doubt}".rstrip()
+            + f" {marked(doubt)}".rstrip()
         )
     return Measured(Sizes(parts=tuple(parts), unsettled=unsettled, fewest=fewest))
 
