@@ -254,7 +254,7 @@ def how(number: Any = None, **values: Any) -> Runs:
         ({"claim": Claim(epsilon=math.nan)}, "epsilon must be"),
         ({"claim": Claim(epsilon=-1.0)}, "epsilon must be"),
         ({"claim": Claim(mu=math.inf)}, "mu must be"),
-        ({"claim": Claim(value=math.nan)}, "the claimed value must be"),
+        ({"claim": Claim(value=math.nan)}, "value must be"),
         ({"claim": Claim(epsilon=1.0, mu=1.0)}, "either epsilon"),
         ({"claim": Claim(delta=1.0)}, "delta must lie"),
         ({"claim": Claim(delta=math.nan)}, "delta must lie"),

@@ -10,7 +10,13 @@ from typing import Any, Generic, TypeVar
 
 from glassine.domain import Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar, is_whole
-from glassine.errors import InvalidModelError, InvalidParameterError, SeveralTreesError, UnsupportedModelError
+from glassine.errors import (
+    InvalidModelError,
+    InvalidParameterError,
+    SeveralTreesError,
+    UnsupportedModelError,
+    parameter,
+)
 from glassine.formats.conditions import all_but, at_least, at_most, binary, require, scalar, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -307,7 +313,7 @@ def place_of(n_trees: int, tree: Any, what: str, remedy: str = "") -> int:
     """
     if tree is not None and not (is_whole(tree) and 0 <= tree < max(1, n_trees)):
         raise InvalidParameterError(
-            f"tree must be a whole number from 0 to {max(1, n_trees) - 1}, as {what} holds {n_trees}, got {tree!r:.40}."
+            f"{parameter('tree')} must be a whole number from 0 to {max(1, n_trees) - 1}, as {what} holds {n_trees}, got {tree!r:.40}."
         )
     if n_trees < 1:
         raise UnsupportedModelError(f"{what} holds {n_trees} trees.", remedy="Export a model that has been fitted.")

@@ -169,7 +169,7 @@ def bin_indices(model: Additive, data: Any) -> tuple[Indices, ...]:
 
     Examples
     --------
-    >>> from glassine.models.terms import Term
+    >>> from glassine.models import AdditiveModel, Term
     >>> age = Term(bins=(NumericBins("age", (40,)),), scores=[-0.5, 0.5, 0.0])
     >>> model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.1,), link="logit", classes=(0, 1))
     >>> bin_indices(model, {"age": np.array([40, 41, np.nan])})[0].tolist()
