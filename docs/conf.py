@@ -39,8 +39,11 @@ nitpick_ignore_regex = [
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
 nitpick_ignore = [
+    ("py:class", "glassine.attacks.attack.R"),
     ("py:class", "glassine.attacks.outcome.T"),
     ("py:class", "glassine.auditing.criterion.N"),
+    ("py:class", "glassine.microaggregation.mdav.Mixed"),
+    ("py:class", "glassine.models.records.Records"),
     ("py:obj", "glassine.auditing.evidence.T"),
     ("py:class", "glassine.domain.groups.Group"),
 ]

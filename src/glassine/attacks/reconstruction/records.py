@@ -85,7 +85,7 @@ def reconstruct_records(
     data : data frame, optional
         The training records; only used to count what ``counts`` asks for.
     counts : {"published", "data"}
-        Where the numbers of records come from, as for :func:`glassine.reconstruct_jointly`.
+        Where the numbers of records come from, as for :func:`glassine.attacks.reconstruct_jointly`.
     same_labels : bool, default=True
         Whether the class counts of several models are of the same labels; otherwise sizes count alone.
     use_seeds : bool, default=True
