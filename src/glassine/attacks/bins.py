@@ -152,7 +152,7 @@ def leak_bins(model: AdditiveModel, domain: Domain | None = None, data: Any = No
     domain : Domain, optional
         The public domain, which tells what needs no data: cut points, ranges, categories.
     data : data frame, mapping of str to ndarray, or ndarray, optional
-        The training records, as for :meth:`glassine.AdditiveModel.scores`.
+        The training records, as for ``AdditiveModel.scores``.
 
     Returns
     -------
