@@ -11,6 +11,7 @@ import numpy as np
 
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
+from glassine.cli.naming import in_commands
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
@@ -183,12 +184,12 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     tree = tree_or_rules(as_model(estimator, domain))
     rules = greedy_rules(records, bunch.target, classes, n_rules=6, min_support=12)
     say("auditing the tree")
-    of_tree = audit(tree, domain=domain, data=records)
+    of_tree = in_commands(audit(tree, domain=domain, data=records))
     say("auditing the rule list")
-    of_rules = audit(rules, domain=domain, data=records)
+    of_rules = in_commands(audit(rules, domain=domain, data=records))
     say("scrubbing the tree")
     cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10, data=records)
-    of_scrubbed = audit(cleaned.model, domain=domain, data=records)
+    of_scrubbed = in_commands(audit(cleaned.model, domain=domain, data=records))
     labelled = records.with_columns(pl.Series(TARGET, names))
     say("writing")
     domain.to_json(folder / "domain.json")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.ledger import account_of, raising, suggesting
+from glassine.cli.naming import in_commands
 from glassine.cli.options import (
     AuditOption,
     DatasetOption,
@@ -444,7 +445,9 @@ def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping
         findings = audit(estimator.model_, domain=estimator.domain_, data=data, policy=limits)
         inputs = input_files(model=read_once(order.shared.files.output), **files)
         write_report(
-            replace(findings, inputs=inputs), order.shared.files.report or Path(), title=order.shared.files.output.name
+            replace(in_commands(findings), inputs=inputs),
+            order.shared.files.report or Path(),
+            title=order.shared.files.output.name,
         )
     except GlassineError as error:
         raise GlassineError(f"{error} The model is written; only the report is missing.") from None
