@@ -335,7 +335,7 @@ def test_bad_supersets_have_a_clear_message(
 
 
 def test_other_bad_input() -> None:
-    with pytest.raises(InvalidParameterError, match='training="sample"'):
+    with pytest.raises(InvalidParameterError, match="training='sample'"):
         Adversary(sampling_fraction=0.5)
     with pytest.raises(InvalidParameterError, match="training must be one of"):
         Adversary(training="some")  # type: ignore[arg-type]
