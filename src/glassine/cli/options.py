@@ -110,7 +110,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     flat = [one for each in parameters for one in _options(each.name, hints[each.name], each.default, None)]
     run.__doc__ = function.__doc__
-    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # inspect reads it, typeshed lacks it
     run.__annotations__ = {one.name: one.annotation for one in flat}
     return run
 
