@@ -164,3 +164,16 @@ def test_parameters_out_of_range_are_refused() -> None:
 def test_no_guess_gives_no_bound() -> None:
     found = one_run_bound([True, False], [0, 0], epsilon=0.0)
     assert (found.guesses, found.correct, found.epsilon, found.violated) == (0, 0, 0.0, False)
+
+
+@pytest.mark.parametrize("claim", [Claim(mu=1.0), Claim(epsilon=1.0, value=2.0)], ids=["mu", "value"])
+def test_a_claim_of_anything_but_epsilon_is_refused_before_the_run(claim: Claim) -> None:
+    runs: list[Any] = []
+
+    def learner(records: Any, seed: int | None) -> Any:
+        runs.append(records)
+        return records
+
+    with pytest.raises(InvalidParameterError, match="epsilon"):
+        audit_one_run(learner, [], list(range(40)), lambda output, canaries: np.zeros(40), claim)
+    assert not runs
