@@ -78,7 +78,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     least, best = plain["readers"][0]["entropy"], plain["readers"][-1]["entropy"]
     assert plain["learned_mean"] == pytest.approx(least - best, abs=1e-6)
     assert plain["learned_most"] >= plain["learned_mean"]
-    assert plain["n_people"] == 240
+    assert plain["number"] == 240
     assert [file["role"] for file in plain["inputs"]] == ["model", "people"]
 
 
@@ -113,13 +113,13 @@ def test_small_counts_are_hidden(tmp_path: Path, run: Run) -> None:
     write_model(tree.model_, tmp_path / "tree.json")
     frame.write_csv(tmp_path / "people.csv")
     plain = json.loads(run(*COMMAND, "--json", cwd=tmp_path).out)
-    assert plain["n_people"] == plain["k"] == {"below": 10}
+    assert plain["number"] == plain["k"] == {"below": 10}
     assert plain["active"] == []
     # Three people, of whom two have class 0: two thirds would tell it.
     assert {person["probability"] for person in plain["exposed"]} == {1.0, 0.65}
     assert all(set(person) == {"row", "probability"} for person in plain["exposed"])
     shown = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=tmp_path).out)
-    assert (shown["n_people"], shown["k"]) == (5, 2)
+    assert (shown["number"], shown["k"]) == (5, 2)
 
 
 def test_outputs_by_their_ending(folder: Path, run: Run) -> None:

@@ -15,7 +15,7 @@ from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     BITS,
     NUMBER,
-    PEOPLE,
+    OCCURRENCES,
     RECORDS,
     SHARE,
     VALUES,
@@ -107,13 +107,13 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
             if n:
                 counted.append(f"{n:,} of {len(kind.sizes):,} {kind.one if len(kind.sizes) == 1 else kind.more}")
         verb = "holds" if len(small) == 1 else "hold"
-        return failed(f"{_joined(counted)} {verb} fewer than {limit:,} records.", min(small))
+        return failed(f"{_joined(counted)} {verb} fewer than {limit:,} {evidence.counted}.", min(small))
     if sizes.unsettled:
         return unknown(sizes.unsettled)
     if not held:
         return unknown("All published counts are zero, so the model says nothing about any record.")
     fewest = min(held) if sizes.fewest is None else sizes.fewest
-    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} records.", fewest)
+    return passed(f"Every non-empty {sizes.parts[0].one} holds at least {limit:,} {evidence.counted}.", fewest)
 
 
 SMALLEST = Limit(unit=RECORDS, default=10, most=MOST_COUNT, range=WHOLE, whole=True, zero=True, fewest=True)
@@ -123,7 +123,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     limit=SMALLEST,
     words=Words(
         label="Smallest {part}",
-        measures="Fewest training records that a leaf or rule may hold.",
+        measures="Fewest training records that a leaf or rule may hold; fewest people, where persons are stated.",
         unmeasured="How many records stand behind it is not known: {reason}",
     ),
     reads=lambda evidence: evidence.sizes,
@@ -210,8 +210,8 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     most = max(least, default=None)
     if pure:
         return failed(
-            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of records share {shares.outcome}. An "
-            f"attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of {evidence.counted} share {shares.outcome}. "
+            f"An attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
             most,
         )
     if shares.unsettled:
@@ -546,27 +546,29 @@ LARGEST_ADVANTAGE: Criterion[float, Any] = Criterion(
 
 
 def _judge_certain(limit: int, certain: Certain, evidence: Evidence) -> Ruling:
-    """Judge how many people's sensitive value can be inferred; nothing passes where more may be learned."""
-    if certain.n_people > limit:
+    """Judge of how many the sensitive value can be inferred; nothing passes where more may be learned."""
+    if certain.number > limit:
         return failed(
-            "An attacker who knows everyone's quasi-identifiers can infer the sensitive value of too many people.",
-            certain.n_people,
+            f"An attacker who knows everyone's quasi-identifiers can infer the sensitive value of too many "
+            f"{evidence.counted}.",
+            certain.number,
         )
     if certain.unsettled:
-        return unknown(f"An attacker may learn more than was measured: {certain.unsettled}", certain.n_people)
+        return unknown(f"An attacker may learn more than was measured: {certain.unsettled}", certain.number)
     return passed(
-        "By the estimate, an attacker can infer the sensitive value of no more people than allowed.", certain.n_people
+        f"By the estimate, an attacker can infer the sensitive value of no more {evidence.counted} than allowed.",
+        certain.number,
     )
 
 
 MOST_CERTAIN: Criterion[int, Certain] = Criterion(
     name="most_certain",
-    limit=Limit(unit=PEOPLE, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
+    limit=Limit(unit=OCCURRENCES, default=None, most=MOST_COUNT, range=WHOLE, whole=True, zero=True),
     words=Words(
         label="Sensitive values that can be inferred",
-        measures="Largest number of people whose sensitive value an attacker who knows their quasi-identifiers can "
-        "infer with probability 0.99 or more. Needs the training records and the name of the sensitive attribute; off "
-        "unless it is set.",
+        measures="Largest number of records, or of people where persons are stated, whose sensitive value an attacker "
+        "who knows their quasi-identifiers can infer with probability 0.99 or more. Needs the training records and the "
+        "name of the sensitive attribute; off unless it is set.",
         unmeasured="What is revealed about the sensitive attribute was not measured: {reason}",
     ),
     reads=lambda evidence: evidence.certain,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
+from glassine.attacks.labels import Occupants
 from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import (
     Bound,
@@ -24,6 +25,7 @@ from glassine.auditing.findings.disclosure import ReaderFinding
 from glassine.auditing.judging import flags_of
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
+from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, conjunction_text, number
 from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
@@ -85,6 +87,7 @@ def describe_parts(
     shown: Suppression,
     learned: Sequence[float] | None,
     sizes: Sequence[int | None],
+    people: Occupants | None = None,
 ) -> tuple[Part, ...]:
     """Return the leaves or rules as they may be shown.
 
@@ -99,13 +102,19 @@ def describe_parts(
     learned : sequence of float, optional
         Bits learned about each record of each part.
     sizes : sequence of int or None
-        Number of records of each part.
+        Number of records of each part; of people, where ``people`` is given.
+    people : Occupants, optional
+        The people in each part, by class.
     """
     hidden = shown.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
     parts = []
     for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
         counts, bounds = cell.evidence.counts, cell.evidence.purity(n_classes)
+        if people is not None:
+            known = counts is not None and bool(people.counts.any()) and bool(size)
+            counts = tuple(people.counts[i].tolist()) if known else None
+            bounds = (float(people.purest[i]),) * 2 if known else None
         bits = None if learned is None else learned[i]
         show = counts is not None and not hidden[i] and all(c == 0 or c >= shown.below for c in counts)
         purity = None if bounds is None else bounds[0]
@@ -325,6 +334,7 @@ def describe_sensitive(
     quasi_identifiers: tuple[str, ...],
     unused: str = "",
     truth: npt.ArrayLike | None = None,
+    table: Table | None = None,
 ) -> SensitiveFinding:
     """Return what a reader learns of the sensitive attribute.
 
@@ -342,18 +352,21 @@ def describe_sensitive(
         Why the internal nodes were not used; empty if they were.
     truth : array-like, shape (n,), optional
         Everybody's class.
+    table : Table, optional
+        The records, where they know their persons: these are counted.
     """
-    n, gained = found.people.n_people, _gained(found)
+    n, gained = found.people.n_people if table is None else table.number, _gained(found)
+    weights = np.ones(found.people.n_people) if table is None else table.weights
     return SensitiveFinding(
         sensitive=sensitive,
         quasi_identifiers=quasi_identifiers,
-        n_people=shown.count(n),
+        number=shown.count(n),
         n_quasi_identifiers=shown.count(len(found.people.sizes)),
         n_classes=len(found.classes),
         knowledge=found.adversary.describe(),
         optimum="global" if found.status == "optimal" else "local",
         gap=found.gap,
-        learned_mean=shown.nats(float(found.people.sizes @ gained) / n),
+        learned_mean=shown.nats(float(weights @ gained[found.people.person]) / n),
         learned_most=shown.nats(float(gained.max())),
         readers=tuple(
             ReaderFinding(
@@ -363,10 +376,10 @@ def describe_sensitive(
                 d_overall=None if reader.d_overall is None else shown.nats(reader.d_overall),
                 guess_rate=None if reader.guess_rate is None else shown.proportion(reader.guess_rate, n),
             )
-            for reader in found.compare(truth)
+            for reader in found.compare(truth, table)
         ),
         # by number: the order of exposure would tell where one leaf ends, hence its size
-        exposed=tuple(sorted(row for row, _ in found.most_exposed(MOST_EXPOSED))),
+        exposed=tuple(sorted(row for row, _ in found.most_exposed(MOST_EXPOSED, table))),
         n_internal=found.counts.internal,
         n_active=found.counts.active,
         unused=unused,

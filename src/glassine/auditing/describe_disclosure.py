@@ -21,6 +21,7 @@ from glassine.auditing.findings.disclosure import (
     TruthFinding,
 )
 from glassine.auditing.suppression import Suppression
+from glassine.data.table import Table, as_table
 
 __all__ = ["describe_disclosure"]
 
@@ -56,20 +57,23 @@ def describe_disclosure(
         What was tried against it.
     frame : data frame, optional
         The people, in the order of the quasi-identifiers: subgroups are those of the columns that the tree was given.
+        Of a table that knows its persons, these are counted.
     """
-    n = found.people.n_people
+    table = None if frame is None else as_table(frame)
+    n = found.people.n_people if table is None else table.number
+    weights = np.ones(found.people.n_people) if table is None else table.weights
     gained = _gained(found)
     worst = anonymity(found).worst()
     return DisclosureFinding(
         sensitive=sensitive,
-        n_people=shown.count(n),
+        number=shown.count(n),
         n_quasi_identifiers=shown.count(len(found.people.sizes)),
         n_leaves=len(found.people.leaf_nodes),
         n_classes=len(found.classes),
         knowledge=found.adversary.describe(),
         status=found.status,
         gap=found.gap,
-        learned_mean=_rounded(float(found.people.sizes @ gained) / n, shown),
+        learned_mean=_rounded(float(weights @ gained[found.people.person]) / n, shown),
         learned_most=_rounded(float(gained.max()), shown),
         readers=tuple(
             ReaderFinding(
@@ -79,12 +83,12 @@ def describe_disclosure(
                 d_overall=None if reader.d_overall is None else _rounded(reader.d_overall, shown),
                 guess_rate=None if reader.guess_rate is None else _share(reader.guess_rate, n, shown),
             )
-            for reader in found.compare(truth)
+            for reader in found.compare(truth, table)
         ),
-        truth=None if truth is None else _truth(found, truth, shown),
+        truth=None if truth is None else _truth(found, truth, shown, table),
         exposed=tuple(
             ExposedPerson(row=row, probability=_certainty(probability, shown))
-            for row, probability in found.most_exposed(MOST_EXPOSED)
+            for row, probability in found.most_exposed(MOST_EXPOSED, table)
         ),
         k=shown.count(int(worst["k"])),
         distinct_l=worst["distinct_l"],
@@ -145,15 +149,16 @@ def _gained(found: Disclosure) -> npt.NDArray[np.float64]:
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
 
 
-def _truth(found: Disclosure, truth: npt.ArrayLike, shown: Suppression) -> TruthFinding:
+def _truth(found: Disclosure, truth: npt.ArrayLike, shown: Suppression, table: Table | None) -> TruthFinding:
     distances = found.d_individual(truth)
+    whose = np.arange(len(distances)) if table is None else table.whose
     lower, median, upper = (_rounded(float(value), shown) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
         mean=_rounded(float(distances.mean()), shown),
         lower=lower,
         median=median,
         upper=upper,
-        disclosed=shown.rough(int((distances < DISCLOSED).sum())),
+        disclosed=shown.rough(len(np.unique(whose[distances < DISCLOSED]))),
     )
 
 

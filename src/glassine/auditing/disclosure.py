@@ -14,7 +14,7 @@ from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE, SensitiveFinding
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
-from glassine.data.table import as_table
+from glassine.data.table import Table, as_table
 from glassine.domain import Category, Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
@@ -106,6 +106,8 @@ class Inferred:
         Why the internal nodes were not used; empty if they were.
     doubt : str
         Why a reader may learn more than was measured; empty if nothing says so.
+    table : Table
+        The records, n of them.
     """
 
     estimate: Disclosure
@@ -114,11 +116,12 @@ class Inferred:
     truth: npt.NDArray[Any]
     unused: str
     doubt: str
+    table: Table
 
     @property
     def n_certain(self) -> int:
-        """People of whose value the reader is certain."""
-        return self.estimate.compare()[-1].certain
+        """People, or records, of whose value the reader is certain."""
+        return self.estimate.compare(table=self.table)[-1].certain
 
 
 def hide_inferred(inferred: Inferred, suppression: Suppression) -> SensitiveFinding:
@@ -132,12 +135,13 @@ def hide_inferred(inferred: Inferred, suppression: Suppression) -> SensitiveFind
         quasi_identifiers=inferred.quasi_identifiers,
         unused=inferred.unused,
         truth=inferred.truth,
+        table=inferred.table,
     )
 
 
 def expose(
     question: Question,
-    frame: Any,
+    table: Table | None,
     columns: Mapping[str, npt.NDArray[Any]] | None,
     *,
     hindrance: str = "",
@@ -148,7 +152,7 @@ def expose(
     ----------
     question : Question
         What is asked.
-    frame : data frame, shape (n, at least the tested attributes), optional
+    table : Table, n records with at least the tested attributes, optional
         The training records.
     columns : mapping of str to ndarray, shape (n,), optional
         The same, column by column.
@@ -162,7 +166,7 @@ def expose(
     """
     known = _quasi(question, columns)
     reason = _reason(question, columns, known) or hindrance
-    if reason or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
+    if reason or table is None or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
     from glassine.attacks.disclosure.predicted import not_predicted
@@ -173,7 +177,7 @@ def expose(
     )
     if reason:
         return NotApplicable(reason)
-    found, unused, doubt = _estimate(question, question.model, as_table(frame).restrict(known), truth)
+    found, unused, doubt = _estimate(question, question.model, table.restrict(known), truth)
     if not isinstance(found, Measured):
         return found
     return Measured(
@@ -184,6 +188,7 @@ def expose(
             truth=truth,
             unused=unused,
             doubt=doubt,
+            table=table,
         )
     )
 

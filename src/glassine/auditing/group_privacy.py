@@ -74,7 +74,7 @@ def groups_of(known: ReleaseInputs, leaves: Leaves | None, shown: Suppression) -
         distinct = shown.count(int(np.unique(pairs, return_counts=True)[1].min()))
     return Measured(
         GroupsFinding(
-            n_people=shown.count(int(sizes.sum())),
+            number=shown.count(int(sizes.sum())),
             smallest=shown.count(int(held.min())),
             largest=shown.count(int(held.max())),
             n_empty=int((sizes == 0).sum()),

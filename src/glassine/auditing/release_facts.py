@@ -143,4 +143,4 @@ def _certain(known: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[
     if known.groups is None or codes is None:
         return NotApplicable(known.lacking or "no sensitive attribute was named.")
     own = [codes[known.groups == group] for group in np.unique(known.groups)]
-    return Measured(Certain(n_people=sum(len(values) for values in own if len(np.unique(values)) == 1)))
+    return Measured(Certain(number=sum(len(values) for values in own if len(np.unique(values)) == 1)))

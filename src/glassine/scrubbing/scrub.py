@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from glassine.data.inference import columns as read_columns
+from glassine.data.labels import class_key
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import on_grid, public_grid
@@ -188,22 +189,13 @@ def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: 
         if not total:
             raise InvalidDataError(f"every record has the same {target!r}, so R^2 is undefined. Give other records.")
         return 1 - rest / total
-    names = {_class_key(c) for c in model.classes}
-    keys = [_class_key(value) for value in truth.tolist()]
+    names = {class_key(c) for c in model.classes}
+    keys = [class_key(value) for value in truth.tolist()]
     if not names & set(keys):
         raise InvalidDataError(
             f"no value of {target!r} is a class of the model ({', '.join(map(str, model.classes))}). Check the target."
         )
-    return float(np.mean([p is not None and _class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
-
-
-def _class_key(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value)
-    return {"true": "1", "false": "0"}.get(text.lower(), text)
+    return float(np.mean([p is not None and class_key(p) == k for p, k in zip(predicted.tolist(), keys, strict=True)]))
 
 
 def _numbers(moves: Mapping[Condition, Condition | None], domain: Domain) -> set[tuple[str, float]]:

@@ -156,7 +156,7 @@ class DisclosureFinding:
     ----------
     sensitive : str
         The attribute.
-    n_people, n_quasi_identifiers, n_leaves : ShownCount
+    number, n_quasi_identifiers, n_leaves : ShownCount
         People, their distinct quasi-identifiers, and the leaves that hold them.
     n_classes : int
         Classes of the attribute.
@@ -195,7 +195,7 @@ class DisclosureFinding:
     """
 
     sensitive: str
-    n_people: ShownCount
+    number: ShownCount
     n_quasi_identifiers: ShownCount
     n_leaves: ShownCount
     n_classes: int

@@ -275,7 +275,7 @@ def _sentence(found: DisclosureFinding) -> str:
 def _described(found: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
     return (
-        f"{people(found.n_people)[:1].upper()}{people(found.n_people)[1:]}, "
+        f"{people(found.number)[:1].upper()}{people(found.number)[1:]}, "
         f"{wording.plural(found.n_classes, 'class')} of {wording.clean(found.sensitive)}. "
         f"The reader knows {wording.clean(found.knowledge)}."
     )
@@ -291,7 +291,7 @@ def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
         Fact("Learned about the most exposed", f"{found.learned_most:.3g} nats", "beyond the class distribution"),
-        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(found.n_people)}"),
+        Fact("Practically certain", f"of {people(best.certain)}", f"among {people(found.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
         told.append(
@@ -323,7 +323,7 @@ def _known(found: SensitiveFinding) -> Fact:
         "What the reader knows of everybody",
         wording.plural(len(found.quasi_identifiers), "attribute"),
         f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
-        f"{people(found.n_people)}. Of the tree: {wording.clean(found.knowledge)}.",
+        f"{people(found.number)}. Of the tree: {wording.clean(found.knowledge)}.",
     )
 
 

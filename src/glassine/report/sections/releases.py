@@ -359,7 +359,7 @@ def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
         Fact(
             "People behind a representative",
             " to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
-            f"{_count(groups.n_people)} people in all; sizes {groups.origin}.{empty}",
+            f"{_count(groups.number)} people in all; sizes {groups.origin}.{empty}",
         ),
         Fact(
             "Fewest different records of a group",
