@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.data.persons import Persons
-from glassine.data.table import as_table, refuse_shared, with_persons
+from glassine.data.persons import Persons, refuse_shared
+from glassine.data.table import as_table, with_persons
 from glassine.errors import InvalidDataError
 
 FRAME = pl.DataFrame({"patient": ["a", "b", "a", "c", "a"], "age": [30, 40, 31, 50, 30]})
@@ -84,8 +84,7 @@ def test_a_column_that_is_not_there_is_refused() -> None:
 
 
 def test_people_on_both_sides_are_refused_with_their_number() -> None:
-    data = with_persons(FRAME, "patient")
-    holdout = with_persons(pl.DataFrame({"age": [1, 2, 3, 4]}), ["a", "a", "d", "c"])
+    data, holdout = Persons.of(FRAME["patient"]), Persons.of(["a", "a", "d", "c"])
     with pytest.raises(InvalidDataError, match=r"2 of 3 people of the holdout .* 3 of the holdout's 4 records"):
         refuse_shared(data, holdout)
-    refuse_shared(data, with_persons(pl.DataFrame({"age": [1]}), ["d"]))
+    refuse_shared(data, Persons.of(["d"]))

@@ -17,7 +17,8 @@ from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
 from glassine.counting import MAX_STEPS
 from glassine.data.lazy import held, is_lazy
-from glassine.data.table import Table, as_table, frame_of, refuse_shared, with_persons
+from glassine.data.persons import refuse_shared
+from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError
 from glassine.formats import as_model
@@ -216,7 +217,7 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
     if sides == [None, None]:
         raise InvalidParameterError("persons says whose records are given, and none are. Pass data.")
     if sides[0] is not None and sides[1] is not None:
-        refuse_shared(sides[0], sides[1])
+        refuse_shared(sides[0].persons, sides[1].persons)
     return sides[0], sides[1]
 
 

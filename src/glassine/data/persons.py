@@ -18,10 +18,13 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError
 
-__all__ = ["Persons", "identifier", "listed"]
+__all__ = ["Persons", "identifier", "listed", "refuse_shared", "stated_persons"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,999}")
 """A whole number as Python writes it, of as many digits as it surely reads."""
+
+LISTED = 20
+"""Rows without an identifier that an error lists at most."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -122,13 +125,63 @@ class Persons:
         """Return the persons of these records followed by others."""
         return replace(self, keys=(*self.keys, *other.keys))
 
-    def without(self) -> npt.NDArray[np.intp]:
-        """Return the rows of records that have no identifier."""
-        return np.flatnonzero(self.codes < 0)
 
-    def shared(self, other: Persons) -> int:
-        """Return how many people have records among these and among others."""
-        return len((set(self.keys) & set(other.keys)) - {None})
+def stated_persons(values: Any, n_records: int, what: str, column: str | None = None) -> Persons:
+    """Return the persons of records, where each has one.
+
+    Parameters
+    ----------
+    values : list, array or series
+        The identifiers.
+    n_records : int
+        Number of records.
+    what : str
+        What the records are called in messages.
+    column : str, optional
+        The column that holds the identifiers.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is not one identifier for each record.
+    """
+    whose = Persons.of(values, column)
+    if len(whose) != n_records:
+        raise InvalidDataError(
+            f"persons must hold one identifier for each of the {n_records:,} records of the {what}, got "
+            f"{len(whose):,}. Pass as many."
+        )
+    without = np.flatnonzero(whose.codes < 0).tolist()
+    if without:
+        rows = ", ".join(map(str, without[:LISTED])) + (" and more" if len(without) > LISTED else "")
+        raise InvalidDataError(
+            f"{len(without):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose they "
+            f"are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0). Add the identifiers, or leave these "
+            "records out."
+        )
+    return whose
+
+
+def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
+    """Raise if people have records both in the data and in the holdout: who is a member is then not defined.
+
+    Raises
+    ------
+    InvalidDataError
+        If there are such people; it says how many, and how many records of the holdout are theirs.
+    """
+    if data is None or holdout is None:
+        return
+    known = set(data.keys)
+    n_shared = len(known & set(holdout.keys))
+    if n_shared:
+        n_records = sum(key in known for key in holdout.keys)
+        have = "person of the holdout has" if holdout.number == 1 else "people of the holdout have"
+        raise InvalidDataError(
+            f"{n_shared:,} of {holdout.number:,} {have} records in the data too: {n_records:,} of the holdout's "
+            f"{len(holdout):,} records. They are members, so an attack that finds them would count as wrong. Split the "
+            "records by person, so that all records of a person are on one side."
+        )
 
 
 def listed(values: Any) -> Sequence[Any]:

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.persons import Persons
+from glassine.data.persons import Persons, stated_persons
 from glassine.errors import InvalidDataError
 
 if TYPE_CHECKING:
@@ -25,14 +25,10 @@ __all__ = [
     "frame_of",
     "open_native",
     "read_only",
-    "refuse_shared",
     "with_persons",
 ]
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
-
-LISTED = 20
-"""Rows without an identifier that an error lists at most."""
 
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -284,41 +280,7 @@ def with_persons(data: object, persons: object, what: str = "data") -> Table:
             "identifier for each record."
         )
     column = column if column in table.names else None
-    whose = Persons.of(table.frame[persons] if isinstance(persons, str) else persons, column)
-    if len(whose) != len(table):
-        raise InvalidDataError(
-            f"persons must hold one identifier for each of the {len(table):,} records of the {what}, got "
-            f"{len(whose):,}. Pass as many."
-        )
-    without = whose.without().tolist()
-    if without:
-        rows = ", ".join(map(str, without[:LISTED])) + (" and more" if len(without) > LISTED else "")
-        raise InvalidDataError(
-            f"{len(without):,} of {len(table):,} records of the {what} have no identifier, so it is not known whose "
-            f"they are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0). Add the identifiers, or "
-            "leave these records out."
-        )
+    values = table.frame[persons] if isinstance(persons, str) else persons
+    whose = stated_persons(values, len(table), what, column)
     kept = table if column is None else table.restrict(name for name in table.names if name != column)
     return replace(kept, persons=whose)
-
-
-def refuse_shared(data: Table, holdout: Table) -> None:
-    """Raise if people have records both in the data and in the holdout: who is a member is then not defined.
-
-    Raises
-    ------
-    InvalidDataError
-        If there are such people; it says how many, and how many records of the holdout are theirs.
-    """
-    if data.persons is None or holdout.persons is None:
-        return
-    n_shared = data.persons.shared(holdout.persons)
-    if n_shared:
-        known = set(data.persons.keys)
-        n_records = sum(key in known for key in holdout.persons.keys)
-        have = "person of the holdout has" if n_shared == 1 else "people of the holdout have"
-        raise InvalidDataError(
-            f"{n_shared:,} of {holdout.persons.number:,} {have} records in the data too: {n_records:,} of the "
-            f"holdout's {len(holdout):,} records. They are members, so an attack that finds them would count as wrong. "
-            "Split the records by person, so that all records of a person are on one side."
-        )

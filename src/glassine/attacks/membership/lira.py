@@ -167,7 +167,9 @@ def lira(
         m = len(members.truth)
         observed = np.concatenate([members.confidence, nonmembers.confidence])
         pool = sides[0].join(sides[1])
-        seen = _draw(len(observed), m / len(observed), n_shadows, setting.rng)
+        # A shadow model learns from all records of a person or from none.
+        share = sides[0].number / (sides[0].number + sides[1].number)
+        seen = _draw(sides[0].number + sides[1].number, share, n_shadows, setting.rng)[pool.whose]
         shadows = _shadow_confidences(learner, pool, seen, setting.rng, progress)
         fits = _fit(shadows, seen, pooled=variance == "pooled" or (variance == "auto" and n_shadows < 64))
         scores = fits.ratio(observed) if mode == "online" else fits.surprise(observed)
@@ -183,8 +185,8 @@ def lira(
             )
         return judge_scores(
             f"{mode} likelihood ratio attack",
-            scores[:m],
-            scores[m:],
+            members.mean(scores[:m]),
+            nonmembers.mean(scores[m:]),
             setting,
             gap=gap_figure(members, nonmembers, setting.confidence),
             notes=tuple(notes),
