@@ -64,7 +64,7 @@ def show_shape(
         Names of the outputs, where there are several.
     """
     term = shape.term
-    held = None if sizes.sizes is None else np.array(sizes.sizes).reshape(term.shape)
+    held = None if sizes.held is None else np.array(sizes.held).reshape(term.shape)
     axes, joins = [], []
     for axis, bins in enumerate(term.bins):
         margin = None if held is None else held.sum(axis=tuple(i for i in range(held.ndim) if i != axis))

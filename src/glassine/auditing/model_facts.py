@@ -141,13 +141,13 @@ def thresholds_of_values(policy: Policy, values: ValueLeakage, inferred: Sequenc
 
 def sizes_of_bins(found: BinLeakage, histograms: Sequence[float], mismatch: str) -> Fact[Sizes]:
     """Return the records of bins, and those of the bars of histograms that are published beside the model."""
-    held = tuple(size for entry in found.terms for size in entry.sizes or () if size)
+    held = tuple(size for entry in found.terms for size in entry.held or () if size)
     bars = tuple(int(size) for size in histograms if size > 0)
     parts = [Parts("bin", "bins", held)]
     if bars:
         parts.append(Parts("bar of the published histograms", "bars of the published histograms", bars))
     unsettled = mismatch
-    if any(entry.sizes is None for entry in found.terms):
+    if any(entry.held is None for entry in found.terms):
         unsettled = "The model does not publish exactly how many records its bins hold. Pass the training data."
     if not found.terms and not bars:
         return Inapplicable("The model has no bins.")

@@ -12,11 +12,12 @@ import numpy as np
 
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import class_key
+from glassine.data.table import as_table, with_persons
 from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError
+from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidParameterError
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList, predict
 from glassine.models.scoring import predict as additive_predict
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
@@ -60,6 +61,7 @@ def scrub(
     base: int = 10,
     smallest_leaf: int = 0,
     data: Any = None,
+    persons: Any = None,
 ) -> ScrubResult:
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
@@ -86,6 +88,9 @@ def scrub(
         published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
     data : data frame, optional
         The training records. Moved thresholds move records too; with the data, leaves are counted again after it.
+    persons : str, or array-like of shape (n,), optional
+        Whose record each is: the column of the data that holds identifiers, or one identifier for each record. A leaf
+        or bin then holds so many people, not records.
 
     Returns
     -------
@@ -97,6 +102,10 @@ def scrub(
     InvalidModelError
         If the model tests an attribute that the domain lacks, an option is out of its range, or small leaves are to be
         merged in a model that is a rule list or publishes no counts.
+    InvalidDataError
+        If a record has no identifier.
+    InvalidParameterError
+        If ``persons`` comes without data, or without ``smallest_leaf``, on which alone it has an effect.
     """
     from glassine.formats import as_model
 
@@ -104,6 +113,14 @@ def scrub(
         raise InvalidDomainError(
             f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
         )
+    if persons is not None:
+        if data is None or not smallest_leaf:
+            raise InvalidParameterError(
+                "persons says whose records are counted, and none are. Pass data and smallest_leaf with it."
+            )
+        data = with_persons(data, persons)
+        if isinstance(persons, str) and persons in domain:
+            domain = domain.restrict([name for name in domain if name != persons])
     model = as_model(model, domain)
     if isinstance(model, AdditiveModel):
         from glassine.scrubbing.additive import scrub_additive
@@ -121,12 +138,16 @@ def scrub(
     old, new = _numbers(moves, domain), _numbers({m: m for m in moves.values() if m is not None}, domain)
     n_before = len(model.cells)
     if isinstance(model, DecisionTree):
-        if smallest_leaf and (data is None or all(cell.evidence.size is not None for cell in model.cells)):
+        by_published = data is None or all(cell.evidence.size is not None for cell in model.cells)
+        if smallest_leaf and persons is None and by_published:
             model = merge_leaves(model, _published_sizes(model), smallest_leaf, exact=model.counts_are_exact)
         tree = moved_tree(model, moves, domain)
         n_dropped = len(model.cells) - len(tree.cells)
         if smallest_leaf and data is not None:
-            tree = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
+            merged = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
+            # A person in two leaves is one in both together: what was merged is counted again.
+            while len(merged.cells) < len(tree.cells):
+                tree, merged = merged, merge_leaves(merged, _counted_sizes(merged, data), smallest_leaf)
         moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
@@ -153,7 +174,8 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
 
 
 def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
-    counted = np.bincount(tree.apply(read_columns(data)), minlength=len(tree.cells))
+    table = as_table(data)
+    counted = table.counts(tree.apply(table.arrays), len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
