@@ -214,7 +214,7 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
             raise InvalidParameterError(f"{name} is missing: whose records the {what} are must be stated, too. Pass it.")
         opened = frame_of(records)
         sides.append(with_persons(records if opened is None else Table(held(opened)), whose, what))
-    if sides == [None, None]:
+    if all(side is None for side in sides):
         raise InvalidParameterError("persons says whose records are given, and none are. Pass data.")
     if sides[0] is not None and sides[1] is not None:
         refuse_shared(sides[0].persons, sides[1].persons)

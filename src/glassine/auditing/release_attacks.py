@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
+from glassine.attacks.membership.outputs import Records
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing.findings import GapFinding, GuessFinding, TogetherFinding
 from glassine.auditing.group_privacy import coded, edges_of, native_of
-from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs
+from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
@@ -103,12 +104,16 @@ def midpoints_of(known: ReleaseInputs, *, random_state: Any = None) -> Outcome[M
     closest = np.concatenate([known.release.closest(side, REACH) for side in sides])
     candidates = _stacked([native_of(side) for side in sides])
     members = np.arange(len(closest)) < known.people.columns.n_records
+    persons = known.people.persons
+    if persons is not None and known.others is not None and known.others.persons is not None:
+        persons = persons.join(known.others.persons)
+    stacked = Records(candidates, np.zeros(len(closest)), persons)
     order = np.argsort(closest, axis=None, kind="stable")
     bounds = np.searchsorted(closest.ravel()[order], np.arange(known.release.n_groups + 1))
     reach = [order[bounds[i] : bounds[i + 1]] // closest.shape[1] for i in range(known.release.n_groups)]
     # What a tree says of its making is no secret; an attacker reads its thresholds all the same.
     bare = [dataclasses.replace(tree, guarantee=None) for tree in known.release.trees]
-    return midpoint_attack(bare, candidates, truth=members, reach=reach, random_state=random_state)
+    return midpoint_attack(bare, stacked, truth=members, reach=reach, random_state=random_state)
 
 
 def _stacked(parts: Sequence[Any]) -> Any:
@@ -133,7 +138,8 @@ def _gap(known: ReleaseInputs, kind: str) -> GapFinding:
         if inside is None or outside is None:
             outcome = NotApplicable(f"the {kind} are not known on both sides.")
         else:
-            sides = (native_of(known.people.columns), inside, native_of(known.others.columns), outside)
+            members = known.people.records(native_of(known.people.columns), inside)
+            sides = (members, None, known.others.records(native_of(known.others.columns), outside), None)
             outcome = _tried(partial(gap_attack, PublishedAnswers(known.release), *sides))
     if not isinstance(outcome, Measured):
         return GapFinding(labels=kind, advantage=None, low=None, high=None, reason=outcome.reason)
@@ -164,7 +170,8 @@ def membership_of(
         inside, outside = people.labels(kind), others.labels(kind)
         if inside is None or outside is None:
             continue
-        data = (native_of(people.columns), inside, native_of(others.columns), outside)
+        members = people.records(native_of(people.columns), inside)
+        data = (members, None, others.records(native_of(others.columns), outside), None)
         attacks = _tried(partial(_suite, known.release, data, random_state))
         if not isinstance(attacks, Measured):
             return attacks
@@ -238,20 +245,21 @@ def _guessed_labels(known: ReleaseInputs, kind: str, shown: Suppression) -> Gues
     classes = np.empty(len(release.classes), dtype=object)
     classes[:] = release.classes
 
-    def right(columns: Columns, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
-        return float((classes[release.decisions(columns, own)[:, 0]] == truth).mean())
+    def right(side: Side, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
+        return side.mean(classes[release.decisions(side.columns, own)[:, 0]] == truth)
 
-    n = len(labels)
+    n = people.number
     others, outside = None, None if known.others is None else known.others.labels(kind)
     if known.others is not None and outside is not None:
-        others = right(known.others.columns, release.closest(known.others.columns, 1), outside)
-    _, counts = np.unique(np.array([repr(value) for value in labels.tolist()]), return_counts=True)
+        others = right(known.others, release.closest(known.others.columns, 1), outside)
+    coded_labels = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
+    commonest = max(people.mean(coded_labels == code) for code in range(int(coded_labels.max()) + 1))
     return GuessFinding(
         attribute=kind,
-        base_rate=shown.proportion(float(counts.max() / n), n),
-        closest=shown.proportion(right(people.columns, release.closest(people.columns, 1), labels), n),
-        group_known=shown.proportion(right(people.columns, groups[:, None].astype(np.intp), labels), n),
-        others=None if others is None or outside is None else shown.proportion(others, len(outside)),
+        base_rate=shown.proportion(commonest, n),
+        closest=shown.proportion(right(people, release.closest(people.columns, 1), labels), n),
+        group_known=shown.proportion(right(people, groups[:, None].astype(np.intp), labels), n),
+        others=None if others is None or known.others is None else shown.proportion(others, known.others.number),
     )
 
 
@@ -275,17 +283,17 @@ def _guessed_attribute(known: ReleaseInputs, name: str, shown: Suppression) -> G
     guess = np.array([_code(release, name, value) for value in told])
     if cuts is not None:
         guess = np.where(np.isnan(guess), -1.0, np.searchsorted(cuts, guess, side="left"))
-    n, others = len(groups), known.others
+    n, others = people.number, known.others
     outside = None
     if others is not None:
         right = guess[_closest_without(release, others.columns, place)] == classed(others.columns)
-        outside = shown.proportion(float(right.mean()), len(right))
+        outside = shown.proportion(others.mean(right), others.number)
     truth = classed(people.columns)
     return GuessFinding(
         attribute=name,
-        base_rate=shown.proportion(float(np.bincount(codes).max() / n), n),
-        closest=shown.proportion(float((guess[_closest_without(release, people.columns, place)] == truth).mean()), n),
-        group_known=shown.proportion(float((guess[groups] == truth).mean()), n),
+        base_rate=shown.proportion(max(people.mean(codes == code) for code in np.unique(codes).tolist()), n),
+        closest=shown.proportion(people.mean(guess[_closest_without(release, people.columns, place)] == truth), n),
+        group_known=shown.proportion(people.mean(guess[groups] == truth), n),
         others=outside,
     )
 

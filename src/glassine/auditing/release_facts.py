@@ -139,8 +139,10 @@ def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
 
 
 def _certain(known: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
-    """Return the people whose group has one sensitive value."""
+    """Return the people, or records, whose group has one sensitive value."""
     if known.groups is None or codes is None:
         return NotApplicable(known.lacking or "no sensitive attribute was named.")
-    own = [codes[known.groups == group] for group in np.unique(known.groups)]
-    return Measured(Certain(number=sum(len(values) for values in own if len(np.unique(values)) == 1)))
+    if known.people is None:
+        return NotApplicable(known.lacking)
+    single = np.array([len(np.unique(codes[known.groups == g])) == 1 for g in range(known.release.n_groups)])
+    return Measured(Certain(number=int(known.people.counts(np.where(single[known.groups], 0, -1), 1)[0])))

@@ -40,6 +40,7 @@ CHOICES = {
     "labels": ("black-box", "true"),
     "records": ("training", "queries", "given"),
     "partition": ("microaggregation", "public"),
+    "counted": ("records", "people"),
 }
 
 
@@ -154,11 +155,13 @@ class Provenance:
     max_depth : int or None
         Largest depth of the trees; None for no limit.
     min_samples_leaf : int
-        Fewest records of a leaf.
+        Fewest records, or people, of a leaf.
     version : str
         Version of this package.
     notes : tuple of str
         What the reader should know: bounds inferred from the data, rounding, and so on.
+    counted : {"records", "people"}
+        What ``k`` and ``min_samples_leaf`` count: people, where it was stated whose the records are.
     """
 
     form: str
@@ -171,6 +174,12 @@ class Provenance:
     min_samples_leaf: int
     version: str = __version__
     notes: tuple[str, ...] = ()
+    counted: str = "records"
+
+    def of(self, number: int | str) -> str:
+        """Return a number of what groups and leaves hold: records, or people where persons were stated."""
+        one = {"records": "record", "people": "person"}[self.counted]
+        return f"{number} {one if number in (1, '1') else self.counted}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -192,7 +201,7 @@ class SurrogateRelease:
     trees : tuple of DecisionTree
         One a group.
     k : int or None
-        Fewest records of a group; None where nothing bounds it (a public partition).
+        Fewest records, or people, of a group; None where nothing bounds it (a public partition).
     n_closest : int
         Closest representatives among which Protocol 2 seeks by default.
     provenance : Provenance
