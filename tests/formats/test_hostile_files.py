@@ -42,7 +42,7 @@ def answered_within_bounds(name: str, folder: Path) -> str:
     path = folder / "model"
     path.write_bytes(hostile.FILES[name].make())
     cost = hostile.cost(path, memory=2 * GIGABYTE, seconds=SECONDS)
-    assert cost.status in (0, 1, 2), cost
+    assert cost.status in (0, 1, 2, 3), cost
     assert "internal error" not in cost.message, cost
     assert cost.memory <= GIGABYTE, cost
     assert cost.seconds <= SECONDS, cost

@@ -180,7 +180,7 @@ def test_refusals_are_told(serve: Any, show: Any) -> None:
     ask(page)
     with page.expect_response(lambda response: response.status == 429):
         page.click("#ask")
-    page.wait_for_function("document.getElementById('status').className === 'bad'")
+    page.locator("#status.bad").wait_for()
     assert "Ask again later." in page.text_content("#status")
     assert page.is_hidden("#answer")
 
