@@ -1,4 +1,4 @@
-"""Requests that ``glassine serve`` answers, on a release of the paper's data and network.
+"""Requests that ``glassine explain serve`` answers, on a release of the paper's data and network.
 
 Run ``python benchmarks/service.py``; it trains a network first, for a minute or two (``--quick`` takes a small one).
 The service is a process of its own; requests a second of its processor time are what one core bears.

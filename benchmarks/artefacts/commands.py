@@ -95,21 +95,21 @@ ATTACKED = {
 }
 
 DISCLOSED = {
-    "tree": "multiway.json --people people.csv --sensitive ill",
-    "tree, domain": "multiway.json --people people.csv --sensitive ill --domain domain.json --criterion gini",
-    "tree, labels": "multiway.json --people people.csv --sensitive ill --leaves labels --no-internal-nodes",
-    "tree, error rates": "multiway.json --people people.csv --sensitive ill --leaves error-rates --no-truth",
-    "tree, same attribute": "multiway.json --people people.csv --sensitive ill --criterion entropy --same-attribute "
+    "tree": "multiway.json --data people.csv --sensitive ill",
+    "tree, domain": "multiway.json --data people.csv --sensitive ill --domain domain.json --criterion gini",
+    "tree, labels": "multiway.json --data people.csv --sensitive ill --leaves labels --no-internal-nodes",
+    "tree, error rates": "multiway.json --data people.csv --sensitive ill --leaves error-rates --no-truth",
+    "tree, same attribute": "multiway.json --data people.csv --sensitive ill --criterion entropy --same-attribute "
     "--min-samples-leaf 10 --show-small-counts",
-    "tree, remedies": "multiway.json --people people.csv --sensitive ill --domain domain.json --remedies "
+    "tree, remedies": "multiway.json --data people.csv --sensitive ill --domain domain.json --remedies "
     "--holdout holdout.csv",
-    "tree, no truth": "multiway.json --people unlabelled.csv --sensitive ill --target ill",
-    "cart": "small.json --people people.csv --sensitive ill --splits binary --seed 2",
-    "sample": "multiway.json --people everybody.csv --sensitive ill --training sample --sampling-fraction 0.66",
-    "sample of itself": "multiway.json --people people.csv --sensitive ill --training sample --sampling-fraction 0.5",
-    "private tree, noise": "private_tree.json --people people.csv --sensitive ill --domain domain.json "
+    "tree, no truth": "multiway.json --data unlabelled.csv --sensitive ill --target ill",
+    "cart": "small.json --data people.csv --sensitive ill --splits binary --seed 2",
+    "sample": "multiway.json --data everybody.csv --sensitive ill --training sample --sampling-fraction 0.66",
+    "sample of itself": "multiway.json --data people.csv --sensitive ill --training sample --sampling-fraction 0.5",
+    "private tree, noise": "private_tree.json --data people.csv --sensitive ill --domain domain.json "
     "--noise geometric:2 --criterion none",
-    "rules": "rules.json --people people.csv --sensitive ill --domain domain.json --criterion none",
+    "rules": "rules.json --data people.csv --sensitive ill --domain domain.json --criterion none",
 }
 
 REBUILT = {
@@ -149,26 +149,28 @@ SCRUBBED = {
     "--target ill --holder-report holder.json",
 }
 
-PEOPLE_FIT = "fit people.csv --target ill --domain domain.json --classes no,yes --seed 0 -o model.json"
+PEOPLE = "people.csv --target ill --domain domain.json --classes no,yes --seed 0 -o model.json"
+PEOPLE_FIT = f"fit tree {PEOPLE}"
 
 FITTED = {
     "tree": f"{PEOPLE_FIT} --epsilon 1 --max-depth 2 --report report.html",
-    "tree, inferred": "fit people.csv --target ill --epsilon 1 --infer-domain --infer-classes --max-depth 1 --seed 0 "
+    "tree, inferred": "fit tree people.csv --target ill --epsilon 1 --infer-domain --infer-classes --max-depth 1 "
+    "--seed 0 "
     "-o model.json --literals thresholds",
-    "rules": f"{PEOPLE_FIT} --epsilon 1 --model rule-list --max-rules 2 --literals thresholds --report report.txt",
-    "greedy rules": f"{PEOPLE_FIT} --epsilon 1 --model greedy-rule-list --max-rules 2 --policy accept.toml "
+    "rules": f"fit rule-list {PEOPLE} --epsilon 1 --max-rules 2 --literals thresholds --report report.txt",
+    "greedy rules": f"fit greedy-rule-list {PEOPLE} --epsilon 1 --max-rules 2 --policy accept.toml "
     "--report report.json",
-    "additive": f"{PEOPLE_FIT} --epsilon 1 --model additive --monotone age:increasing --bins bins.json "
-    "--report report.html",
-    "regression": "fit costs.csv --target cost --domain domain.json --epsilon 1 --model additive --target-range 0,15 "
+    "additive": f"fit additive {PEOPLE} --epsilon 1 --monotone age:increasing --bins bins.json --report report.html",
+    "regression": "fit additive costs.csv --target cost --domain domain.json --epsilon 1 --target-range 0,15 "
     "--seed 0 -o model.json",
-    "persons": "fit persons.csv --target ill --domain domain.json --classes no,yes --seed 0 -o model.json --epsilon 1 "
+    "persons": "fit tree persons.csv --target ill --domain domain.json --classes no,yes --seed 0 -o model.json "
+    "--epsilon 1 "
     "--max-depth 1 --literals thresholds --person person --records-per-person 3",
-    "not private, tree": "fit people.csv --target ill -o model.json --not-private --max-depth 2 --n-quantiles 3",
-    "not private, rules": "fit people.csv --target ill --domain domain.json -o model.json --not-private --model "
-    "rule-list --max-rules 2 --literals thresholds --penalty 0.01",
+    "not private, tree": "fit tree people.csv --target ill -o model.json --not-private --max-depth 2 --n-quantiles 3",
+    "not private, rules": "fit rule-list people.csv --target ill --domain domain.json -o model.json --not-private "
+    "--max-rules 2 --literals thresholds --penalty 0.01",
     "no budget": f"{PEOPLE_FIT}",
-    "a file in the way": "fit people.csv --target ill --domain domain.json --classes no,yes --epsilon 1 "
+    "a file in the way": "fit tree people.csv --target ill --domain domain.json --classes no,yes --epsilon 1 "
     "--max-depth 1 --literals thresholds --seed 0 -o cart.json",
 }
 
@@ -176,17 +178,19 @@ BOX = "--black-box box:decide --domain domain.json --classes no,yes"
 QUERY = '\'{"age": 60, "hours": 20, "job": "clerk", "smoker": 1}\''
 
 EXPLAINED = {
-    "release": f"explain answers.csv {BOX} -k 40 --target answer --seed 3 -o release.json --report report.html",
-    "release of the paper": f"explain answers.csv {BOX} -k 40 --target answer --form paper --seed 3 -o release.json "
+    "release": f"explain make answers.csv {BOX} -k 40 --target answer --seed 3 -o release.json --report report.html",
+    "release of the paper": f"explain make answers.csv {BOX} -k 40 --target answer --form paper --seed 3 -o "
+    "release.json "
     "--report report.json",
-    "v-mdav": f"explain answers.csv {BOX} -k 30 --target answer --method v-mdav --max-depth 2 --seed 3 -o release.json",
-    "private release": f"explain answers.csv {BOX} --target answer --epsilon 1 --partition public --seed 3 "
+    "v-mdav": f"explain make answers.csv {BOX} -k 30 --target answer --method v-mdav --max-depth 2 --seed 3 -o "
+    "release.json",
+    "private release": f"explain make answers.csv {BOX} --target answer --epsilon 1 --partition public --seed 3 "
     "-o release.json --report report.txt --holder-report holder.json",
-    "queries": f"explain {BOX} --queries 200 -k 40 --seed 3 -o release.json",
-    "a query": f"explain --release release_safe.json --query {QUERY} --decision yes",
-    "a query of the paper": f"explain --release release_paper.json --query {QUERY} --decision no",
-    "a query of a private release": f"explain --release release_private.json --query {QUERY} --decision yes",
-    "a score": "explain answers.csv --black-box box:score --domain domain.json --classes no,yes -k 40 "
+    "queries": f"explain make {BOX} --queries 200 -k 40 --seed 3 -o release.json",
+    "a query": f"explain answer release_safe.json --query {QUERY} --decision yes",
+    "a query of the paper": f"explain answer release_paper.json --query {QUERY} --decision no",
+    "a query of a private release": f"explain answer release_private.json --query {QUERY} --decision yes",
+    "a score": "explain make answers.csv --black-box box:score --domain domain.json --classes no,yes -k 40 "
     "--target answer -o release.json",
 }
 
@@ -243,13 +247,13 @@ PLAIN: dict[str, tuple[str, ...]] = {
         "ledger verify people.csv",
     ),
     "release/signatures": (
-        "release keys secret.pem public.pem",
-        "release sign release_safe.json --key secret.pem -o signed.json",
-        "release check signed.json --public-key public.pem",
-        "release check signed.json --public-key public.pem --json",
-        "release check release_paper.json",
-        "release check release_safe.json --public-key public.pem",
-        "release check cart.json",
+        "explain keys secret.pem public.pem",
+        "explain sign release_safe.json --key secret.pem -o signed.json",
+        "explain verify signed.json --public-key public.pem",
+        "explain verify signed.json --public-key public.pem --json",
+        "explain verify release_paper.json",
+        "explain verify release_safe.json --public-key public.pem",
+        "explain verify cart.json",
     ),
     "audit/report formats": (
         "audit cart.json --domain domain.json -o report.json",
@@ -261,9 +265,10 @@ PLAIN: dict[str, tuple[str, ...]] = {
 }
 
 HELP = (
-    *("", "audit", "attack", "disclose", "reconstruct", "scrub", "fit", "compare", "export", "edit", "explain"),
-    *("serve", "demo", "domain", "domain infer", "domain check", "ledger", "ledger show", "ledger budget"),
-    *("ledger charge", "ledger verify", "release", "release keys", "release sign", "release check"),
+    *("", "audit", "scrub", "edit", "fit", "fit tree", "fit rule-list", "fit greedy-rule-list", "fit additive"),
+    *("compare", "rebuild", "export", "domain", "domain infer", "domain check", "ledger", "ledger show"),
+    *("ledger budget", "ledger charge", "ledger verify", "explain", "explain make", "explain answer"),
+    *("explain keys", "explain sign", "explain verify", "explain serve", "demo"),
 )
 
 REFUSED = {
@@ -292,27 +297,32 @@ REFUSED = {
     "a forest": "audit forest.pkl --trust-pickle",
     "no such tree": "audit forest.pkl --trust-pickle --tree 9",
     "a model of another kind": "audit logistic.pkl --trust-pickle",
-    "a number that is none": "attack cart.json --data people.csv --holdout holdout.csv --target ill --shadows many",
-    "a confidence of two": "attack cart.json --data people.csv --holdout holdout.csv --target ill --confidence 2",
-    "an attack on an additive model": "attack plain_additive.json --data people.csv --holdout holdout.csv --target ill",
-    "people without the attributes": "disclose multiway.json --people three.csv --sensitive ill",
-    "a noise of no kind": "disclose multiway.json --people people.csv --sensitive ill --noise pink:1",
-    "people that contradict": "disclose multiway.json --people holdout.csv --sensitive ill",
-    "rows without a domain": "reconstruct cart.json",
+    "a number that is none": "audit cart.json --only membership --data people.csv --holdout holdout.csv --target ill "
+    "--shadows many",
+    "a confidence of two": "audit cart.json --only membership --data people.csv --holdout holdout.csv --target ill "
+    "--confidence 2",
+    "an attack on an additive model": "audit plain_additive.json --only membership --data people.csv --holdout "
+    "holdout.csv --target ill",
+    "people without the attributes": "audit multiway.json --only disclosure --data three.csv --sensitive ill",
+    "a noise of no kind": "audit multiway.json --only disclosure --data people.csv --sensitive ill --noise pink:1",
+    "people that contradict": "audit multiway.json --only disclosure --data holdout.csv --sensitive ill",
+    "rows without a domain": "rebuild cart.json",
     "scrub without a domain": "scrub cart.json -o copy.json",
     "fit of a negative budget": f"{PEOPLE_FIT} --epsilon -1",
-    "fit without a domain": "fit people.csv --target ill --epsilon 1 -o model.json",
+    "fit without a domain": "fit tree people.csv --target ill --epsilon 1 -o model.json",
     "fit of an option of another model": f"{PEOPLE_FIT} --epsilon 1 --max-rules 2",
-    "fit outside the domain": "fit outside.csv --target ill --domain domain.json --classes no,yes --epsilon 1 --seed 0 "
+    "fit outside the domain": "fit tree outside.csv --target ill --domain domain.json --classes no,yes --epsilon 1 "
+    "--seed 0 "
     "--max-depth 1 -o model.json",
     "compare of no learner": "compare people.csv --target ill --domain domain.json --models forest",
     "export to nowhere": "export cart.json --to sql -o absent/model.sql",
     "export of values to pmml": "export plain_additive.json --to pmml -o model.pmml",
-    "explain without a black box": "explain answers.csv -o release.json",
-    "explain with no such function": "explain answers.csv --black-box box:absent --domain domain.json -o release.json",
-    "a release that is none": f"explain --release cart.json --query {QUERY}",
-    "a query of another record": "explain --release release_safe.json --query '{\"age\": 60}' --decision yes",
-    "serve of no release": "serve cart.json",
+    "explain without a black box": "explain make answers.csv -o release.json",
+    "explain with no such function": "explain make answers.csv --black-box box:absent --domain domain.json -o "
+    "release.json",
+    "a release that is none": f"explain answer cart.json --query {QUERY}",
+    "a query of another record": "explain answer release_safe.json --query '{\"age\": 60}' --decision yes",
+    "serve of no release": "explain serve cart.json",
 }
 
 EXPORTED = ("cart", "value", "multiway", "greedy", "private_tree", "plain_pairs", "plain_regression")
@@ -337,9 +347,9 @@ def exported() -> dict[str, tuple[str, ...]]:
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     **{f"audit/{name}": reported("audit", line) for name, line in AUDITED.items()},
-    **{f"attack/{name}": reported("attack", line) for name, line in ATTACKED.items()},
-    **{f"disclose/{name}": reported("disclose", line) for name, line in DISCLOSED.items()},
-    **{f"reconstruct/{name}": (f"reconstruct {line} --json", f"reconstruct {line}") for name, line in REBUILT.items()},
+    **{f"attack/{name}": reported("audit --only membership", line) for name, line in ATTACKED.items()},
+    **{f"disclose/{name}": reported("audit --only disclosure", line) for name, line in DISCLOSED.items()},
+    **{f"reconstruct/{name}": (f"rebuild {line} --json", f"rebuild {line}") for name, line in REBUILT.items()},
     **{f"scrub/{name}": (f"scrub {line} --json", f"scrub {line}") for name, line in SCRUBBED.items()},
     **{f"fit/{name}": (f"{line} --json", f"{line} --overwrite") for name, line in FITTED.items()},
     **{f"explain/{name}": (f"{line} --json", line) for name, line in EXPLAINED.items()},

@@ -145,8 +145,9 @@ def test_a_person_is_accused_by_a_record_that_is_theirs_alone() -> None:
     frame, who = patients(3, 80, 3)
     member = np.arange(80)[who] < 40
     inside, outside = frame.filter(pl.Series(member)), frame.filter(pl.Series(~member))
-    found = attacked(grown(inside), inside, outside, persons_in=inside["patient"].to_list(),
-                     persons_out=outside["patient"].to_list())
+    found = attacked(
+        grown(inside), inside, outside, persons_in=inside["patient"].to_list(), persons_out=outside["patient"].to_list()
+    )
     assert isinstance(found.midpoint, Measured)
     accused = {frame["patient"].to_list()[row] for row in found.midpoint.value.accused}
     tpr = found.midpoint.value.tpr

@@ -22,7 +22,7 @@ from glassine import infer_domain, parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Check, Findings, SensitiveFinding, schema
+from glassine.auditing.findings import Check, DisclosureFinding, Findings, schema
 from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
@@ -66,9 +66,9 @@ def domain_of(frame: pl.DataFrame) -> Domain:
     return Domain({name: Category(tuple(sorted(frame[name].unique()))) for name in ("town", "job")})
 
 
-def found_in(findings: Findings) -> SensitiveFinding:
+def found_in(findings: Findings) -> DisclosureFinding:
     found = findings.value("disclosure")
-    assert isinstance(found, SensitiveFinding), findings.measured["disclosure"]
+    assert isinstance(found, DisclosureFinding), findings.measured["disclosure"]
     return found
 
 

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Category, Domain, Integer, Policy, Real, as_model, audit
-from glassine.attacks.outcome import Measured
+from glassine import Category, Domain, Integer, Policy, as_model, audit
 from glassine.auditing.findings import schema
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.report import render_html, render_text
@@ -163,8 +162,14 @@ def test_people_are_said_only_where_they_are_counted() -> None:
     frame = visits()
     tree = grown(frame, max_leaf_nodes=6)
     for persons, word in ((None, "records"), ("patient", "people")):
-        findings = audit(tree, DOMAIN, data=frame.drop("patient") if persons is None else frame, target="ill",
-                         sensitive="ill", persons=persons)
+        findings = audit(
+            tree,
+            DOMAIN,
+            data=frame.drop("patient") if persons is None else frame,
+            target="ill",
+            sensitive="ill",
+            persons=persons,
+        )
         assert findings.counted == word
         text, html = render_text(findings), render_html(findings)
         assert word in text

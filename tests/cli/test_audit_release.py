@@ -76,8 +76,8 @@ def test_other_records_do_not_pass_for_those_behind_it(run: Run, releases: Path)
 
 def test_a_signed_release_is_read_and_a_forged_one_refused(run: Run, releases: Path) -> None:
     pytest.importorskip("cryptography")
-    run("release", "keys", "secret.pem", "public.pem", cwd=releases)
-    run("release", "sign", "restricted.json", "--key", "secret.pem", "-o", "signed.json", cwd=releases)
+    run("explain", "keys", "secret.pem", "public.pem", cwd=releases)
+    run("explain", "sign", "restricted.json", "--key", "secret.pem", "-o", "signed.json", cwd=releases)
     assert run("audit", "signed.json", "--data", "people.csv", cwd=releases).status == 0
     text = (releases / "signed.json").read_text()
     (releases / "forged.json").write_text(text.replace("maybe", "moybe"))

@@ -22,6 +22,7 @@ import pytest
 
 from glassine import Category, Certificate, Domain, load_model
 from glassine.cli.compare import fit_command_line
+from glassine.cli.options import PublicOptions
 from glassine.comparison import CANDIDATES, Row, Shape, Task
 from glassine.errors import PrivacyLeakWarning
 from glassine.formats.json import to_dict
@@ -63,8 +64,7 @@ def test_the_command_of_every_private_learner_runs(run: Run, folder: Path, name:
         Task(max_depth=2, max_rules=2, delta=1e-5),
         data=Path("old people.csv"),
         target="ill",
-        classes="no,yes",
-        infer_domain=True,
+        public=PublicOptions(classes="no,yes", infer_domain=True),
     )
     done = run(*shlex.split(command)[1:], cwd=folder)
     assert done.status == 0, (command, done.err)
@@ -77,12 +77,13 @@ def test_the_command_of_every_private_learner_runs(run: Run, folder: Path, name:
 def test_the_command_fits_what_was_compared(run: Run, folder: Path, name: str) -> None:
     task = Task(max_depth=2, max_rules=2, delta=1e-5)
     row = Row(model=name, epsilon=0.5, status="measured")
-    command = fit_command_line(row, task, data=Path("people.csv"), target="ill", domain=Path("domain.json"))
+    public = PublicOptions(domain=Path("domain.json"))
+    command = fit_command_line(row, task, data=Path("people.csv"), target="ill", public=public)
     done = run(*shlex.split(command)[1:], "--seed", "7", cwd=folder)
     assert done.status == 0, done.err
     names = ["age", "smoker"]
-    public = Domain(attributes()).restrict(names)
-    learner = CANDIDATES[name].make(Shape(domain=public, n_classes=2, max_depth=2, max_rules=2, delta=1e-5), 0.5, 7)
+    known = Domain(attributes()).restrict(names)
+    learner = CANDIDATES[name].make(Shape(domain=known, n_classes=2, max_depth=2, max_rules=2, delta=1e-5), 0.5, 7)
     frame = people()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)

@@ -41,14 +41,38 @@ def digest(path: Path) -> str:
 
 FIXED = ["--domain", "bare.json", "--policy", "policy.toml"]
 AUDIT = ["audit", "tree.json", *FIXED, "--data", "people.csv", "--target", "ill", "--holdout", "others.csv"]
+DISCLOSURE = ["audit", "tree.json", "--only", "disclosure"]
 COMMANDS: dict[str, list[str]] = {
     "audit": AUDIT,
     "scrub": ["scrub", "tree.json", *FIXED, "--data", "people.csv", "--target", "ill", "-o", "copy.json"],
-    "attack": ["attack", "tree.json", "--data", "people.csv", "--holdout", "others.csv", "--target", "ill"],
-    "disclose": ["disclose", "tree.json", "--people", "people.parquet", "--sensitive", "ill"],
+    "membership": [
+        "audit",
+        "tree.json",
+        "--only",
+        "membership",
+        "--data",
+        "people.csv",
+        "--holdout",
+        "others.csv",
+        "--target",
+        "ill",
+    ],
+    "disclosure": [*DISCLOSURE, "--data", "people.parquet", "--sensitive", "ill"],
     "compare": ["compare", "people.csv", "--target", "ill", "--domain", "domain.json", "--models", "cart,constant"],
-    "fit": ["fit", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5", "-o", "own.json"],
-    "reconstruct": ["reconstruct", "tree.json", "--domain", "bare.json", "--data", "people.csv"],
+    "fit": [
+        "fit",
+        "tree",
+        "people.csv",
+        "--target",
+        "ill",
+        "--domain",
+        "domain.json",
+        "--epsilon",
+        "0.5",
+        "-o",
+        "own.json",
+    ],
+    "rebuild": ["rebuild", "tree.json", "--domain", "bare.json", "--data", "people.csv"],
 }
 
 
@@ -58,7 +82,7 @@ def test_no_digest_of_records_goes_out(command: str, house: Path, run: Run) -> N
     secret = [digest(house / name)[:12] for name in records]
     option = {"scrub": "--report", "fit": "--report"}.get(command, "-o")
     told = [run(*COMMANDS[command], "--overwrite" if command == "fit" else "--json", cwd=house).out]
-    for ending in () if command == "reconstruct" else ("html", "txt", "json"):
+    for ending in () if command == "rebuild" else ("html", "txt", "json"):
         more = ["--overwrite"] if command == "fit" else []
         told.append(run(*COMMANDS[command], *more, option, f"out.{ending}", cwd=house).out)
         assert (house / f"out.{ending}").exists()

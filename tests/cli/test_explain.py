@@ -1,4 +1,4 @@
-"""`glassine explain` and `glassine release`: releases made, signed, checked and asked, from the command line."""
+"""`glassine explain`: releases made, signed, verified and asked, from the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-MAKE = ["explain", "records.csv", "--black-box", "box:decide", "--takes", "pandas", "--domain", "domain.json"]
+MAKE = ["explain", "make", "records.csv", "--black-box", "box:decide", "--takes", "pandas", "--domain", "domain.json"]
 
 
 def test_a_release_from_records(folder: Path, run: Run) -> None:
@@ -62,7 +62,7 @@ def test_a_release_from_records(folder: Path, run: Run) -> None:
     assert release.provenance.form == "restricted"
     assert told["measures"]["black_box_accuracy"] == 1.0
     asked = run(
-        "explain", "--release", "release.json", "--query", json.dumps(QUERY), "--decision", "yes", "--json", cwd=folder
+        "explain", "answer", "release.json", "--query", json.dumps(QUERY), "--decision", "yes", "--json", cwd=folder
     )
     assert json.loads(asked.out) == release.explain(QUERY, "yes").to_dict()
     run(*MAKE, "-k", "30", "--target", "label", "-o", "again.json", "--seed", "3", cwd=folder)
@@ -81,7 +81,18 @@ def test_a_report_on_the_release(folder: Path, run: Run) -> None:
 
 
 def test_a_release_from_queries(folder: Path, run: Run) -> None:
-    make = ["explain", "--queries", "600", "--black-box", "box:rows", "--takes", "array", "--domain", "domain.json"]
+    make = [
+        "explain",
+        "make",
+        "--queries",
+        "600",
+        "--black-box",
+        "box:rows",
+        "--takes",
+        "array",
+        "--domain",
+        "domain.json",
+    ]
     text = run(*make, "-k", "50", "-o", "release.json", cwd=folder).out
     assert "600 queries" in text
     assert "nobody's record" in text
@@ -89,7 +100,18 @@ def test_a_release_from_queries(folder: Path, run: Run) -> None:
 
 
 def test_the_papers_form_from_queries(folder: Path, run: Run) -> None:
-    make = ["explain", "--queries", "600", "--black-box", "box:rows", "--takes", "array", "--domain", "domain.json"]
+    make = [
+        "explain",
+        "make",
+        "--queries",
+        "600",
+        "--black-box",
+        "box:rows",
+        "--takes",
+        "array",
+        "--domain",
+        "domain.json",
+    ]
     make += ["-k", "50", "--form", "paper", "-o", "release.json"]
     assert "knows no true labels" in run(*make, cwd=folder).err
     assert run(*make, "--labels", "black-box", cwd=folder).status == 0
@@ -97,14 +119,14 @@ def test_the_papers_form_from_queries(folder: Path, run: Run) -> None:
 
 def test_signed_and_checked(folder: Path, run: Run) -> None:
     run(*MAKE, "-k", "30", "--target", "label", "-o", "release.json", cwd=folder)
-    key = json.loads(run("release", "keys", "private.pem", "public.pem", "--json", cwd=folder).out)["public_key"]
-    signed = run("release", "sign", "release.json", "--key", "private.pem", "-o", "signed.json", cwd=folder)
+    key = json.loads(run("explain", "keys", "private.pem", "public.pem", "--json", cwd=folder).out)["public_key"]
+    signed = run("explain", "sign", "release.json", "--key", "private.pem", "-o", "signed.json", cwd=folder)
     assert key in signed.out
-    told = json.loads(run("release", "check", "signed.json", "--public-key", "public.pem", "--json", cwd=folder).out)
+    told = json.loads(run("explain", "verify", "signed.json", "--public-key", "public.pem", "--json", cwd=folder).out)
     assert (told["public_key"], told["k"], told["form"]) == (key, 30, "restricted")
     text = (folder / "signed.json").read_text()
     (folder / "signed.json").write_text(text.replace("private", "publick", 1))
-    changed = run("release", "check", "signed.json", cwd=folder)
+    changed = run("explain", "verify", "signed.json", cwd=folder)
     assert changed.status == 2
     assert "does not hold" in changed.err
 
@@ -112,21 +134,24 @@ def test_signed_and_checked(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["explain", "records.csv", "-o", "x.json"], "Give --black-box"),
-        (["explain", "--black-box", "box:decide", "-o", "x.json"], "either a file of records, or --queries"),
+        (["explain", "make", "records.csv", "-o", "x.json"], "Give --black-box"),
+        (["explain", "make", "--black-box", "box:decide", "-o", "x.json"], "either a file of records, or --queries"),
         ([*MAKE, "--queries", "10", "-o", "x.json"], "either a file of records, or --queries"),
-        ([*MAKE, "--target", "label"], "Give -o"),
+        ([*MAKE, "--target", "label"], "explain make needs --output"),
         ([*MAKE, "-o", "records.csv"], "read or written already"),
         ([*MAKE, "--target", "nothing", "-o", "x.json"], "no column 'nothing'"),
         ([*MAKE, "-k", "3000", "-o", "x.json"], "at most the number of records"),
         ([*MAKE, "--form", "loud", "-o", "x.json"], "form must be"),
-        (["explain", "--queries", "100", "--black-box", "box:rows", "-o", "x.json"], "Give --domain"),
-        (["explain", "records.csv", "--black-box", "absent:f", "-o", "x.json"], "cannot be imported"),
-        (["explain", "records.csv", "--black-box", "quits:f", "-o", "x.json"], "cannot be imported (SystemExit)"),
-        (["explain", "records.csv", "--black-box", "m" * 5000 + ":f", "-o", "x.json"], "cannot be imported"),
-        (["explain", "records.csv", "--black-box", "records.csv", "-o", "x.json"], "neither an ONNX model"),
-        (["explain", "--release", "records.csv", "--query", "{}", "--decision", "yes"], "not valid JSON"),
-        (["explain", "--release", "records.csv", "--decision", "yes"], "Give --query"),
+        (["explain", "make", "--queries", "100", "--black-box", "box:rows", "-o", "x.json"], "Give --domain"),
+        (["explain", "make", "records.csv", "--black-box", "absent:f", "-o", "x.json"], "cannot be imported"),
+        (
+            ["explain", "make", "records.csv", "--black-box", "quits:f", "-o", "x.json"],
+            "cannot be imported (SystemExit)",
+        ),
+        (["explain", "make", "records.csv", "--black-box", "m" * 5000 + ":f", "-o", "x.json"], "cannot be imported"),
+        (["explain", "make", "records.csv", "--black-box", "records.csv", "-o", "x.json"], "neither an ONNX model"),
+        (["explain", "answer", "records.csv", "--query", "{}", "--decision", "yes"], "not valid JSON"),
+        (["explain", "answer", "records.csv", "--decision", "yes"], "explain answer needs --query"),
     ],
 )
 def test_what_is_refused(folder: Path, run: Run, arguments: list[str], told: str) -> None:
@@ -147,7 +172,17 @@ def test_a_black_box_that_fails_is_told_what_it_was_given(folder: Path, run: Run
 
 
 def test_scores_are_refused_on_the_command_line(folder: Path, run: Run) -> None:
-    make = ["explain", "records.csv", "--black-box", "box:score", "--takes", "pandas", "--domain", "domain.json"]
+    make = [
+        "explain",
+        "make",
+        "records.csv",
+        "--black-box",
+        "box:score",
+        "--takes",
+        "pandas",
+        "--domain",
+        "domain.json",
+    ]
     done = run(*make, "-k", "30", "--target", "label", "--labels", "black-box", "-o", "release.json", cwd=folder)
     assert done.status == 2
     assert "fractions, which are scores" in done.err
@@ -156,14 +191,26 @@ def test_scores_are_refused_on_the_command_line(folder: Path, run: Run) -> None:
 
 def test_an_array_keeps_the_names_of_the_columns(folder: Path, run: Run) -> None:
     pl.read_csv(folder / "records.csv").select("age", "hours").write_csv(folder / "two.csv")
-    make = ["explain", "two.csv", "--black-box", "box:rows", "--takes", "array", "-k", "30", "-o", "release.json"]
+    make = [
+        "explain",
+        "make",
+        "two.csv",
+        "--black-box",
+        "box:rows",
+        "--takes",
+        "array",
+        "-k",
+        "30",
+        "-o",
+        "release.json",
+    ]
     done = run(*make, cwd=folder)
     assert done.status == 0, done.err
     release = SurrogateRelease.from_json(folder / "release.json")
     assert release.domain.names == ("age", "hours")
     query = json.dumps({"age": 70, "hours": 20})
     told = run(
-        *("explain", "--release", "release.json", "--query", query, "--black-box", "box:rows", "--takes", "array"),
+        *("explain", "answer", "release.json", "--query", query, "--black-box", "box:rows", "--takes", "array"),
         "--json",
         cwd=folder,
     )
@@ -175,7 +222,17 @@ def test_an_array_keeps_the_names_of_the_columns(folder: Path, run: Run) -> None
 def test_a_domain_that_declares_the_target_is_taken_and_tells_the_classes(folder: Path, run: Run) -> None:
     attributes = {name: DOMAIN[name] for name in DOMAIN}
     Domain({**attributes, "label": Category(("yes", "no", "later"))}).to_json(folder / "whole.json")
-    make = ["explain", "records.csv", "--black-box", "box:decide", "--takes", "pandas", "--domain", "whole.json"]
+    make = [
+        "explain",
+        "make",
+        "records.csv",
+        "--black-box",
+        "box:decide",
+        "--takes",
+        "pandas",
+        "--domain",
+        "whole.json",
+    ]
     make += ["-k", "30", "--target", "label", "-o", "release.json"]
     done = run(*make, "--json", cwd=folder)
     assert done.status == 0, done.err
@@ -186,6 +243,7 @@ def test_a_domain_that_declares_the_target_is_taken_and_tells_the_classes(folder
     assert "Leave --classes out" in run(*make, "--classes", "yes,no", cwd=folder).err
     queries = [
         "explain",
+        "make",
         "--queries",
         "300",
         "--black-box",

@@ -27,11 +27,11 @@ from glassine.errors import LedgerError, UnreadableFileError
 from tests.cli.running import Run, attributes, listing, people, process
 from tests.formats.reading import read_cells
 
-FIT = ("fit", "people.csv", "--target", "ill", "--epsilon", "0.5", "--max-depth", "2")
+FIT = ("fit", "tree", "people.csv", "--target", "ill", "--epsilon", "0.5", "--max-depth", "2")
 TREE = (*FIT, "--domain", "domain.json", "-o", "m.json")
 CHARGED = (*TREE, "--ledger", "budget.sqlite", "--dataset", "people")
 LIST = (
-    *("fit", "people.csv", "--target", "ill", "--epsilon", "0.5", "--model", "rule-list", "--max-rules", "2"),
+    *("fit", "rule-list", "people.csv", "--target", "ill", "--epsilon", "0.5", "--max-rules", "2"),
     *("--domain", "domain.json", "-o", "l.json"),
 )
 
@@ -155,7 +155,7 @@ def test_every_option_reaches_the_learner(folder: Path, run: Run) -> None:
 
 def test_parquet_is_read_alike(folder: Path, run: Run) -> None:
     assert run(*TREE, "--seed", "3", cwd=folder).status == 0
-    again = ("fit", "people.parquet", *TREE[2:-1], "p.json", "--seed", "3")
+    again = ("fit", "tree", "people.parquet", *TREE[3:-1], "p.json", "--seed", "3")
     assert run(*again, cwd=folder).status == 0
     assert learnt(folder, "p.json") == learnt(folder)
 
@@ -210,7 +210,7 @@ def test_classes_of_a_typed_file_take_its_type(
     bare(folder)
     frame = people().with_columns(ill=pl.Series(column * 150))
     frame.write_parquet(folder / "people.parquet")
-    done = run("fit", "people.parquet", *TREE[2:], "--classes", given, cwd=folder)
+    done = run("fit", "tree", "people.parquet", *TREE[3:], "--classes", given, cwd=folder)
     assert done.status == 0, done.err
     model = learnt(folder)
     assert model.classes == classes
@@ -244,7 +244,18 @@ def test_what_is_taken_from_the_data_is_a_caveat(folder: Path, run: Run) -> None
 
 
 def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
-    arguments = ("fit", "people.csv", "--target", "ill", "--domain", "domain.json", "--not-private", "-o", "m.json")
+    arguments = (
+        "fit",
+        "tree",
+        "people.csv",
+        "--target",
+        "ill",
+        "--domain",
+        "domain.json",
+        "--not-private",
+        "-o",
+        "m.json",
+    )
     done = run(*arguments, "--max-depth", "1", "--report", "r.html", "--json", cwd=folder)
     assert done.status == 0, done.err
     tree = OptimalTreeClassifier(1, Domain(attributes())).fit(people().drop("id"), "ill")
@@ -259,7 +270,7 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
     assert "not private" in text.out
     assert "No guarantee" in text.out
     assert "Errors on the training records: " in text.out
-    undeclared = run("fit", "people.csv", "--target", "ill", "--not-private", "-o", "u.json", cwd=folder)
+    undeclared = run("fit", "tree", "people.csv", "--target", "ill", "--not-private", "-o", "u.json", cwd=folder)
     assert undeclared.status == 0, undeclared.err
 
 

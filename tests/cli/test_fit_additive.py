@@ -14,9 +14,9 @@ from glassine import AdditiveModel, Certificate, Domain, Ledger, Real
 from tests.cli.running import Run, attributes, listing, people, process
 from tests.formats.reading import read_additive
 
-FIT = ("fit", "people.csv", "--target", "ill", "--model", "additive", "--domain", "domain.json", "-o", "a.json")
+FIT = ("fit", "additive", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "a.json")
 NUMBER = (
-    *("fit", "numbers.csv", "--target", "pressure", "--model", "additive", "--domain", "others.json"),
+    *("fit", "additive", "numbers.csv", "--target", "pressure", "--domain", "others.json"),
     *("-o", "a.json", "--epsilon", "4"),
 )
 
@@ -137,9 +137,9 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "epsilon too small": (("--epsilon", "0.0001"), "--epsilon must be"),
     "delta NaN": (("--epsilon", "1", "--delta", "nan"), "--delta must be"),
     "accounting of lists": (("--epsilon", "1", "--accounting", "strict"), "--accounting must be one of"),
-    "option of trees": (("--epsilon", "1", "--max-depth", "3"), "--max-depth does not apply to an additive model"),
-    "time limit": (("--epsilon", "1", "--time-limit", "9"), "--time-limit does not apply to an additive model"),
-    "not private": (("--not-private",), "--not-private is for trees and rule lists"),
+    "option of trees": (("--epsilon", "1", "--max-depth", "3"), "fit additive has no option --max-depth"),
+    "time limit": (("--epsilon", "1", "--time-limit", "9"), "fit additive has no option --time-limit"),
+    "not private": (("--not-private",), "fit additive has no option --not-private"),
     "range of classes": (("--epsilon", "1", "--target-range", "0,1"), "which is no number"),
     "range of one number": (("--epsilon", "1", "--target-range", "5"), "must be two numbers"),
     "range the wrong way": (("--epsilon", "1", "--target-range", "5,5"), "LO below HI"),
@@ -199,11 +199,11 @@ def test_a_target_of_which_nothing_is_public_is_refused(numbers: Path, run: Run)
 
 
 def test_options_of_additive_models_do_not_apply_to_trees(folder: Path, run: Run) -> None:
-    tree = ("fit", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json", "-o", "t.json")
+    tree = ("fit", "tree", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json", "-o", "t.json")
     for option in (("--algorithm", "penalized"), ("--monotone", "age:increasing"), ("--infer-range",)):
         done = run(*tree, *option, cwd=folder)
         assert done.status == 2
-        assert f"{option[0]} does not apply to a private tree" in done.err
+        assert f"fit tree has no option {option[0]}" in done.err
 
 
 def test_a_budget_without_delta_is_raised_by_the_command_that_the_refusal_names(folder: Path, run: Run) -> None:

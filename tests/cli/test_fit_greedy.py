@@ -12,7 +12,7 @@ from glassine import Certificate, Ledger, RuleList, load_model
 from tests.cli.running import Run
 
 GREEDY = (
-    *("fit", "people.csv", "--target", "ill", "--model", "greedy-rule-list", "--max-rules", "2"),
+    *("fit", "greedy-rule-list", "people.csv", "--target", "ill", "--max-rules", "2"),
     *("--domain", "domain.json", "-o", "g.json"),
 )
 
@@ -84,8 +84,8 @@ def test_without_privacy(folder: Path, run: Run) -> None:
         (("--epsilon", "1", "--mechanism", "gini"), "--mechanism must be one of counted-gini"),
         (("--epsilon", "1", "--mechanism", "smooth-laplace"), "--mechanism smooth-laplace needs --delta"),
         (("--epsilon", "1", "--delta", "1e-6"), "private without a delta"),
-        (("--epsilon", "1", "--rule-weight", "2"), "--rule-weight does not apply to a greedy rule list with privacy"),
-        (("--epsilon", "1", "--memory-limit", "1e9"), "--memory-limit does not apply"),
+        (("--epsilon", "1", "--rule-weight", "2"), "fit greedy-rule-list has no option --rule-weight"),
+        (("--epsilon", "1", "--memory-limit", "1e9"), "fit greedy-rule-list has no option --memory-limit"),
         (("--not-private", "--epsilon", "1"), "--epsilon does not apply to a greedy rule list without privacy"),
         (("--not-private", "--mechanism", "counted-gini"), "--mechanism does not apply"),
     ],
@@ -100,8 +100,8 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
 
 
 def test_options_of_greedy_lists_do_not_apply_to_trees(folder: Path, run: Run) -> None:
-    tree = ("fit", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json", "-o", "t.json")
+    tree = ("fit", "tree", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json", "-o", "t.json")
     for option in (("--mechanism", "counted-gini"), ("--delta", "1e-6"), ("--accounting", "strict")):
         done = run(*tree, *option, cwd=folder)
         assert done.status == 2
-        assert f"{option[0]} does not apply to a private tree" in done.err
+        assert f"fit tree has no option {option[0]}" in done.err

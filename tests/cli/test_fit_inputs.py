@@ -28,6 +28,7 @@ class Bad:
     more: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     data: str = "people.csv"
+    model: str = "tree"
 
 
 GIVEN: dict[str, tuple[str, ...]] = {
@@ -161,10 +162,10 @@ BAD: dict[str, Bad] = {
     # The class of models.
     "depth 0": Bad(says="--max-depth must be", more=("--max-depth", "0")),
     "depth 9": Bad(says="--max-depth must be", more=("--max-depth", "9")),
-    "rules 13": Bad(says="--max-rules must be", more=("--model", "rule-list", "--max-rules", "13")),
-    "a tree with rules": Bad(says="--max-rules does not apply to a private tree", more=("--max-rules", "3")),
+    "rules 13": Bad(says="--max-rules must be", model="rule-list", more=("--max-rules", "13")),
+    "a tree with rules": Bad(says="fit tree has no option --max-rules", more=("--max-rules", "3")),
     "a list with depth": Bad(
-        says="--max-depth does not apply to a private rule list", more=("--model", "rule-list", "--max-depth", "3")
+        says="fit rule-list has no option --max-depth", model="rule-list", more=("--max-depth", "3")
     ),
     "a private penalty": Bad(says="--penalty does not apply", more=("--penalty", "0.1")),
     "an optimal model with budget": Bad(says="--epsilon does not apply to an optimal tree", more=("--not-private",)),
@@ -235,7 +236,7 @@ def append(folder: Path, row: bytes) -> None:
 
 MISUSED: dict[str, tuple[str, ...]] = {
     "--colour": ("--colour", "red"),
-    "--model": ("--model", "forest"),
+    "--model": ("--model", "tree"),
     "--literals": ("--literals", "all"),
     "--seed": ("--seed=-1",),
     "--max-depth": ("--max-depth", "three"),
@@ -255,7 +256,13 @@ def command(bad: Bad) -> list[str]:
     given = {**GIVEN}
     for option in bad.without:
         del given[option]
-    return ["fit", bad.data, *(word for option, values in given.items() for word in (option, *values)), *bad.more]
+    return [
+        "fit",
+        bad.model,
+        bad.data,
+        *(word for option, values in given.items() for word in (option, *values)),
+        *bad.more,
+    ]
 
 
 @pytest.mark.parametrize("kind", READ)
@@ -307,7 +314,7 @@ def test_what_is_said_of_a_malformed_file_of_a_private_fit_is_the_same_whatever_
 ) -> None:
     domain = Domain({"age": Integer(18, 99), "job": Category(("clerk",)), "ill": Category(("no", "yes"))})
     domain.to_json(tmp_path / "domain.json")
-    fit = ("fit", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "1", "-o", "m.json")
+    fit = ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "1", "-o", "m.json")
     said = set()
     for name, others in (("Alice", 1), ("Robert-James", 30)):
         lines = ["ill,age,job", f"no,{row.replace('Alice', name)}", *["yes,30,clerk"] * others]

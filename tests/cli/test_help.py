@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections import defaultdict
@@ -40,13 +41,12 @@ DIFFERENT = {
     "--epsilon": "the budget of a fit, a list of budgets to compare, or whether trees are private at all",
     "--delta": "of an additive model, of a mechanism that needs one, or of a charge",
     "--min-samples-leaf": "of the trees that are made, or what is assumed of the learner of a given one",
+    "--accounting": "of a greedy rule list and of boosting, each with words of its own",
     "--monotone": "an attribute before the fit, a term and its bins after it",
     "--seed": "reproducible attacks lose nothing, a reproducible fit its guarantee",
-    "--show-small-counts": "attack prints row numbers then",
     "--target": "a black box is no model that predicts the column: it may be left out of the records",
     "--splits": "divisions of the records when models are compared, tests of a tree when one is attacked",
     "--time-limit": "seconds of a solver, or an estimate before a fit",
-    "--sensitive": "an attribute of the domain to look at, or the one that a tree predicts",
 }
 """Options of one name whose sentences differ, and why."""
 
@@ -64,12 +64,12 @@ UNLIKE = {
 EXTRAS = {
     "audit": "formats",
     "export": "formats",
-    "explain": "formats",
-    "reconstruct": "solver",
-    "serve": "server",
-    "release keys": "server",
-    "release sign": "server",
-    "release check": "server",
+    "explain make": "formats",
+    "rebuild": "solver",
+    "explain serve": "server",
+    "explain keys": "server",
+    "explain sign": "server",
+    "explain verify": "server",
 }
 
 
@@ -157,22 +157,21 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
+    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
-    learners: list[Any] = [
-        PrivateTreeClassifier,
-        PrivateRuleListClassifier,
-        PrivateGreedyRuleListClassifier,
-        PrivateEBMClassifier,
-        OptimalTreeClassifier,
-        OptimalRuleListClassifier,
-    ]
+    learners: dict[str, list[Any]] = {
+        "fit tree": [PrivateTreeClassifier, OptimalTreeClassifier],
+        "fit rule-list": [PrivateRuleListClassifier, OptimalRuleListClassifier],
+        "fit greedy-rule-list": [PrivateGreedyRuleListClassifier, GreedyRuleListClassifier],
+        "fit additive": [PrivateEBMClassifier],
+    }
     checked = 0
     for path, _, param in OPTIONS:
-        if path != "fit" or not isinstance(param.show_default, str):
+        if not path.startswith("fit ") or not isinstance(param.show_default, str):
             continue
         given = {
             f"{value:g}" if isinstance(value, int | float) else str(value)
-            for learner in learners
+            for learner in learners[path]
             if (found := inspect.signature(learner).parameters.get(param.name)) is not None
             and (value := found.default) is not None
         }
@@ -190,7 +189,7 @@ def test_the_learners_that_compare_names_are_those_there_are() -> None:
 
 
 def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
-    for words in ((), ("domain",), ("ledger",), ("release",)):
+    for words in ((), ("domain",), ("ledger",), ("fit",), ("explain",)):
         done = run(*words, cwd=tmp_path)
         assert done.status == 2
         assert "Commands:" in done.err + done.out
@@ -203,11 +202,10 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("audti", "m"), "there is no command glassine audti. Did you mean 'audit'? See glassine --help."),
         (("ledger", "shwo"), "there is no command glassine ledger shwo. Did you mean 'show'?"),
         (("audit", "m", "--domian", "d"), "audit has no option --domian. Did you mean --domain?"),
-        (
-            ("disclose", "m", "--quasi", "p.csv"),
-            "disclose has no option --quasi. The people's file is --people",
-        ),
-        (("fit", "p.csv", "-o", "m.json"), "fit needs --target. See glassine fit --help."),
+        (("fit", "p.csv"), "there is no command glassine fit p.csv. See glassine fit --help."),
+        (("fit", "tree", "p.csv", "-o", "m.json"), "fit tree needs --target. See glassine fit tree --help."),
+        (("fit", "tre", "p.csv"), "there is no command glassine fit tre. Did you mean 'tree'?"),
+        (("disclose", "m"), "there is no command glassine disclose. See glassine --help."),
         (("audit",), "audit needs MODEL."),
         (("export", "m"), "export needs --to."),
         (
@@ -215,12 +213,12 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
             "--to must be one of onnx, pmml, python, sql, sklearn, text, json, got 'sqll'.",
         ),
         (("export", "m", "--to", "sqll"), "Did you mean 'sql'?"),
-        (("attack", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
-        (("attack", "m", "--confidence=high"), "--confidence must be a number, got 'high'."),
-        (("disclose", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
+        (("audit", "m", "--shadows", "many"), "--shadows must be a whole number, got 'many'."),
+        (("audit", "m", "--confidence=high"), "--confidence must be a number, got 'high'."),
+        (("audit", "m", "--leaves", "all"), "--leaves must be one of counts, error-rates, labels, got 'all'."),
         (
             ("audit", "a.json", "b.json"),
-            "got 'b.json'. Two models of the same records: glassine reconstruct MODEL MODEL --domain FILE.",
+            "got 'b.json'. Two models of the same records: glassine rebuild MODEL MODEL --domain FILE.",
         ),
         (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
         (("audit", "m", "--domain"), "--domain needs a value."),
@@ -243,3 +241,46 @@ def test_an_option_of_one_name_has_one_default() -> None:
     found = {name for name, values in defaults.items() if len(values) > 1}
     assert found == set(UNLIKE), found
     assert all(UNLIKE.values())
+
+
+TOP = ["audit", "scrub", "edit", "fit", "compare", "rebuild", "export", "domain", "ledger", "explain", "demo"]
+
+
+def test_there_are_eleven_commands_in_the_order_of_their_use(tmp_path: Path, run: Run) -> None:
+    listed = run("--help", cwd=tmp_path).out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == TOP
+    for path, command in COMMANDS.items():
+        assert not re.search(r"\bsafe\b|provabl", f"{command.help} {command.short_help}"), path
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path.startswith("fit ")])
+def test_the_help_of_a_fit_fits_a_screen_and_has_its_own_options_alone(
+    path: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    said = run(*path.split(), "--help", cwd=tmp_path).out
+    assert 24 <= said.count("\n") <= 40
+    own = {"tree": "--split-weight", "rule-list": "--rule-weight", "greedy-rule-list": "--mechanism"}
+    own["additive"] = "--interactions"
+    assert [name for name, option in own.items() if option in said] == [path.removeprefix("fit ")]
+
+
+def test_fit_lists_its_models_with_a_line_each(tmp_path: Path, run: Run) -> None:
+    listed = run("fit", "--help", cwd=tmp_path).out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed if line] == ["tree", "rule-list", "greedy-rule-list", "additive"]
+
+
+def test_the_help_of_an_audit_has_a_heading_for_each_attack(tmp_path: Path, run: Run) -> None:
+    said = run("audit", "--help", cwd=tmp_path).out
+    order = ["Options:", "Records:", "Membership", "--shadows", "Disclosure", "--leaves", "Output:", "--json"]
+    assert [said.index(word) for word in order] == sorted(said.index(word) for word in order)
+
+
+def test_no_function_of_the_command_line_takes_more_than_eight_values() -> None:
+    folder = Path(inspect.getfile(typer.main.get_command(app).__class__)).parent
+    assert folder.name == "cli"
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                assert len([one for one in taken if one.arg not in ("self", "cls")]) <= 8, f"{path.name}: {node.name}"

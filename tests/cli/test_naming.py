@@ -66,9 +66,9 @@ def test_a_drafted_domain_is_not_replaced_unasked(folder: Path, run: Run) -> Non
     [
         (("audit", "t.json", "-o", "x.pdf"), "reports are written as HTML, JSON or text"),
         (("edit", "t.json", "--page", "x.pdf"), "an editor page is HTML"),
-        (("reconstruct", "t.json", "--domain", "domain.json", "-o", "x.xlsx"), "rows are written as CSV"),
+        (("rebuild", "t.json", "--domain", "domain.json", "-o", "x.xlsx"), "rows are written as CSV"),
         (
-            ("disclose", "t.json", "--people", "people.csv", "--sensitive", "ill", "-o", "x.pdf"),
+            ("audit", "t.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "ill", "-o", "x.pdf"),
             "reports are written as HTML",
         ),
     ],

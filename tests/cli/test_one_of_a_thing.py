@@ -35,7 +35,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 AUDIT = ("audit", "rules.txt", "--domain", "domain.json", "--policy", "policy.toml", "--show-small-counts")
-FIT = ("fit", "people.csv", "--target", "ill", "--classes", "no,yes", "--domain", "domain.json", "--epsilon", "20")
+FIT = (
+    "fit",
+    "tree",
+    "people.csv",
+    "--target",
+    "ill",
+    "--classes",
+    "no,yes",
+    "--domain",
+    "domain.json",
+    "--epsilon",
+    "20",
+)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +60,7 @@ FIT = ("fit", "people.csv", "--target", "ill", "--classes", "no,yes", "--domain"
         ("scrub", "rules.txt", "--domain", "domain.json", "-o", "copy.json", "--policy", "policy.toml"),
         ("domain", "check", "domain.json", "--data", "people.csv"),
         ("domain", "infer", "people.csv", "-o", "draft.json"),
-        ("reconstruct", "rules.txt", "--domain", "domain.json"),
+        ("rebuild", "rules.txt", "--domain", "domain.json"),
         (*FIT, "--max-depth", "1", "-o", "tree.json"),
     ],
     ids=lambda command: " ".join(command[:1] + command[7:]),

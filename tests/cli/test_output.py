@@ -12,7 +12,7 @@ from glassine import as_model, write_model
 from tests.cli.running import Run, listing, people, process
 
 FULL = Path("/dev/full")
-FIT = ("fit", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5")
+FIT = ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_standard_output_stays_empty_where_nothing_was_done(folder: Path, run: R
         (*FIT, "--overwrite"),
         ("scrub", "tree.json", "--domain", "domain.json", "--data", "people.csv"),
         ("domain", "infer", "people.csv", "--overwrite"),
-        ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "ill"),
+        ("audit", "tree.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "ill"),
         ("compare", "people.csv", "--target", "ill", "--domain", "domain.json"),
     ],
     ids=lambda command: command[0],
@@ -102,7 +102,7 @@ def test_an_interrupt_is_one_line_and_leaves_nothing(folder: Path) -> None:
 
 
 def test_a_dash_is_no_file(folder: Path, run: Run) -> None:
-    fit = ("fit", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json")
+    fit = ("fit", "tree", "people.csv", "--target", "ill", "--epsilon", "1", "--domain", "domain.json")
     for words in (("domain", "infer", "people.csv"), fit, ("demo",)):
         done = run(*words, "-o", "-", cwd=folder)
         assert done.status == 2

@@ -25,10 +25,11 @@ from glassine.report.wording import HOLDER_ONLY
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Done, Run, attributes, listing, people
 
-PUBLIC = {"audit", "scrub", "fit", "explain"}
+FITS = {"fit tree", "fit rule-list", "fit greedy-rule-list", "fit additive"}
+PUBLIC = {"audit", "scrub", "explain make"} | FITS
 """What they print and write beside a private model follows from the model alone, but for ``--holder-report``."""
 
-HOLDERS = {"attack", "disclose", "reconstruct", "compare"}
+HOLDERS = {"rebuild", "compare"}
 """Their purpose is to measure on records: all of it is for the holder of the data."""
 
 NO_MODEL = {"domain infer", "domain check"}
@@ -48,7 +49,7 @@ def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def takes_records(command: Any) -> bool:
-    options = {"--data", "--holdout", "--people"}
+    options = {"--data", "--holdout"}
     return any(
         options & set(param.opts) or getattr(param, "metavar", None) in ("RECORDS", "[RECORDS]")
         for param in command.params
@@ -209,7 +210,7 @@ def test_what_the_data_add_is_written_for_their_holder(house: Path, run: Run) ->
 
 def test_the_report_of_a_private_fit_is_that_of_its_model(house: Path, run: Run) -> None:
     for name in NAMES[:2]:
-        fit = ["fit", name, "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5", "--seed", "1"]
+        fit = ["fit", "tree", name, "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5", "--seed", "1"]
         fit += ["--policy", "policy.toml", "-o", "own.json", "--report", "fit.json", "--overwrite", "--json"]
         done = run(*fit, cwd=house)
         assert done.status == 0, done.err
@@ -238,7 +239,7 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
     fixed += ["--classes", "no,yes"]
     fixed += ["--partition", "public", "--seed", "1", "-o", "own.json", "--report", "own.txt"]
     for name in NAMES[:2]:
-        make = ["explain", name, *fixed]
+        make = ["explain", "make", name, *fixed]
         done = run(*make, "--json", cwd=house)
         assert done.status == 0, done.err
         assert json.loads(done.out)["measures"] is None
@@ -247,7 +248,7 @@ def test_the_report_of_private_explanations_is_that_of_their_release(
         assert own == again
         said.append(run(*make, cwd=house).out)
     assert said[0] == said[1]
-    told = run("explain", NAMES[0], *fixed, "--holder-report", "holder.html", cwd=house)
+    told = run("explain", "make", NAMES[0], *fixed, "--holder-report", "holder.html", cwd=house)
     assert told.status == 0
     assert HOLDER_ONLY in (house / "holder.html").read_text()
 
@@ -282,11 +283,12 @@ def published(house: Path) -> Path:
 def test_commands_that_measure_on_records_mark_all_that_they_write(published: Path, run: Run) -> None:
     sides = ["--data", NAMES[0], "--holdout", "others.csv", "--target", "ill"]
     for model in ("plain.json", "tree.json"):
-        marked(published, run, "attack", model, *sides)
-        marked(published, run, "disclose", model, "--people", NAMES[0], "--sensitive", "ill", "--no-internal-nodes")
+        marked(published, run, "audit", model, "--only", "membership", *sides)
+        disclosed = ["audit", model, "--only", "disclosure", "--data", NAMES[0], "--sensitive", "ill"]
+        marked(published, run, *disclosed, "--no-internal-nodes")
     marked(published, run, "compare", NAMES[0], "--target", "ill", "--domain", "domain.json", "--models",
            "cart,constant", "--splits", "2")  # fmt: skip
-    rows = ["reconstruct", "plain.json", "--domain", "bare.json", "--data", NAMES[0]]
+    rows = ["rebuild", "plain.json", "--domain", "bare.json", "--data", NAMES[0]]
     marked(published, run, *rows, report=False)
     run(*rows, "--count-from-data", "-o", "rows.csv", cwd=published)
     assert pl.read_csv(published / "rows.csv")["holder_only"].all()
@@ -298,7 +300,7 @@ def test_commands_that_measure_on_records_mark_all_that_they_write(published: Pa
 
 def test_rebuilding_a_private_model_takes_nothing_from_the_data(house: Path, run: Run) -> None:
     def told(*more: str) -> tuple[int, str]:
-        done: Done = run("reconstruct", "tree.json", "--domain", "bare.json", *more, cwd=house)
+        done: Done = run("rebuild", "tree.json", "--domain", "bare.json", *more, cwd=house)
         return done.status, done.out.removeprefix(HOLDER_ONLY).strip()
 
     for more in ([], ["--no-rows"], ["--count-from-data"]):

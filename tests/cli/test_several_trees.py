@@ -26,7 +26,7 @@ def test_which_of_several_trees_must_be_said(command: str, boosted: Path, run: R
     done = run(command, "three.txt", *(("--to", "text") if command == "export" else ()), cwd=boosted)
     assert done.status == 2
     assert "holds 3 trees" in done.err
-    assert "--tree 0 reads the first; glassine reconstruct reads all, where its trees tell counts." in done.err
+    assert "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts." in done.err
     assert "load_model" not in done.err
 
 
@@ -51,7 +51,7 @@ def test_a_tree_that_is_not_there_is_refused(boosted: Path, run: Run) -> None:
 
 
 def test_reconstruct_reads_all_of_them(boosted: Path, run: Run) -> None:
-    done = run("reconstruct", "three.txt", "--domain", "domain.json", "--no-rows", cwd=boosted)
+    done = run("rebuild", "three.txt", "--domain", "domain.json", "--no-rows", cwd=boosted)
     assert done.status == 0, done.err
     assert [f"tree {i}:" in done.out for i in (1, 2, 3)] == [True, True, True]
     assert "together:" in done.out

@@ -1,4 +1,4 @@
-"""``glassine reconstruct`` of several models: what is left out, what is counted, and the verdict."""
+"""``glassine rebuild`` of several models: what is left out, what is counted, and the verdict."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_models_without_counts_are_told_from_noisy_ones(folder: Path, run: Run) -> None:
-    done = run("reconstruct", "bare.json", "bare_far.json", *DOMAIN, "--data", "data.csv", cwd=folder)
+    done = run("rebuild", "bare.json", "bare_far.json", *DOMAIN, "--data", "data.csv", cwd=folder)
     assert done.status == 2
     assert "bare.json does not publish how many records" in done.err
     assert "The same holds for bare_far.json" in done.err
@@ -62,7 +62,7 @@ def test_models_without_counts_are_told_from_noisy_ones(folder: Path, run: Run) 
 
 
 def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> None:
-    arguments = ("reconstruct", "first.json", "bare.json", *DOMAIN, "--data", "data.csv")
+    arguments = ("rebuild", "first.json", "bare.json", *DOMAIN, "--data", "data.csv")
     without = run(*arguments, cwd=folder)
     assert without.status == 3
     assert "Left out: bare.json does not publish" in without.out
@@ -79,7 +79,7 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
     assert plain["counted_from_data"] == ["bare.json"]
     assert plain["verdict"] == "outside policy"
     rounded = ("first.json", "rounded.json", *DOMAIN, "--data", "data.csv", "--count-from-data", "--rows")
-    assert "100 rows that meet every count" in run("reconstruct", *rounded, cwd=folder).out
+    assert "100 rows that meet every count" in run("rebuild", *rounded, cwd=folder).out
 
 
 @pytest.mark.parametrize(
@@ -105,19 +105,19 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
 def test_the_verdict_is_the_exit_status(
     folder: Path, run: Run, arguments: tuple[str, ...], status: int, said: str
 ) -> None:
-    done = run("reconstruct", *arguments, *DOMAIN, cwd=folder)
+    done = run("rebuild", *arguments, *DOMAIN, cwd=folder)
     assert done.status == status, done.err
     assert said in done.out
     verdict = {0: "within policy", 1: "outside policy", 3: "inconclusive"}[status]
     assert f"Verdict on the models together: {verdict}." in done.out
-    plain = json.loads(run("reconstruct", *arguments, *DOMAIN, "--json", cwd=folder).out)
+    plain = json.loads(run("rebuild", *arguments, *DOMAIN, "--json", cwd=folder).out)
     assert plain["verdict"] == verdict
 
 
 def test_epsilons_of_private_models_add(folder: Path, run: Run) -> None:
-    done = run("reconstruct", "half.json", "more.json", *DOMAIN, cwd=folder)
+    done = run("rebuild", "half.json", "more.json", *DOMAIN, cwd=folder)
     assert "Epsilons add: 0.5 + 0.6 = 1.1 (the claims of both, half.json, more.json; add-or-remove-one)." in done.out
     assert "no bits and no groups were measured" in done.out
-    rows = run("reconstruct", "half.json", "more.json", *DOMAIN, "--rows", cwd=folder)
+    rows = run("rebuild", "half.json", "more.json", *DOMAIN, "--rows", cwd=folder)
     assert rows.status == 2
     assert "no rows: no model tells exact counts" in rows.err

@@ -16,6 +16,7 @@ from glassine.auditing.findings import (
     AttributeFinding,
     Bound,
     Check,
+    DisclosureFinding,
     DomainSummary,
     Findings,
     GuaranteeFinding,
@@ -25,7 +26,6 @@ from glassine.auditing.findings import (
     Part,
     PartsFinding,
     ReconstructionFinding,
-    SensitiveFinding,
     SubgroupFinding,
     TreeNode,
 )
@@ -169,7 +169,7 @@ MEMBERSHIP = MembershipFinding(
 )
 
 
-DISCLOSURE = SensitiveFinding(
+DISCLOSURE = DisclosureFinding(
     sensitive="diagnosis",
     quasi_identifiers=("age", "sex"),
     number=400,

@@ -16,7 +16,7 @@ from glassine.attacks.disclosure.remedies import RemedyTable, measure_remedies
 from glassine.attacks.outcome import About, Below
 from glassine.auditing.describe_disclosure import describe_disclosure
 from glassine.auditing.findings import InputFile
-from glassine.auditing.findings.disclosure import DisclosureFinding
+from glassine.auditing.findings.disclosure import DisclosureDetails, DisclosureFinding
 from glassine.auditing.suppression import Suppression
 from glassine.report import disclosure_page, render_html, render_text
 from glassine.report.charts import Mark, draw_trade_off
@@ -54,29 +54,35 @@ def finding(estimate: Disclosure, **options: Any) -> DisclosureFinding:
     return describe_disclosure(estimate, "level", options.pop("shown", ALL), **options)
 
 
+def details_of(found: DisclosureFinding) -> DisclosureDetails:
+    """Return what only the holder of the data is to see."""
+    assert found.details is not None
+    return found.details
+
+
 def test_what_is_learned_adds_up(estimate: Disclosure) -> None:
     found = finding(estimate, truth=people()[1])
     marginal, leaves, whole = found.readers
     assert found.learned_mean == pytest.approx(marginal.entropy - whole.entropy, abs=1e-9)
     assert leaves.entropy >= whole.entropy - 1e-9
-    assert found.truth is not None
-    assert found.truth.mean == whole.d_overall
+    assert details_of(found).truth is not None
+    assert details_of(found).truth.mean == whole.d_overall
     largest = estimate.quasi_probabilities.max(axis=1)
     some = np.maximum(estimate.quasi_probabilities, 1e-300)
     each = (some * np.log(some / estimate.marginal)).sum(axis=1)
     assert found.learned_most == pytest.approx(each.max())
-    assert found.exposed[0].probability == pytest.approx(largest.max())
+    assert details_of(found).exposed[0].probability == pytest.approx(largest.max())
 
 
 def test_hidden_counts_are_in_no_rendering(estimate: Disclosure) -> None:
     frame, y = people(8)
     few = infer_sensitive(MultiwayTreeClassifier().fit(frame, y), frame)
     found = finding(few, shown=HIDDEN, truth=y)
-    assert (found.number, found.k) == (Below(10), Below(10))
+    assert (found.number, details_of(found).k) == (Below(10), Below(10))
     for rendered in (render_text(found), render_html(found, title="t")):
         assert " 8 people" not in rendered
         assert "<10" in rendered or "&lt;10" in rendered
-    assert finding(estimate, shown=HIDDEN).active == ()
+    assert details_of(finding(estimate, shown=HIDDEN)).active == ()
 
 
 def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies: RemedyTable) -> None:
@@ -90,7 +96,7 @@ def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies:
 
 
 def test_a_local_optimum_is_called_one(estimate: Disclosure) -> None:
-    local = replace(finding(estimate), status="local", gap=0.25)
+    local = replace(finding(estimate), optimum="local", gap=0.25)
     assert "local optimum" in render_text(local)
     assert "0.25 nats" in render_text(local)
     assert "global optimum" in render_text(finding(estimate))
@@ -172,15 +178,15 @@ def test_one_point_is_drawn_within_the_axes(accuracy: float, distance: float) ->
 def test_subgroups_are_shown_with_their_distance(estimate: Disclosure) -> None:
     frame, y = people()
     found = finding(estimate, truth=y, frame=frame)
-    assert {group.attribute for group in found.subgroups} == {"a", "b"}
-    by_name = {(group.attribute, group.value): group for group in found.subgroups}
+    assert {group.attribute for group in details_of(found).subgroups} == {"a", "b"}
+    by_name = {(group.attribute, group.value): group for group in details_of(found).subgroups}
     rows = frame["a"].to_numpy() == "x"
     assert by_name["a", "x"].d_overall == pytest.approx(estimate.d_individual(y)[rows].mean())
     page = render_html(found, title="t")
     assert 'id="subgroups"' in page
     assert "a = x" in render_text(found)
     without = finding(estimate, frame=frame)
-    assert all(group.d_overall is None for group in without.subgroups)
+    assert all(group.d_overall is None for group in details_of(without).subgroups)
     assert "D_overall</th>" not in render_html(without, title="t")
 
 
@@ -188,9 +194,9 @@ def test_small_subgroups_are_left_out(estimate: Disclosure) -> None:
     frame, y = people()
     few = frame.with_columns(a=pl.when(pl.int_range(pl.len()) < 5).then(pl.lit("rare")).otherwise("a"))
     shown = finding(estimate, shown=HIDDEN, truth=y, frame=few)
-    assert "rare" not in {group.value for group in shown.subgroups}
-    assert "rare" in {group.value for group in finding(estimate, truth=y, frame=few).subgroups}
-    assert all(isinstance(group.size, About) for group in shown.subgroups)
+    assert "rare" not in {group.value for group in details_of(shown).subgroups}
+    assert "rare" in {group.value for group in details_of(finding(estimate, truth=y, frame=few)).subgroups}
+    assert all(isinstance(group.size, About) for group in details_of(shown).subgroups)
 
 
 def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> None:
@@ -207,7 +213,7 @@ def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> 
     drawn = one_of(disclosure_page(found).section("remedies"), Figure).drawings
     alike = [
         Mark(number=i, x=row.holdout_accuracy, y=row.d_overall)
-        for i, row in enumerate(found.remedies, start=1)
+        for i, row in enumerate(details_of(found).remedies, start=1)
         if row.holdout_accuracy is not None and row.d_overall is not None
     ]
     assert drawn == (draw_trade_off(alike, held_out=True),)

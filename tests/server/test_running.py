@@ -47,7 +47,7 @@ def start(folder: Path) -> Iterator[Start]:
     running: list[subprocess.Popen[str]] = []
 
     def begin(*options: str, port: int = 0) -> tuple[subprocess.Popen[str], int]:
-        command = [sys.executable, "-m", "glassine", "serve", "signed.json", "--port", str(port), *options]
+        command = [sys.executable, "-m", "glassine", "explain", "serve", "signed.json", "--port", str(port), *options]
         process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
         )
@@ -98,7 +98,11 @@ def test_a_slow_client_does_not_stop_others(start: Start) -> None:
 
 def refused(folder: Path, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "glassine", "serve", *options], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "glassine", "explain", "serve", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1, done.stderr

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from glassine.auditing.additive import additive_subject
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.forest import forest_subject
+from glassine.auditing.inputs import AuditInputs, DisclosureSettings, MembershipSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.release import release_subject
 from glassine.auditing.several import SeveralModels, several_subject
@@ -22,11 +23,15 @@ from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError, InvalidPolicyError
 from glassine.formats import as_model
+from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models import AdditiveModel
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 
 __all__ = ["audit", "subject_of"]
+
+ATTACKS = {"membership", "disclosure"}
+"""Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
 
 
 def audit(
@@ -45,6 +50,8 @@ def audit(
     extras: Any = None,
     persons: Any = None,
     holdout_persons: Any = None,
+    membership: MembershipSettings | None = None,
+    disclosure: DisclosureSettings | None = None,
     only: Collection[str] | None = None,
     policy: Policy | None = None,
     show_small_counts: bool = False,
@@ -96,9 +103,13 @@ def audit(
         column is no attribute. Of an explainer, the persons behind its records are those of its fit.
     holdout_persons : array-like of shape (m,), optional
         The identifiers of the holdout's records, where ``persons`` is no column.
+    membership : MembershipSettings, optional
+        How membership is attacked.
+    disclosure : DisclosureSettings, optional
+        What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
-        minutes and are only made on request: ``rows``.
+        minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
     policy : Policy, optional
         The limits to judge by; the defaults of :class:`Policy` otherwise.
     show_small_counts : bool, default=False
@@ -149,6 +160,7 @@ def audit(
             domain = domain.restrict([name for name in domain if name != persons])
     elif not isinstance(model, SurrogateRelease | MeasuredExplainer):
         data, holdout = _read_once(data), _read_once(holdout)
+    attack = only is not None and set(only) <= ATTACKS
     inputs = AuditInputs(
         domain=domain,
         data=data,
@@ -161,16 +173,21 @@ def audit(
         y=y,
         holdout_y=holdout_y,
         extras=extras,
+        membership=membership or MembershipSettings(),
+        disclosure=disclosure,
         show_small_counts=show_small_counts,
         max_steps=max_steps,
         random_state=random_state,
+        needs_domain=not attack,
         progress=progress or (lambda stage: None),
     )
     limits = policy or Policy()
-    alone = subject_of(model, inputs.alone(), limits)
+    forest = only is not None and set(only) == {"membership"} and is_sklearn_forest(model)
+    alone = (forest_subject if forest else subject_of)(model, inputs.alone(), limits)
     alone.check(inputs)
     if not relied_on(alone.guarantee):
-        return examine(alone.beside(inputs), only)
+        # What attacks find beyond the usual audit is for the holder of the data only.
+        return replace(examine(alone.beside(inputs), only), holder_only=attack or disclosure is not None)
     public = examine(replace(alone, public=True), only)
     if not alone.has_records(inputs):
         return public
@@ -198,11 +215,14 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
         If a record has no identifier, or people have records on both sides.
     """
     sides = []
-    given = (data, persons, "data", "persons"), (
-        holdout,
-        persons if holdout_persons is None and isinstance(persons, str) else holdout_persons,
-        "holdout",
-        "holdout_persons",
+    given = (
+        (data, persons, "data", "persons"),
+        (
+            holdout,
+            persons if holdout_persons is None and isinstance(persons, str) else holdout_persons,
+            "holdout",
+            "holdout_persons",
+        ),
     )
     for records, whose, what, name in given:
         if records is None:
@@ -211,7 +231,9 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
             sides.append(None)
             continue
         if whose is None:
-            raise InvalidParameterError(f"{name} is missing: whose records the {what} are must be stated, too. Pass it.")
+            raise InvalidParameterError(
+                f"{name} is missing: whose records the {what} are must be stated, too. Pass it."
+            )
         opened = frame_of(records)
         sides.append(with_persons(records if opened is None else Table(held(opened)), whose, what))
     if all(side is None for side in sides):

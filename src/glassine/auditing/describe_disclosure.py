@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.disclosure.remedies import Remedy, RemedyTable
 from glassine.auditing.findings.disclosure import (
+    DisclosureDetails,
     DisclosureFinding,
     ExposedPerson,
     ReaderFinding,
@@ -21,7 +21,7 @@ from glassine.auditing.findings.disclosure import (
     TruthFinding,
 )
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import Table, as_table
+from glassine.data.table import Table
 
 __all__ = ["describe_disclosure"]
 
@@ -37,9 +37,12 @@ def describe_disclosure(
     sensitive: str,
     shown: Suppression,
     *,
+    quasi_identifiers: tuple[str, ...] = (),
     truth: npt.ArrayLike | None = None,
     remedies: RemedyTable | None = None,
     frame: Any = None,
+    table: Table | None = None,
+    detailed: bool = True,
 ) -> DisclosureFinding:
     """Return an estimate as a finding.
 
@@ -51,6 +54,8 @@ def describe_disclosure(
         Name of the sensitive attribute.
     shown : Suppression
         How small counts are shown.
+    quasi_identifiers : tuple of str
+        What the attacker knows of everybody.
     truth : array-like, shape (n,), optional
         Everybody's class.
     remedies : RemedyTable, optional
@@ -58,33 +63,55 @@ def describe_disclosure(
     frame : data frame, optional
         The people, in the order of the quasi-identifiers: subgroups are those of the columns that the tree was given.
         Of a table that knows its persons, these are counted.
+    table : Table, optional
+        The records, where they know their persons: these are counted.
+    detailed : bool, default=True
+        Whether what only the holder of the data is to see is a part of it.
     """
-    table = None if frame is None else as_table(frame)
-    n = found.people.n_people if table is None else table.number
+    n, gained = found.people.n_people if table is None else table.number, _gained(found)
     weights = np.ones(found.people.n_people) if table is None else table.weights
-    gained = _gained(found)
-    worst = anonymity(found).worst()
     return DisclosureFinding(
         sensitive=sensitive,
+        quasi_identifiers=quasi_identifiers,
         number=shown.count(n),
         n_quasi_identifiers=shown.count(len(found.people.sizes)),
-        n_leaves=len(found.people.leaf_nodes),
         n_classes=len(found.classes),
         knowledge=found.adversary.describe(),
-        status=found.status,
+        optimum="global" if found.status == "optimal" else "local",
         gap=found.gap,
-        learned_mean=_rounded(float(weights @ gained[found.people.person]) / n, shown),
-        learned_most=_rounded(float(gained.max()), shown),
+        learned_mean=shown.nats(float(weights @ gained[found.people.person]) / n),
+        learned_most=shown.nats(float(gained.max())),
         readers=tuple(
             ReaderFinding(
                 reader=reader.reader,
-                entropy=_rounded(reader.entropy, shown),
+                entropy=shown.nats(reader.entropy),
                 certain=shown.rough(reader.certain),
-                d_overall=None if reader.d_overall is None else _rounded(reader.d_overall, shown),
-                guess_rate=None if reader.guess_rate is None else _share(reader.guess_rate, n, shown),
+                d_overall=None if reader.d_overall is None else shown.nats(reader.d_overall),
+                guess_rate=None if reader.guess_rate is None else shown.proportion(reader.guess_rate, n),
             )
             for reader in found.compare(truth, table)
         ),
+        exposed=tuple(sorted(row for row, _ in found.most_exposed(MOST_EXPOSED, table))),
+        n_internal=found.counts.internal,
+        n_active=found.counts.active,
+        unused=found.unused,
+        notes=found.notes,
+        details=_details(found, shown, truth, remedies, frame, table) if detailed else None,
+    )
+
+
+def _details(
+    found: Disclosure,
+    shown: Suppression,
+    truth: npt.ArrayLike | None,
+    remedies: RemedyTable | None,
+    frame: Any,
+    table: Table | None,
+) -> DisclosureDetails:
+    """Return what only the holder of the data is to see."""
+    n, worst = found.people.n_people if table is None else table.number, anonymity(found).worst()
+    return DisclosureDetails(
+        n_leaves=len(found.people.leaf_nodes),
         truth=None if truth is None else _truth(found, truth, shown, table),
         exposed=tuple(
             ExposedPerson(row=row, probability=_certainty(probability, shown))
@@ -92,15 +119,11 @@ def describe_disclosure(
         ),
         k=shown.count(int(worst["k"])),
         distinct_l=worst["distinct_l"],
-        entropy_l=_rounded(worst["entropy_l"], shown),
+        entropy_l=shown.nats(worst["entropy_l"]),
         alpha=_certainty(worst["alpha"], shown),
-        t=_share(worst["t"], n, shown),
-        n_internal=found.counts.internal,
-        n_active=found.counts.active,
+        t=shown.proportion(worst["t"], n),
         # A candidate names a threshold between two records.
         active=() if shown.below else tuple(map(str, found.active[:SHOWN_ACTIVE])),
-        notes=found.notes,
-        unused=found.unused,
         remedies=()
         if remedies is None
         else tuple(_remedy(row, n, remedies.n_holdout or n, shown) for row in remedies.rows),
@@ -124,8 +147,8 @@ def _subgroups(
             attribute=group.attribute,
             value=group.value,
             size=shown.rough(group.size),
-            entropy=_rounded(group.entropy, shown),
-            d_overall=None if group.d_overall is None else _rounded(group.d_overall, shown),
+            entropy=shown.nats(group.entropy),
+            d_overall=None if group.d_overall is None else shown.nats(group.d_overall),
         )
         for group in picked
     )
@@ -134,7 +157,7 @@ def _subgroups(
 def _sample(found: Disclosure, shown: Suppression) -> SampleFinding:
     members = found.membership
     return SampleFinding(
-        fraction=_share(float(members.mean()), len(members), shown),
+        fraction=shown.proportion(float(members.mean()), len(members)),
         lowest=_certainty(float(members.min()), shown),
         highest=_certainty(float(members.max()), shown),
         certain=shown.rough(int((members > 1 - 1e-9).sum())),
@@ -152,9 +175,9 @@ def _gained(found: Disclosure) -> npt.NDArray[np.float64]:
 def _truth(found: Disclosure, truth: npt.ArrayLike, shown: Suppression, table: Table | None) -> TruthFinding:
     distances = found.d_individual(truth)
     whose = np.arange(len(distances)) if table is None else table.whose
-    lower, median, upper = (_rounded(float(value), shown) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
+    lower, median, upper = (shown.nats(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
-        mean=_rounded(float(distances.mean()), shown),
+        mean=shown.nats(float(distances.mean())),
         lower=lower,
         median=median,
         upper=upper,
@@ -169,10 +192,10 @@ def _remedy(row: Remedy, n: int, n_holdout: int, shown: Suppression) -> RemedyFi
         status=row.status,
         reason=row.reason,
         n_leaves=row.n_leaves,
-        entropy=None if row.entropy is None else _rounded(row.entropy, shown),
-        d_overall=None if row.d_overall is None else _rounded(row.d_overall, shown),
-        accuracy=None if row.accuracy is None else _share(row.accuracy, n, shown),
-        holdout_accuracy=None if row.holdout_accuracy is None else _share(row.holdout_accuracy, n_holdout, shown),
+        entropy=None if row.entropy is None else shown.nats(row.entropy),
+        d_overall=None if row.d_overall is None else shown.nats(row.d_overall),
+        accuracy=None if row.accuracy is None else shown.proportion(row.accuracy, n),
+        holdout_accuracy=None if row.holdout_accuracy is None else shown.proportion(row.holdout_accuracy, n_holdout),
         internal_nodes=row.internal_nodes,
     )
 
@@ -180,16 +203,3 @@ def _remedy(row: Remedy, n: int, n_holdout: int, shown: Suppression) -> RemedyFi
 def _certainty(probability: float, shown: Suppression) -> float:
     """Return a probability down to a twentieth; 1, up to the precision of the solver, stays 1."""
     return shown.share(1.0 if probability > 1 - 1e-9 else probability)
-
-
-def _rounded(value: float, shown: Suppression) -> float:
-    """Return nats to two digits where small counts are hidden."""
-    return round(value, 2) + 0.0 if shown.below else value
-
-
-def _share(value: float, n: int, shown: Suppression) -> float:
-    """Return a share of the people, too coarse to solve for a small count."""
-    if not shown.below:
-        return value
-    unit = max(0.01, shown.below / n)
-    return min(1.0, round(math.floor(value / unit + 1e-9) * unit, 4))

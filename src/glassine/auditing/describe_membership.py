@@ -66,6 +66,7 @@ def describe_membership(found: MembershipAttacks, shown: Suppression) -> Members
         accused=accused,
         accused_wrongly=wrongly,
         midpoints=midpoints,
+        details=None if shown.below else found.to_dict(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
-from glassine.auditing.findings import NO_SENSITIVE, SensitiveFinding
+from glassine.auditing.findings import NO_SENSITIVE, DisclosureFinding
+from glassine.auditing.inputs import DisclosureSettings
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
 from glassine.data.table import Table, as_table
@@ -28,8 +29,9 @@ from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure
+    from glassine.attacks.disclosure.remedies import RemedyTable
 
-__all__ = ["Inferred", "Question", "expose", "hide_inferred"]
+__all__ = ["UNSTATED", "Inferred", "Question", "column_of", "expose", "hide_inferred"]
 
 MOST_VALUES = 5 * 10**7
 """Most values of quasi-identifiers, people times attributes, that an audit looks at."""
@@ -67,6 +69,8 @@ class Question:
         How categories were split, where the model does not state it.
     domain : Domain or None
         Tells codes of categories from numbers.
+    settings : DisclosureSettings or None
+        What the attacker is assumed to know beyond that.
     """
 
     artefact: Any
@@ -77,6 +81,7 @@ class Question:
     criterion: str | None
     splits: Literal["auto", "multiway", "binary"]
     domain: Domain | None
+    settings: DisclosureSettings | None = None
 
     def __post_init__(self) -> None:
         if self.criterion is not None and self.criterion not in CRITERIA:
@@ -100,23 +105,32 @@ class Inferred:
         The attribute.
     quasi_identifiers : tuple of str
         What the reader knows of everybody.
-    truth : ndarray of object, shape (n,)
-        Everybody's value.
+    truth : ndarray of object, shape (n,), or None
+        Everybody's value, if it may be looked at.
     unused : str
         Why the internal nodes were not used; empty if they were.
     doubt : str
         Why a reader may learn more than was measured; empty if nothing says so.
     table : Table
         The records, n of them.
+    remedies : RemedyTable or None
+        What was tried against it.
+    frame : data frame, shape (n, d), or None
+        The people, if subgroups of them are looked at.
+    detailed : bool
+        Whether what only the holder of the data is to see was asked for.
     """
 
     estimate: Disclosure
     sensitive: str
     quasi_identifiers: tuple[str, ...]
-    truth: npt.NDArray[Any]
+    truth: npt.NDArray[Any] | None
     unused: str
     doubt: str
-    table: Table
+    remedies: RemedyTable | None = None
+    frame: Any = None
+    detailed: bool = False
+    table: Table | None = None
 
     @property
     def n_certain(self) -> int:
@@ -124,18 +138,20 @@ class Inferred:
         return self.estimate.compare(table=self.table)[-1].certain
 
 
-def hide_inferred(inferred: Inferred, suppression: Suppression) -> SensitiveFinding:
+def hide_inferred(inferred: Inferred, suppression: Suppression) -> DisclosureFinding:
     """Return what can be inferred as findings may hold it."""
-    from glassine.auditing.describe import describe_sensitive
+    from glassine.auditing.describe_disclosure import describe_disclosure
 
-    return describe_sensitive(
-        inferred.estimate,
+    return describe_disclosure(
+        replace(inferred.estimate, unused=inferred.unused),
         inferred.sensitive,
         suppression,
         quasi_identifiers=inferred.quasi_identifiers,
-        unused=inferred.unused,
         truth=inferred.truth,
         table=inferred.table,
+        remedies=inferred.remedies,
+        frame=inferred.frame,
+        detailed=inferred.detailed,
     )
 
 
@@ -166,12 +182,18 @@ def expose(
     """
     known = _quasi(question, columns)
     reason = _reason(question, columns, known) or hindrance
-    if reason or table is None or columns is None or question.sensitive is None or not isinstance(question.model, DecisionTree):
+    if (
+        reason
+        or table is None
+        or columns is None
+        or question.sensitive is None
+        or not isinstance(question.model, DecisionTree)
+    ):
         return NotApplicable(reason or getattr(NO_SENSITIVE, "reason", ""))
     # numba and scipy.sparse take a second to import
     from glassine.attacks.disclosure.predicted import not_predicted
 
-    truth = _truth(question.model, columns[question.sensitive])
+    truth = column_of(question.model, columns[question.sensitive])
     reason = not_predicted(
         question.model, question.sensitive, target=question.target, domain=question.domain, columns=columns, truth=truth
     )
@@ -235,7 +257,7 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
     return ""
 
 
-def _truth(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return everybody's class in the type of the tree's classes; None where it is missing."""
     given = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
     if all(isinstance(name, str) for name in model.classes or ()):
@@ -277,8 +299,6 @@ def _estimate(
     question: Question, tree: DecisionTree, frame: Any, truth: npt.NDArray[Any]
 ) -> tuple[Outcome[Disclosure], str, str]:
     """Return the estimate, why the internal nodes were not used, and why a reader may learn more."""
-    from dataclasses import replace
-
     from glassine.attacks.disclosure import ContradictionError, SearchError, infer_sensitive, measure_disclosure
 
     if tree.guarantee is None and not tree.counts_are_exact:
@@ -322,5 +342,6 @@ def _too_many(tree: DecisionTree, frame: Any, reader: Adversary) -> str:
     if steps <= limit:
         return ""
     return (
-        f"the internal nodes would take {steps:,} steps, more than the {limit:,} of an audit: see `glassine disclose`."
+        f"the internal nodes would take {steps:,} steps, more than the {limit:,} of an audit: state what is assumed "
+        "of the attacker (`glassine audit --only disclosure`)."
     )

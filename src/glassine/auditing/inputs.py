@@ -6,23 +6,28 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy.typing as npt
 
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.lazy import is_lazy
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
+from glassine.data.lazy import is_lazy
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError, PrivacyLeakWarning
+from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.models import DecisionTree, RuleList
+
+if TYPE_CHECKING:
+    from glassine.attacks.disclosure import CountNoise
 
 __all__ = [
     "AuditInputs",
     "Comparison",
+    "DisclosureSettings",
+    "MembershipSettings",
     "check_sensitive",
     "compare",
     "inferred_domain",
@@ -40,6 +45,54 @@ def _silent(stage: str) -> None:
     pass
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipSettings:
+    """How membership is attacked.
+
+    Attributes
+    ----------
+    n_shadows : int
+        Shadow models of the likelihood-ratio attack, at least 4; 0 leaves it out.
+    confidence : float
+        Confidence of each attack's interval, in (0, 1). All six hold together with at least 94 % at the default.
+    """
+
+    n_shadows: int = 0
+    confidence: float = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureSettings:
+    """What an attacker on the sensitive attribute is assumed to know, and what is tried against the attack.
+
+    With it the estimate rests on these assumptions alone, however long it takes: where they contradict the tree, that
+    is an error. The data may lack the sensitive column if the target is named.
+
+    Attributes
+    ----------
+    leaves, internal_nodes, candidates, min_samples_leaf, training, sampling_fraction, noise
+        As for :class:`~glassine.Adversary`. Its criterion and splits are those of the audit.
+    truth : bool or None
+        Whether the estimate is compared with the sensitive column of the data; None if there is one.
+    remedies : bool
+        Whether remedies are tried; they are also measured on the holdout, if one is given.
+    """
+
+    leaves: Literal["leaf_counts", "error_rates", "labels_only"] = "leaf_counts"
+    internal_nodes: bool = True
+    candidates: Literal["all_attributes", "same_attribute"] = "all_attributes"
+    min_samples_leaf: int | None = None
+    training: Literal["known", "sample"] = "known"
+    sampling_fraction: float | None = None
+    noise: CountNoise | None = None
+    truth: bool | None = None
+    remedies: bool = False
+
+    def __post_init__(self) -> None:
+        if self.training == "sample" and self.remedies:
+            raise InvalidParameterError("remedies are measured on the training records. Take training='known'.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """What an audit is given beside its subject; :func:`glassine.audit` describes each of them.
@@ -48,8 +101,12 @@ class AuditInputs:
     ----------
     domain, data, target, holdout, sensitive, quasi, criterion, splits, y, holdout_y, extras, show_small_counts
         As for :func:`glassine.audit`.
+    membership, disclosure
+        As for :func:`glassine.audit`.
     max_steps, random_state
         As for :func:`glassine.audit`.
+    needs_domain : bool
+        Whether a domain is inferred from the data where none is given: not for attacks alone.
     progress : callable
         Called with the name of each stage as it starts.
     """
@@ -65,9 +122,12 @@ class AuditInputs:
     y: Any = None
     holdout_y: Any = None
     extras: Any = None
+    membership: MembershipSettings = MembershipSettings()
+    disclosure: DisclosureSettings | None = None
     show_small_counts: bool = False
     max_steps: int = MAX_STEPS
     random_state: Any = 0
+    needs_domain: bool = True
     progress: Callable[[str], None] = field(default=_silent)
 
     @property
@@ -79,6 +139,11 @@ class AuditInputs:
     def table(self) -> Table | None:
         """The training records, opened once; None where there are none."""
         return None if self.data is None else as_table(self.data)
+
+    @property
+    def lacks_labels(self) -> bool:
+        """Whether the people of an attack on the sensitive attribute may lack it, because the target names it."""
+        return self.disclosure is not None and self.target is not None and self.target == self.sensitive
 
     @property
     def has_records(self) -> bool:

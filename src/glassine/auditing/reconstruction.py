@@ -98,7 +98,9 @@ def curve_of(bits: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
     return tuple(zip(shares.tolist(), values[::-1].tolist(), strict=True))
 
 
-def subgroups(known: ProbabilisticDataset, frame: Table | None, names: list[str]) -> Outcome[tuple[SubgroupLeakage, ...]]:
+def subgroups(
+    known: ProbabilisticDataset, frame: Table | None, names: list[str]
+) -> Outcome[tuple[SubgroupLeakage, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
     groups: list[SubgroupLeakage] = []
     if not known.model.counts_are_exact:

@@ -15,7 +15,14 @@ from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.learners.publishing import route
 from glassine.microaggregation import SemanticDistance
-from glassine.surrogates.fitting import check_words, group_records, joined_groups, label_array, places_of, representatives_of
+from glassine.surrogates.fitting import (
+    check_words,
+    group_records,
+    joined_groups,
+    label_array,
+    places_of,
+    representatives_of,
+)
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease
@@ -233,9 +240,7 @@ def inputs_of_fit(
     truth = _true_labels(release, y, training.columns.n_records)
     if truth is None and release.provenance.labels == "true":
         truth = classes[training.targets]
-    people = Side(
-        columns=training.columns, truth=truth, decisions=classes[training.answers], persons=training.persons
-    )
+    people = Side(columns=training.columns, truth=truth, decisions=classes[training.answers], persons=training.persons)
     return ReleaseInputs(
         release=release, people=people, groups=training.groups, others=_others(release, holdout, holdout_y, explainer)
     )

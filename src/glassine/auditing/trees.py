@@ -16,6 +16,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.values import ValueLeakage, leak_values, thresholds_of
+from glassine.auditing.assumed_disclosure import assume
 from glassine.auditing.counted import COUNTED, CountedData, count_data
 from glassine.auditing.describe import (
     describe_domain,
@@ -82,10 +83,10 @@ from glassine.models import DecisionTree, RuleList
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
 
-__all__ = ["TREE_MEASUREMENTS", "TreeSubject", "doubted", "tree_subject"]
+__all__ = ["TREE_MEASUREMENTS", "TreeSubject", "attacked", "doubted", "tree_subject"]
 
-CONFIDENCE = 0.99
-"""Of each attack's interval: all six hold together with at least 94 %."""
+LEAST_SHADOWS = 4
+"""Shadow models that the suite needs to be told of, though without a learner it makes none."""
 
 NO_DOMAIN = (
     "no domain was given, so possible records cannot be counted. Write one, or start from `glassine domain infer DATA`."
@@ -186,7 +187,8 @@ class TreeSubject(Subject):
         """How the training records that were given differ from what the model and the domain say."""
         if self.counted is not None:
             return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
-        if self.columns is None:
+        sampled = self.inputs.disclosure is not None and self.inputs.disclosure.training == "sample"
+        if self.columns is None or sampled:
             return Comparison()
         return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
 
@@ -291,7 +293,7 @@ class TreeSubject(Subject):
 
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
-        if inputs.sensitive is not None:
+        if inputs.sensitive is not None and not inputs.lacks_labels:
             check_sensitive(inputs.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
 
     def beside(self, inputs: AuditInputs) -> TreeSubject:
@@ -425,7 +427,7 @@ def tree_subject(
     model = as_model(artefact, domain) if model is None else model
     if domain is not None and domain.inferred:
         remarks.append("The domain was inferred from data, which understates what a reader learns.")
-    elif domain is None and inputs.columns is not None:
+    elif domain is None and inputs.columns is not None and inputs.needs_domain:
         domain = inferred_domain(model, inputs.columns, remarks)
         model = as_model(artefact, domain)
     if alone := not_judged(model.source or ""):
@@ -441,7 +443,8 @@ def tree_subject(
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):
         raise InvalidDataError(f"the target {target!r} is an attribute that the model tests. Name what it predicts.")
-    if target is not None and subject.columns is not None and target not in subject.columns:
+    lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
+    if target is not None and lacking:
         raise InvalidDataError(f"the target {target!r} must be a column of the data. Check its name.")
     return subject
 
@@ -450,7 +453,7 @@ def tree_subject(
 
 
 def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
-    """Attack membership, with the attributes that the model knows and a fixed seed: an audit can be repeated."""
+    """Attack membership, with the attributes that the model knows; shadow models are of its size."""
     inputs = subject.inputs
     if subject.public:
         return NotApplicable(OF_THE_MODEL)
@@ -462,18 +465,29 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
         return NotApplicable("membership attacks need the data, the holdout and the name of the target (`--target`).")
     if subject.model.classes is None:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
+    members, others = on_shared(subject.table, inputs.holdout, (*subject.model.attributes, inputs.target))
+    # Its learners take a second to import.
+    from glassine.attacks.membership.lira import shadow_learner
+
+    learner = shadow_learner(subject.model, members) if inputs.membership.n_shadows else None
+    return attacked(subject.model, members, others, inputs, learner)
+
+
+def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner: Any) -> Outcome[MembershipAttacks]:
+    """Attack membership with a fixed seed: an audit can be repeated."""
     # Its classifiers take a second to import.
     from glassine.attacks.membership.suite import attack_membership
 
-    members, others = on_shared(subject.table, inputs.holdout, (*subject.model.attributes, inputs.target))
     return Measured(
         attack_membership(
-            subject.model,
+            model,
             members,
             inputs.target,
             others,
             inputs.target,
-            confidence=CONFIDENCE,
+            learner=learner,
+            n_shadows=inputs.membership.n_shadows or LEAST_SHADOWS,
+            confidence=inputs.membership.confidence,
             random_state=inputs.random_state,
         )
     )
@@ -533,7 +547,10 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
         criterion=inputs.criterion,
         splits=inputs.splits,
         domain=subject.declared,
+        settings=inputs.disclosure,
     )
+    if inputs.disclosure is not None:
+        return assume(question, inputs, inputs.disclosure)
     hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 

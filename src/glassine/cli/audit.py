@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from glassine.cli.disclose import stored_estimator
-from glassine.cli.naming import listed
+from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
     AuditOption,
-    CriterionOption,
+    ConfidenceOption,
     DataOption,
     DomainOption,
+    Group,
     HolderOption,
     HoldoutOption,
     JsonOption,
     ModelArgument,
+    ModelFileOptions,
+    NoiseOption,
     PolicyOption,
     ReportOption,
     RequiredDomainOption,
+    SeedOption,
     SmallOption,
-    SplitsOption,
     TargetOption,
-    TreeOption,
-    TrustOption,
+    at_least,
+    noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import load_extras, load_kind, opened, policy_of, read_domain, with_inputs
-from glassine.cli.release_audit import audit_release_file, is_release
+from glassine.cli.reading import (
+    is_release,
+    load_extras,
+    load_kind,
+    load_published,
+    load_release,
+    opened,
+    policy_of,
+    read_domain,
+    stored_estimator,
+    with_inputs,
+    written_values,
+)
 from glassine.cli.writing import (
     check_holder_report,
     check_outputs,
@@ -45,136 +58,386 @@ from glassine.cli.writing import (
     write_report,
 )
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
-from glassine.files import read_once
+from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
+    from glassine.auditing.findings import Findings
+    from glassine.auditing.inputs import DisclosureSettings
+    from glassine.auditing.policy import Policy
     from glassine.data.table import Table
+    from glassine.domain import Domain
+    from glassine.surrogates import SurrogateRelease
 
 __all__ = ["audit_command", "scrub_command"]
 
+OPTIONS = {
+    "n_shadows": "--shadows",
+    "random_state": "--seed",
+    "confidence": "--confidence",
+    "largest_advantage": "--max-advantage",
+    "min_samples_leaf": "--min-samples-leaf",
+    "sampling_fraction": "--sampling-fraction",
+    "remedies": "--remedies",
+    "training": "--training",
+    "only": "--only",
+}
+"""Options by the parameters that they set."""
 
-def audit_command(
-    model: ModelArgument,
-    domain: DomainOption = None,
-    data: DataOption = None,
-    target: TargetOption = None,
-    holdout: HoldoutOption = None,
+LEAVES: dict[str, Literal["leaf_counts", "error_rates", "labels_only"]] = {
+    "counts": "leaf_counts",
+    "error-rates": "error_rates",
+    "labels": "labels_only",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordOptions(Group):
+    """The records of a model."""
+
+    heading: ClassVar[str] = "Records"
+
+    data: DataOption = None
+    holdout: HoldoutOption = None
+    target: TargetOption = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipOptions(Group):
+    """How membership is attacked."""
+
+    heading: ClassVar[str] = "Membership (needs --data, --holdout and --target)"
+
+    shadows: Annotated[
+        int,
+        typer.Option(
+            "--shadows",
+            metavar="N",
+            help="Shadow models of the likelihood-ratio attack; 0 leaves it out.",
+            callback=at_least("--shadows", 0, "16 or more give steady figures."),
+        ),
+    ] = 0
+    confidence: ConfidenceOption = 0.99
+    max_advantage: Annotated[
+        float | None,
+        typer.Option(
+            "--max-advantage",
+            metavar="NUMBER",
+            help="Largest advantage of an attack.",
+            show_default="as the policy says",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureOptions(Group):
+    """What an attacker on the attribute that a tree predicts is assumed to know."""
+
+    heading: ClassVar[str] = "Disclosure of the attribute that a tree predicts (needs --data)"
+
     sensitive: Annotated[
         str | None, typer.Option("--sensitive", metavar="COLUMN", help="Attribute to look at more closely.")
-    ] = None,
+    ] = None
     quasi: Annotated[
         list[str] | None,
         typer.Option(
             "--quasi",
             metavar="COLUMN",
-            help="A column that readers know of everybody; repeat it for more.",
+            help="A column that attackers know of all people; repeat it for more.",
             show_default="all of the tree",
         ),
-    ] = None,
-    criterion: CriterionOption = None,
-    splits: SplitsOption = "auto",
-    policy: PolicyOption = None,
-    output: ReportOption = None,
-    holder_report: HolderOption = None,
-    as_json: JsonOption = False,
-    tree: TreeOption = None,
-    trust_pickle: TrustOption = False,
-    show_small_counts: SmallOption = False,
-    max_steps: Annotated[
-        int, typer.Option("--max-steps", metavar="N", help="Steps that exact counts may take.")
-    ] = 300_000,
-) -> None:
+    ] = None
+    criterion: Annotated[
+        Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
+        typer.Option(
+            "--criterion",
+            help="How splits were selected; none if not by their quality.",
+            show_default="as the model states",
+        ),
+    ] = None
+    splits: Annotated[
+        Literal["auto", "multiway", "binary"],
+        typer.Option(
+            "--splits", help="Categories split into all values, or one against the rest; auto: as the model states."
+        ),
+    ] = "auto"
+    leaves: Annotated[
+        Literal["counts", "error-rates", "labels"], typer.Option("--leaves", help="What the leaves reveal.")
+    ] = "counts"
+    internal_nodes: Annotated[
+        bool,
+        typer.Option("--internal-nodes/--no-internal-nodes", help="Whether attackers use that splits were the best."),
+    ] = True
+    same_attribute: Annotated[
+        bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only.")
+    ] = False
+    min_samples_leaf: Annotated[
+        int | None,
+        typer.Option("--min-samples-leaf", metavar="N", help="Fewest records of a branch that was allowed."),
+    ] = None
+    training: Annotated[
+        Literal["known", "sample"],
+        typer.Option("--training", help="known: --data is the training records; sample: more than these."),
+    ] = "known"
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option("--sampling-fraction", metavar="SHARE", help="Of a sample: its share of --data, if known."),
+    ] = None
+    noise: NoiseOption = None
+    truth: Annotated[
+        bool | None,
+        typer.Option(
+            "--truth/--no-truth",
+            help="Compare with the sensitive column of --data.",
+            show_default="if there is one",
+        ),
+    ] = None
+    remedies: Annotated[
+        bool,
+        typer.Option("--remedies", help="Try what can be done; needs the sensitive column, in --holdout too."),
+    ] = False
+
+    def settings(self, *, alone: bool) -> DisclosureSettings | None:
+        """Return the assumptions, if some are stated or the attack is all that is asked for."""
+        from glassine.auditing.inputs import DisclosureSettings
+
+        stated = DisclosureSettings(
+            leaves=LEAVES[self.leaves],
+            internal_nodes=self.internal_nodes,
+            candidates="same_attribute" if self.same_attribute else "all_attributes",
+            min_samples_leaf=self.min_samples_leaf,
+            training=self.training,
+            sampling_fraction=self.sampling_fraction,
+            noise=noise_of(self.noise),
+            truth=self.truth,
+            remedies=self.remedies,
+        )
+        return stated if alone or stated != DisclosureSettings() else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions(Group):
+    """Where findings go."""
+
+    heading: ClassVar[str] = "Output"
+
+    output: ReportOption = None
+    holder_report: HolderOption = None
+    as_json: JsonOption = False
+    show_small_counts: SmallOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions(Group):
+    """What is audited, beside which records, and how."""
+
+    model: ModelArgument
+    domain: DomainOption = None
+    policy: PolicyOption = None
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Measure this alone, such as membership or disclosure; repeat it for more.",
+            show_default="all but rows",
+        ),
+    ] = None
+    max_steps: Annotated[int, typer.Option("--max-steps", metavar="N", help="Steps that exact counts may take.")] = (
+        300_000
+    )
+    seed: SeedOption = 0
+    records: RecordOptions
+    membership: MembershipOptions
+    disclosure: DisclosureOptions
+    report: ReportOptions
+    reading: ModelFileOptions
+
+    @property
+    def alone(self) -> str:
+        """The one measurement that is asked for; empty if there are others."""
+        return self.only[0] if self.only is not None and len(set(self.only)) == 1 else ""
+
+
+def audit_command(options: AuditOptions) -> None:
     """Audit a published model, or a release of surrogate trees.
 
     Where the policy accepts the guarantee of a private model, the report and the exit status are the same whatever
     --data and --holdout are; --holder-report says what these add.
 
-    Exit status: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
+    Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
+    be measured; 3 inconclusive.
     """
+    from glassine.attacks.outcome import Failed, NotApplicable
+
+    records, report = options.records, options.report
+    read = [options.model, options.domain, records.data, records.holdout, options.policy]
+    check_outputs([report.output, report.holder_report], read)
+    check_report(report.output)
+    check_holder_report(report.holder_report, [records.data, records.holdout])
+    _check_holdout(options)
+    file, domain_file, policy_file = read_once(options.model), opened(options.domain), opened(options.policy)
+    with in_options(OPTIONS):
+        limits, largest = policy_of(policy_file), options.membership.max_advantage
+        limits = limits if largest is None else replace(limits, largest_advantage=largest)
+        if is_release(file):
+            findings = _of_release(file, options, limits)
+            files = {"release": file, "policy": policy_file}
+        else:
+            findings = _of_model(file, read_domain(domain_file), options, limits)
+            files = {"model": file, "domain": domain_file, "policy": policy_file}
+    for name in options.only or () if findings.holder is None else ():
+        if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
+            raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
+    findings = with_inputs(findings, files, {"data": records.data, "holdout": records.holdout})
+    write = partial(write_report, title=options.model.name)
+    write_holder_report(findings.holder, report.holder_report, write=write)
+    if report.output is not None:
+        write(findings, report.output)
+    print_value(findings.to_dict() if report.as_json else text_of(findings, report.output), report.as_json)
+    # What was asked for was measured, and nothing was to be judged.
+    raise typer.Exit(0 if options.only and not findings.checks else findings.exit_status)
+
+
+def _check_holdout(options: AuditOptions) -> None:
+    """Raise if there is a holdout, and what attacks on membership or remedies need beside it is not given."""
+    records, alone = options.records, options.alone
+    if records.holdout is None:
+        return
+    if alone == "disclosure" and not options.disclosure.remedies:
+        raise InvalidParameterError("--holdout is for --remedies. Add it, or leave the held-out records out.")
+    if alone != "disclosure" and (records.data is None or records.target is None):
+        raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
+
+
+def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
+    from glassine.auditing.inputs import MembershipSettings
     from glassine.data.sources import read_table
     from glassine.models import AdditiveModel
 
-    check_outputs([output, holder_report], [model, domain, data, holdout, policy])
-    check_report(output)
-    check_holder_report(holder_report, [data, holdout])
-    if holdout is not None and (data is None or target is None):
-        raise GlassineError("--holdout needs --data and --target: members are told from others by their class.")
-    model_file, domain_file, policy_file = read_once(model), opened(domain), opened(policy)
-    if is_release(model_file):
-        status = audit_release_file(
-            model_file,
-            domain=domain,
-            data=data,
-            target=target,
-            holdout=holdout,
-            sensitive=sensitive,
-            policy=policy_file,
-            output=output,
-            holder_report=holder_report,
-            as_json=as_json,
-            show_small_counts=show_small_counts,
-        )
-        raise typer.Exit(status)
-    limits = policy_of(policy_file)
-    known = read_domain(domain_file)
-    read = load_kind(model_file, known, trust_pickle, tree)
+    records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
+    settings = asked.settings(alone=options.alone == "disclosure")
+    load = load_published if options.alone == "membership" else load_kind
+    read = load(file, known, reading.trust_pickle, reading.tree)
     with stages() as progress:
         progress("reading the records")
-        table, others = (None if path is None else read_table(path, known) for path in (data, holdout))
+        texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
+        table, others = (
+            None if path is None else read_table(path, known, attributes=texts)
+            for path in (records.data, records.holdout)
+        )
         _tell_repeats(table)
-        _check_target(target, data, table)
         names = [*(known or ()), *(() if table is None else table.names)]
-        _check_names("--sensitive", () if sensitive is None else (sensitive,), names)
-        _check_names("--quasi", quasi or (), names)
+        sensitive = () if asked.sensitive is None else (asked.sensitive,)
+        if settings is None or records.target != asked.sensitive:
+            _check_target(records.target, records.data, None if table is None else table.names)
+            advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
+            _check_names("--sensitive", sensitive, names, advice)
+        _check_names("--quasi", asked.quasi or (), names)
         # An estimator states how its splits were selected, which the plain model does not.
-        plain = isinstance(read, AdditiveModel) or sensitive is None or tree is not None
-        stated = None if plain else stored_estimator(model_file, trust_pickle)
-        findings = audit(
+        plain = isinstance(read, AdditiveModel) or asked.sensitive is None or reading.tree is not None
+        stated = None if plain else stored_estimator(file, reading.trust_pickle)
+        return audit(
             read if stated is None else stated,
             domain=known,
             data=table,
-            target=target,
+            target=records.target,
             holdout=others,
-            sensitive=sensitive,
-            quasi=quasi or None,
-            criterion=None if criterion is None else criterion.replace("-", "_"),
-            splits=splits,
-            extras=load_extras(model_file) if isinstance(read, AdditiveModel) else None,
+            sensitive=asked.sensitive,
+            quasi=asked.quasi or None,
+            criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
+            splits=asked.splits,
+            extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
+            membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
+            disclosure=settings,
+            only=options.only,
             policy=limits,
-            show_small_counts=show_small_counts,
-            max_steps=max_steps,
+            show_small_counts=options.report.show_small_counts,
+            max_steps=options.max_steps,
+            random_state=options.seed,
             progress=progress,
         )
-    files = {"model": model_file, "domain": domain_file, "policy": policy_file}
-    findings = with_inputs(findings, files, {"data": data, "holdout": holdout})
-    write = partial(write_report, title=model.name)
-    write_holder_report(findings.holder, holder_report, write=write)
-    if output is not None:
-        write(findings, output)
-    print_value(findings.to_dict() if as_json else text_of(findings, output), as_json)
-    raise typer.Exit(findings.exit_status)
+
+
+def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
+    from glassine.auditing.api import audit
+
+    if options.domain is not None:
+        raise InvalidParameterError("a release holds its own domain. Leave --domain out.")
+    release, records = load_release(file), options.records
+    with stages() as progress:
+        progress("reading the records")
+        people, y = _sides(release, records.data, records.target)
+        others, others_y = _sides(release, records.holdout, records.target)
+        progress("auditing the release")
+        return audit(
+            release,
+            data=people,
+            y=y,
+            holdout=others,
+            holdout_y=others_y,
+            sensitive=options.disclosure.sensitive,
+            only=options.only,
+            policy=limits,
+            show_small_counts=options.report.show_small_counts,
+            random_state=options.seed,
+        )
+
+
+def _sides(release: SurrogateRelease, path: Path | None, target: str | None) -> tuple[Any, Any]:
+    """Return records as the release names them, and their true labels."""
+    if path is None:
+        return None, None
+    from glassine.data.sources import read_frame
+
+    frame, labels = read_frame(path, release.domain), None
+    if target is not None:
+        _check_target(target, path, frame.columns)
+        labels, frame = frame[target].to_numpy(), frame.drop(target)
+    # An explainer that was given an array numbers the columns.
+    numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
+    absent = any(name not in frame.columns for name in release.domain)
+    if numbered and absent and len(frame.columns) == len(release.domain):
+        return frame.to_numpy(), labels
+    return frame, labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyOptions(Group):
+    """What is taken from the copy."""
+
+    heading: ClassVar[str] = "The copy"
+
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")]
+    counts: Annotated[
+        Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
+    ] = "coarsen"
+    base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10
+    smallest_leaf: Annotated[
+        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records.")
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyReportOptions(Group):
+    """Where what is found of the copy goes."""
+
+    heading: ClassVar[str] = "The audit of the copy"
+
+    data: DataOption = None
+    target: TargetOption = None
+    policy: PolicyOption = None
+    report: AuditOption = None
+    holder_report: HolderOption = None
+    as_json: JsonOption = False
 
 
 def scrub_command(
     model: ModelArgument,
     domain: RequiredDomainOption,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")],
-    counts: Annotated[
-        Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
-    ] = "coarsen",
-    base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10,
-    smallest_leaf: Annotated[
-        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records.")
-    ] = 0,
-    data: DataOption = None,
-    target: TargetOption = None,
-    policy: PolicyOption = None,
-    report: AuditOption = None,
-    holder_report: HolderOption = None,
-    as_json: JsonOption = False,
-    tree: TreeOption = None,
-    trust_pickle: TrustOption = False,
+    copy: CopyOptions,
+    audited: CopyReportOptions,
+    reading: ModelFileOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
@@ -192,14 +455,16 @@ def scrub_command(
     from glassine.models import AdditiveModel, DecisionTree
     from glassine.scrubbing.scrub import accuracy, scrub
 
-    check_outputs([output, report, holder_report], [model, domain, data, policy])
+    data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
+    report, holder_report = audited.report, audited.holder_report
+    check_outputs([output, report, holder_report], [model, domain, data, audited.policy])
     check_report(report)
     check_holder_report(holder_report, [data])
-    model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(policy)
+    model_file, domain_file, policy_file = read_once(model), read_once(domain), opened(audited.policy)
     limits, known = policy_of(policy_file), Domain.from_json(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records. Add it.")
-    before = load_kind(model_file, known, trust_pickle, tree)
+    before = load_kind(model_file, known, reading.trust_pickle, reading.tree)
     private = relied_on(describe_guarantee(before, limits))
     if (
         private
@@ -214,11 +479,11 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         table = None if data is None else read_table(data, known)
-        _check_target(target, data, table)
+        _check_target(target, data, None if table is None else table.names)
         progress("scrubbing")
         # A copy of a private model that is counted in its data would be no longer covered.
         counted = None if private else table
-        result = scrub(before, known, counts=counts, base=base, smallest_leaf=smallest_leaf, data=counted)
+        result = scrub(before, known, counts=copy.counts, base=copy.base, smallest_leaf=smallest_leaf, data=counted)
         cost = None
         if target is not None:
             cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
@@ -237,7 +502,7 @@ def scrub_command(
     if report is not None:
         write(second, report)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
-    if as_json:
+    if audited.as_json:
         print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
     else:
         parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
@@ -260,17 +525,17 @@ def _tell_repeats(table: Table | None) -> None:
             tell(f"glassine: for the holder of the data alone: {repeat}")
 
 
-def _check_target(target: str | None, data: Path | None, table: Table | None) -> None:
+def _check_target(target: str | None, data: Path | None, names: Sequence[str] | None) -> None:
     """Raise if the target is no column of the records."""
-    if target is not None and table is not None and target not in table.names:
-        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, table.names)}")
+    if target is not None and names is not None and target not in names:
+        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, names)}")
 
 
-def _check_names(option: str, given: Sequence[str], names: Sequence[str]) -> None:
+def _check_names(option: str, given: Sequence[str], names: Sequence[str], advice: str = "") -> None:
     """Raise if an option names what is neither in the domain nor a column of the data, where one of them is given."""
     for name in given:
         if names and name not in names:
             raise InvalidDataError(
-                f"{option} names {name!r}, which is neither in the domain nor a column of the data."
+                f"{option} names {name!r}, which is neither in the domain nor a column of the data.{advice}"
                 f"{listed(name, dict.fromkeys(names))}"
             )

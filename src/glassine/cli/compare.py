@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
 from glassine.cli.naming import in_options, listed
 from glassine.cli.options import (
-    ClassesOption,
-    DomainOption,
+    Group,
     GrownDepthOption,
-    InferClassesOption,
-    InferDomainOption,
     JsonOption,
+    PublicOptions,
     RecordsArgument,
     ReportOption,
     RequiredTargetOption,
@@ -70,14 +68,16 @@ OPTIONS = {
 }
 
 
-def compare_command(
-    data: RecordsArgument,
-    target: RequiredTargetOption,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions(Group):
+    """What is compared."""
+
+    heading: ClassVar[str] = "The models"
+
     epsilon: Annotated[
         str,
         typer.Option("--epsilon", metavar="A,B", help="Privacy budgets of the private learners, separated by commas."),
-    ] = "0.1,1",
-    domain: DomainOption = None,
+    ] = "0.1,1"
     models: Annotated[
         str | None,
         typer.Option(
@@ -86,13 +86,31 @@ def compare_command(
             help=f"Learners, separated by commas: {', '.join(MODELS)}.",
             show_default="all",
         ),
-    ] = None,
+    ] = None
+    max_depth: GrownDepthOption = None
+    max_rules: Annotated[
+        int,
+        typer.Option("--max-rules", metavar="N", help="Rule lists: most rules."),
+    ] = 3
+    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Additive models: delta.")] = 1e-6
+    time_limit: Annotated[
+        float,
+        typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit."),
+    ] = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureOptions(Group):
+    """How they are compared."""
+
+    heading: ClassVar[str] = "The comparison"
+
     splits: Annotated[
         int, typer.Option("--splits", metavar="N", help="Random splits into training and test records.")
-    ] = 5,
+    ] = 5
     test_share: Annotated[
         float, typer.Option("--test-share", metavar="SHARE", help="Share of the records that test.")
-    ] = 0.3,
+    ] = 0.3
     measure: Annotated[
         Literal["accuracy", "auroc", "log-loss"] | None,
         typer.Option(
@@ -100,21 +118,8 @@ def compare_command(
             help="Figure that ranks the models.",
             show_default="accuracy; auroc if a class has 80% of the records or more",
         ),
-    ] = None,
-    max_depth: GrownDepthOption = None,
-    max_rules: Annotated[
-        int,
-        typer.Option("--max-rules", metavar="N", help="Rule lists: most rules besides the default one."),
-    ] = 3,
-    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Additive models: delta.")] = 1e-6,
-    classes: ClassesOption = None,
-    infer_domain: InferDomainOption = False,
-    infer_classes: InferClassesOption = False,
-    time_limit: Annotated[
-        float,
-        typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit, by an estimate."),
-    ] = 60.0,
-    seed: SeedOption = 0,
+    ] = None
+    seed: SeedOption = 0
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -122,7 +127,15 @@ def compare_command(
             metavar="FOLDER",
             help="Folder that keeps each result; named again, the comparison goes on from it.",
         ),
-    ] = None,
+    ] = None
+
+
+def compare_command(
+    data: RecordsArgument,
+    target: RequiredTargetOption,
+    public: PublicOptions,
+    models: ModelOptions,
+    comparison: MeasureOptions,
     output: ReportOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -134,83 +147,59 @@ def compare_command(
     """
     from glassine.comparison import CANDIDATES, Task, compare, recommend
 
-    check_outputs([output], [data, domain])
+    check_outputs([output], [data, public.domain])
     check_report(output)
     with in_options(OPTIONS):
         task = Task(
-            epsilons=_numbers(epsilon),
-            models=tuple(CANDIDATES) if models is None else _names(models),
-            n_splits=splits,
-            test_share=test_share,
-            seed=seed,
-            delta=delta,
-            max_depth=3 if max_depth is None else max_depth,
-            max_rules=max_rules,
-            time_limit=time_limit,
+            epsilons=_numbers(models.epsilon),
+            models=tuple(CANDIDATES) if models.models is None else _names(models.models),
+            n_splits=comparison.splits,
+            test_share=comparison.test_share,
+            seed=comparison.seed,
+            delta=models.delta,
+            max_depth=3 if models.max_depth is None else models.max_depth,
+            max_rules=models.max_rules,
+            time_limit=models.time_limit,
         )
-    domain_file = opened(domain)
+    domain_file = opened(public.domain)
     known = read_domain(domain_file)
     _check_kind(known, target)
-    private = any(CANDIDATES[name].private for name in task.models)
-    check_public(known, target, classes, private=private, infer_domain=infer_domain, infer_classes=infer_classes)
+    check_public(known, target, public, private=any(CANDIDATES[name].private for name in task.models))
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
-        training = read_training(data, target, known, classes)
+        training = read_training(data, target, known, public.classes)
         display.stage("fitting and measuring (the first fits compile, once)")
-        found = compare(
+        compared = compare(
             training.frame,
             target,
             domain=known,
             classes=training.classes,
             task=task,
-            folder=resume,
+            folder=comparison.resume,
             progress=display,
         )
-    ranked: Measure | None = "log_loss" if measure == "log-loss" else measure
-    chosen = recommend(found, ranked).chosen
-    command = (
-        ""
-        if chosen is None
-        else fit_command_line(
-            chosen,
-            task,
-            data=data,
-            target=target,
-            domain=domain,
-            classes=classes,
-            infer_domain=infer_domain,
-            infer_classes=infer_classes,
-        )
-    )
+    ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
+    chosen = recommend(compared, ranked).chosen
+    command = "" if chosen is None else fit_command_line(chosen, task, data=data, target=target, public=public)
     inputs = input_files(data=data, domain=domain_file)
-    _write(found, ranked, command, inputs, output, as_json, data.name)
+    _write(compared, ranked, command, inputs, output, as_json, data.name)
 
 
-def fit_command_line(
-    row: Row,
-    task: Task,
-    *,
-    data: Path,
-    target: str,
-    domain: Path | None = None,
-    classes: str | None = None,
-    infer_domain: bool = False,
-    infer_classes: bool = False,
-) -> str:
+def fit_command_line(row: Row, task: Task, *, data: Path, target: str, public: PublicOptions) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
     from glassine.comparison import CANDIDATES
 
-    words = ["glassine", "fit", str(data), f"--target={target}", "--model", row.model, "--epsilon", repr(row.epsilon)]
+    words = ["glassine", "fit", row.model, str(data), f"--target={target}", "--epsilon", repr(row.epsilon)]
     size = CANDIDATES[row.model].size
     if size:
         words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
     if row.model == "additive":
         words += ["--delta", repr(task.delta)]
-    if domain is not None:
-        words += ["--domain", str(domain)]
-    if classes is not None:
-        words += [f"--classes={classes}"]
-    words += ["--infer-domain"] * infer_domain + ["--infer-classes"] * infer_classes
+    if public.domain is not None:
+        words += ["--domain", str(public.domain)]
+    if public.classes is not None:
+        words += [f"--classes={public.classes}"]
+    words += ["--infer-domain"] * public.infer_domain + ["--infer-classes"] * public.infer_classes
     return shlex.join([*words, "--output", f"private-{row.model}.json"])
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import JsonOption
+from glassine.cli.options import Group, JsonOption
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -24,29 +24,42 @@ Texts = list[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What the options ask for."""
+class ModelOptions(Group):
+    """The model, and what is written."""
 
-    zero: Iterable[str]
-    set: Iterable[str]
-    flatten: Iterable[str]
-    smooth: Iterable[str]
-    monotone: Iterable[str]
-    strength: float
-    passes: int
-
-
-def edit_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The additive model, Glassine's JSON.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The additive model, Glassine's JSON.")]
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the edited model, JSON.")
-    ] = None,
+    ] = None
     page: Annotated[
         Path | None, typer.Option("--page", metavar="FILE", help="Write an editor page, HTML: edit in the browser.")
-    ] = None,
+    ] = None
+    log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoOptions(Group):
+    """What is taken back first."""
+
+    heading: ClassVar[str] = "Taking back"
+
+    undo: Annotated[
+        int,
+        typer.Option("--undo", metavar="N", help="First take back so many edits."),
+    ] = 0
+    revert: Annotated[bool, typer.Option("--revert", help="First take back every edit.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditOptions(Group):
+    """What is edited."""
+
+    heading: ClassVar[str] = "Edits"
+
     zero: Annotated[
         Texts, typer.Option("--zero", metavar="TERM", help="It adds nothing from now on; repeat it for more.")
-    ] = None,
+    ] = None
     set_: Annotated[
         Texts,
         typer.Option(
@@ -54,15 +67,15 @@ def edit_command(
             metavar="TERM:BIN=SCORE",
             help="Set a score. A bin is its label or number; a range is FIRST..LAST; repeat it for more.",
         ),
-    ] = None,
+    ] = None
     flatten: Annotated[
         Texts,
         typer.Option("--flatten", metavar="TERM[:FIRST..LAST]", help="One mean score; repeat it for more."),
-    ] = None,
+    ] = None
     smooth: Annotated[
         Texts,
-        typer.Option("--smooth", metavar="TERM[:FIRST..LAST]", help="Scores towards neighbours; repeat it for more."),
-    ] = None,
+        typer.Option("--smooth", metavar="TERM[:FIRST..LAST]", help="Scores towards neighbors; repeat it for more."),
+    ] = None
     monotone: Annotated[
         Texts,
         typer.Option(
@@ -70,26 +83,21 @@ def edit_command(
             metavar="TERM[:FIRST..LAST]:DIRECTION",
             help="Scores in order, increasing or decreasing; repeat it for more.",
         ),
-    ] = None,
+    ] = None
     strength: Annotated[
         float, typer.Option("--strength", metavar="NUMBER", help="Of --smooth: how far, above 0 up to 1.")
-    ] = 0.5,
-    passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of --smooth: how often.")] = 1,
+    ] = 0.5
+    passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of --smooth: how often.")] = 1
     label: Annotated[
         str | None,
         typer.Option("--class", metavar="CLASS", help="Edit the scores of this class only.", show_default="all"),
-    ] = None,
+    ] = None
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why; it stands in the log of each edit made.")
-    ] = "",
-    undo: Annotated[
-        int,
-        typer.Option("--undo", metavar="N", help="First take back so many edits."),
-    ] = 0,
-    revert: Annotated[bool, typer.Option("--revert", help="First take back every edit.")] = False,
-    log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+    ] = ""
+
+
+def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> None:
     """Edit an additive model: undo, then zero, set, flatten, smooth and put in order. No budget is spent.
 
     Exit status: 0 when it was done, 2 if not.
@@ -97,70 +105,58 @@ def edit_command(
     from glassine.formats import load_model, write_model
     from glassine.models import AdditiveModel, editing
 
-    if output is None and page is None and not log:
+    output, page = files.output, files.page
+    if output is None and page is None and not files.log:
         raise GlassineError("the edited model goes nowhere. Give -o, --page or --log.")
-    if revert and undo:
+    if back.revert and back.undo:
         raise GlassineError("--revert takes back every edit, --undo some. Give one of them.")
-    check_outputs([output, page], [model])
+    check_outputs([output, page], [files.model])
     check_ending(page, (".html", ".htm"), "an editor page is HTML")
-    read = load_model(model)
+    read = load_model(files.model)
     if not isinstance(read, AdditiveModel):
-        raise UnsupportedModelError(f"{model} is a {read}, not an additive model, which alone is edited.")
+        raise UnsupportedModelError(f"{files.model} is a {read}, not an additive model, which alone is edited.")
     editing.verify(read)
-    kept = editing.revert(read) if revert else editing.undo(read, undo)
-    asked = _Asked(
-        zero=zero or (),
-        set=set_ or (),
-        flatten=flatten or (),
-        smooth=smooth or (),
-        monotone=monotone or (),
-        strength=strength,
-        passes=passes,
-    )
-    edited = _edited(kept, asked, {"reason": reason, "output": _output(kept, label)})
+    kept = editing.revert(read) if back.revert else editing.undo(read, back.undo)
+    edited = _edited(kept, edits, {"reason": edits.reason, "output": _output(kept, edits.label)})
     if output is not None:
         write_model(edited, output)
     if page is not None:
-        _write_page(edited, page)
+        from glassine.report.editor_page import render_editor
+
+        write_text(render_editor(edited), page)
     done = {"undone": len(read.edits) - len(kept.edits), "made": len(edited.edits) - len(kept.edits)}
     written = {"file": None if output is None else str(output), "page": None if page is None else str(page)}
-    if as_json:
+    if files.as_json:
         from glassine.formats.json import to_dict
 
         print_value({**done, "edits": to_dict(edited)["edits"], **written}, True)
         return
-    lines = ([str(edit) for edit in edited.edits] or ["no edit"]) if log else []
+    lines = ([str(edit) for edit in edited.edits] or ["no edit"]) if files.log else []
     lines += [f"{name.capitalize()}: {path}" for name, path in written.items() if path is not None]
     if done["undone"] or done["made"]:
         lines.append(f"Edits taken back: {done['undone']}, made: {done['made']}. No budget is spent.")
     print_value("\n".join(lines), False)
 
 
-def _write_page(model: AdditiveModel, page: Path) -> None:
-    from glassine.report.editor_page import render_editor
-
-    write_text(render_editor(model), page)
-
-
-def _edited(model: AdditiveModel, asked: _Asked, common: dict[str, Any]) -> AdditiveModel:
+def _edited(model: AdditiveModel, asked: EditOptions, common: dict[str, Any]) -> AdditiveModel:
     from glassine.models import editing
 
-    for text in asked.zero:
+    for text in asked.zero or ():
         model = editing.zero(model, _term(model, text, "--zero")[0].name, **common)
-    for text in asked.set:
+    for text in asked.set_ or ():
         where, found, value = text.rpartition("=")
         term, rest = _term(model, where if found else text, "--set")
         if not found or not rest:
             raise InvalidParameterError(f"--set needs TERM:BIN=SCORE, got {text!r}.")
         model = editing.set_score(model, term.name, _bins(term, rest), _number(value, text), **common)
-    for text in asked.flatten:
+    for text in asked.flatten or ():
         term, rest = _term(model, text, "--flatten")
         model = editing.flatten(model, term.name, _range(term, rest), **common)
     given: dict[str, Any] = {"strength": asked.strength, "passes": asked.passes}
-    for text in asked.smooth:
+    for text in asked.smooth or ():
         term, rest = _term(model, text, "--smooth")
         model = editing.smooth(model, term.name, _range(term, rest), **given, **common)
-    for text in asked.monotone:
+    for text in asked.monotone or ():
         where, _, direction = text.rpartition(":")
         term, rest = _term(model, where, "--monotone")
         model = editing.monotone(model, term.name, direction, _range(term, rest), **common)

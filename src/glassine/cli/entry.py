@@ -14,23 +14,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from glassine import __version__
-from glassine.cli.attack import attack_command
 from glassine.cli.audit import audit_command, scrub_command
 from glassine.cli.compare import compare_command
-from glassine.cli.disclose import disclose_command
 from glassine.cli.domains import check_command, infer_command
 from glassine.cli.edit import edit_command
-from glassine.cli.explain import explain_command
+from glassine.cli.explain import make_command
 from glassine.cli.export import export_command
-from glassine.cli.fit import fit_command
-from glassine.cli.ledger import budget_command, charge_command, show_command, verify_command
-from glassine.cli.options import JsonOption
+from glassine.cli.fit import fit_additive_command, fit_greedy_command, fit_rule_list_command, fit_tree_command
+from glassine.cli.ledger import budget_command, charge_command, show_command
+from glassine.cli.ledger import verify_command as verify_ledger_command
+from glassine.cli.options import GroupedCommand, JsonOption, command
 from glassine.cli.progress import stages
-from glassine.cli.reconstruct import reconstruct_command
-from glassine.cli.serve import check_command as check_release_command
-from glassine.cli.serve import keys_command, serve_command, sign_command
+from glassine.cli.rebuild import rebuild_command
+from glassine.cli.releases import answer_command, keys_command, serve_command, sign_command, verify_command
 from glassine.cli.usage import ParserError, refusal
 from glassine.cli.writing import drop_output, print_value, refuse_dash, say, tell
 from glassine.errors import GlassineError
@@ -40,11 +39,21 @@ __all__ = ["main"]
 STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+
+class OrderedGroup(TyperGroup):
+    """The commands in the order in which they are listed here, whether they have one word or two."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in order."""
+        return sorted(self.commands, key=list(dict.fromkeys(name.split()[0] for name, *_ in COMMANDS)).index)
+
+
 app = typer.Typer(
     name="glassine",
-    help="The privacy of interpretable models: what a published tree, rule list or additive model tells of the people "
-    "it was learnt from, and models that provably do not tell. Begin with glassine demo, or with glassine domain "
-    "infer RECORDS and glassine audit MODEL.",
+    cls=OrderedGroup,
+    help="The privacy of interpretable models: what a published tree, rule list or additive model reveals about its "
+    "training data, and how to train one that reveals less. Begin with glassine demo, or with glassine domain infer "
+    "RECORDS and glassine audit MODEL.",
     epilog=f"{STATUS}0 done, or within policy; 1 outside policy, or over a limit; 2 bad input or not done; "
     "3 inconclusive; 130 interrupted. Each command's --help has its own.",
     no_args_is_help=True,
@@ -53,13 +62,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings=SETTINGS,
 )
-domain_app = typer.Typer(
-    help="Write and check domains: what is publicly known about the attributes.",
-    short_help="Write and check domains.",
-    no_args_is_help=True,
-)
-release_app = typer.Typer(help="Sign and check releases of surrogate trees.", no_args_is_help=True)
-ledger_app = typer.Typer(help="Keep the privacy budgets of data sets.", no_args_is_help=True)
 
 
 @app.callback(invoke_without_command=True)
@@ -89,45 +91,57 @@ def demo_command(
     print_value(result.to_dict() if as_json else result.to_text(), as_json)
 
 
-def _add(to: typer.Typer, name: str, command: Callable[..., None], short: str, needs: str = "") -> None:
-    """Add a command; what its docstring says of the exit status stands at the end of its help."""
-    text, found, status = (inspect.getdoc(command) or "").partition(f"\n\n{STATUS}")
-    text = f"{text}\n\n{needs}".rstrip()
-    ending = " ".join(f"{STATUS}{status}".split()) if found else None
-    to.command(name, help=text, short_help=short, epilog=ending, context_settings=SETTINGS)(command)
-
-
-_add(app, "audit", audit_command, "Audit a published model or release.")
-_add(app, "attack", attack_command, "Tell training records from others.")
-_add(app, "disclose", disclose_command, "Tell what a tree discloses of people.")
-_add(
-    app,
-    "reconstruct",
-    reconstruct_command,
-    "Rebuild training records from a model.",
-    "Rows of forests need pip install 'glassine[solver]'.",
+COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
+    ("audit", "Audit a published model or release against a policy.", audit_command),
+    ("scrub", "Write a copy of a model that reveals less.", scrub_command),
+    ("edit", "Edit an additive model.", edit_command),
+    ("fit tree", "Train a private decision tree.", fit_tree_command),
+    ("fit rule-list", "Train a private rule list.", fit_rule_list_command),
+    ("fit greedy-rule-list", "Train a private rule list rule by rule.", fit_greedy_command),
+    ("fit additive", "Train a private additive model, of classes or numbers.", fit_additive_command),
+    ("compare", "Compare private and ordinary models on the same records.", compare_command),
+    ("rebuild", "Rebuild training records from the counts of models.", rebuild_command),
+    ("export", "Write a model in another format.", export_command),
+    ("domain infer", "Draft a domain from records.", infer_command),
+    ("domain check", "Check a domain, and records against it.", check_command),
+    ("ledger show", "Show budgets and charges.", show_command),
+    ("ledger budget", "Set the total budget of a data set.", budget_command),
+    ("ledger charge", "Charge a release of other software.", charge_command),
+    ("ledger verify", "Check a ledger, and certificates against it.", verify_ledger_command),
+    ("explain make", "Make a release of small trees that explain a black box.", make_command),
+    ("explain answer", "Explain one decision from a release.", answer_command),
+    ("explain keys", "Make a pair of keys for signing.", keys_command),
+    ("explain sign", "Sign a release.", sign_command),
+    ("explain verify", "Verify a release and its signature.", verify_command),
+    ("explain serve", "Serve explanations over HTTP.", serve_command),
+    ("demo", "Audit two example models.", demo_command),
 )
-_add(app, "scrub", scrub_command, "Write a copy that tells less.")
-_add(app, "fit", fit_command, "Learn a private model.")
-_add(app, "compare", compare_command, "Compare private and ordinary learners.")
-_add(app, "export", export_command, "Write a model in another format.")
-_add(app, "edit", edit_command, "Edit an additive model.")
-_add(app, "explain", explain_command, "Explain a black box by small trees.")
-_add(app, "serve", serve_command, "Serve explanations over HTTP.")
-_add(app, "demo", demo_command, "Audit two example models.")
-_add(domain_app, "infer", infer_command, "Draft a domain from records.")
-_add(domain_app, "check", check_command, "Check a domain, and records against it.")
-_add(ledger_app, "show", show_command, "Show budgets and charges.")
-_add(ledger_app, "budget", budget_command, "Set the total budget of a data set.")
-_add(ledger_app, "charge", charge_command, "Charge a release of other software.")
-_add(ledger_app, "verify", verify_command, "Check a ledger, and certificates against it.")
-_add(release_app, "keys", keys_command, "Make a pair of keys.")
-_add(release_app, "sign", sign_command, "Sign a release.")
-_add(release_app, "check", check_release_command, "Check a release and its signature.")
-app.add_typer(domain_app, name="domain")
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(release_app, name="release")
-GROUPS = [["domain"], ["ledger"], ["release"]]
+"""Every command with a line on it, in the order of the help."""
+
+GROUPS = {
+    "fit": "Train a differentially private model, and write it with its certificate.",
+    "domain": "Draft and check domains: what is publicly known about the attributes.",
+    "ledger": "Keep the privacy budgets of data sets.",
+    "explain": "Explain a black box by small trees: make, sign, verify and serve releases.",
+}
+"""What the commands of two words have in common."""
+
+
+def _add(to: typer.Typer, name: str, function: Callable[..., None], short: str) -> None:
+    """Add a command; what its docstring says of the exit status stands at the end of its help."""
+    text, _, status = (inspect.getdoc(function) or "").partition(f"\n\n{STATUS}")
+    ending = " ".join(f"{STATUS}{status}".split()) if status else None
+    to.command(name, cls=GroupedCommand, help=text, short_help=short, epilog=ending, context_settings=SETTINGS)(
+        command(function)
+    )
+
+
+groups = {name: typer.Typer(help=text, no_args_is_help=True) for name, text in GROUPS.items()}
+for words, line, function in COMMANDS:
+    first, _, second = words.partition(" ")
+    _add(groups[first] if second else app, second or first, function, line)
+for name, group in groups.items():
+    app.add_typer(group, name=name)
 
 
 def main() -> None:
@@ -146,7 +160,7 @@ def _run(given: list[str]) -> int:
             command.invoke(context)
     except typer.Exit as ended:
         # A group of commands without one has done nothing, though some versions of the parser end well.
-        return int(ended.exit_code) or (2 if given == [] or given in GROUPS else 0)
+        return int(ended.exit_code) or (2 if given == [] or (len(given) == 1 and given[0] in GROUPS) else 0)
     except ParserError as error:
         return _refuse(error, given)
     except GlassineError as error:

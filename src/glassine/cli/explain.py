@@ -1,12 +1,11 @@
-"""``glassine explain``: a release of small trees that explain a black box, and answers from one."""
+"""``glassine explain make``: a release of small trees that explain a black box."""
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -15,47 +14,53 @@ from glassine.cli.fitting import Charge, ledger_files
 from glassine.cli.naming import in_commands, listed, nearest
 from glassine.cli.options import (
     AuditOption,
-    BlackBoxOption,
+    BlackBoxOptions,
     ClassesOption,
     DatasetOption,
     DomainOption,
+    Group,
     HolderOption,
     JsonOption,
     LedgerOption,
-    TakesOption,
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import read_domain
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
-from glassine.cli.writing import check_holder_report, check_outputs, check_report, check_room, print_value, tell
+from glassine.cli.writing import (
+    check_holder_report,
+    check_outputs,
+    check_report,
+    check_room,
+    print_value,
+    tell,
+    write_report,
+)
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateExplainer
 
-__all__ = ["explain_command"]
+__all__ = ["make_command"]
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Classes that are whole numbers; longer ones stay texts."""
 TITLE = "Privacy of a release of surrogate trees"
 
 
-def explain_command(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordOptions(Group):
+    """What the groups are made of: records, or queries of a public domain."""
+
     data: Annotated[
         Path | None,
         typer.Argument(
             metavar="RECORDS",
-            help="The records that the black box was trained on, CSV with a header or Parquet; none with --queries or "
-            "--release.",
+            help="The records that the black box was trained on, CSV with a header or Parquet; none with --queries.",
         ),
-    ] = None,
-    black_box: BlackBoxOption = None,
-    takes: TakesOption = "polars",
-    domain: DomainOption = None,
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records of a group.")] = 100,
+    ] = None
     queries: Annotated[
         int | None,
         typer.Option(
@@ -63,159 +68,169 @@ def explain_command(
             metavar="N",
             help="Explain from so many queries of the public domain; no records are needed.",
         ),
-    ] = None,
+    ] = None
+    domain: DomainOption = None
     target: Annotated[
         str | None,
         typer.Option(
             "--target", metavar="COLUMN", help="Column of the true labels: left out, or used by --labels true."
         ),
-    ] = None,
-    classes: ClassesOption = None,
-    form: Annotated[
-        Literal["restricted", "paper"],
-        typer.Option("--form", help="What is released; paper is as published, and leaks."),
-    ] = "restricted",
-    labels: Annotated[
-        Literal["black-box", "true"] | None,
-        typer.Option("--labels", help="What trees learn.", show_default="black-box; of the paper's form, true"),
-    ] = None,
+    ] = None
+    classes: ClassesOption = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOptions(Group):
+    """How records are grouped, and what is released of a group."""
+
+    heading: ClassVar[str] = "Groups and trees"
+
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records of a group.")] = 100
+    partition: Annotated[
+        Literal["microaggregation", "public"],
+        typer.Option("--partition", help="How groups are made; public: cells fixed without the records."),
+    ] = "microaggregation"
     method: Annotated[
         Literal["mdav", "v-mdav"], typer.Option("--method", help="Groups of one size, or of sizes that vary.")
-    ] = "mdav",
+    ] = "mdav"
     distance: Annotated[
         Literal["euclidean", "gower"] | None,
         typer.Option(
             "--distance", help="Distance of records.", show_default="gower where there are categories, else euclidean"
         ),
-    ] = None,
+    ] = None
     scaling: Annotated[
         Literal["standard", "none"], typer.Option("--scaling", help="How numbers are scaled before.")
-    ] = "standard",
+    ] = "standard"
+    form: Annotated[
+        Literal["restricted", "paper"],
+        typer.Option("--form", help="What is released; paper is as published, and leaks."),
+    ] = "restricted"
+    labels: Annotated[
+        Literal["black-box", "true"] | None,
+        typer.Option("--labels", help="What trees learn.", show_default="black-box; of the paper's form, true"),
+    ] = None
     max_depth: Annotated[
         int | None,
         typer.Option("--max-depth", metavar="N", help="Trees: most splits on a path.", show_default="by the form"),
-    ] = None,
+    ] = None
     min_samples_leaf: Annotated[
         int | None,
         typer.Option("--min-samples-leaf", metavar="N", help="Fewest records of a leaf.", show_default="by the form"),
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 0.1: private trees.")
-    ] = None,
-    partition: Annotated[
-        Literal["microaggregation", "public"],
-        typer.Option("--partition", help="How groups are made; public: cells fixed without the records."),
-    ] = "microaggregation",
+    ] = None
     n_closest: Annotated[
         int, typer.Option("--n-closest", metavar="N", help="Closest representatives that are tried.")
-    ] = 3,
-    ledger: LedgerOption = None,
-    dataset: DatasetOption = None,
-    seed: UnprotectedSeedOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")
-    ] = None,
-    report: AuditOption = None,
-    holder_report: HolderOption = None,
-    release: Annotated[
-        Path | None,
-        typer.Option("--release", metavar="FILE", help="Answer --query from this release instead of making one."),
-    ] = None,
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="JSON", help="A record as a JSON object, to be explained.")
-    ] = None,
-    decision: Annotated[
-        str | None,
-        typer.Option("--decision", metavar="CLASS", help="The decision on --query, where no black box is given."),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Explain a black box by the small trees of microaggregated groups, or one decision from a release.
+    ] = 3
 
-    A release is made from RECORDS, or from --queries of the domain; --release and --query answer from one. With
-    --epsilon nothing that is measured on the records is printed; --holder-report has it, for their holder only.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyOptions(Group):
+    """What private trees spend."""
+
+    heading: ClassVar[str] = "Privacy"
+
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 0.1: private trees.")
+    ] = None
+    ledger: LedgerOption = None
+    dataset: DatasetOption = None
+    seed: UnprotectedSeedOption = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions(Group):
+    """What is written."""
+
+    heading: ClassVar[str] = "Files"
+
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")]
+    report: AuditOption = None
+    holder_report: HolderOption = None
+    as_json: JsonOption = False
+
+
+def make_command(
+    records: RecordOptions, box: BlackBoxOptions, groups: GroupOptions, privacy: PrivacyOptions, files: FileOptions
+) -> None:
+    """Make a release of the small trees of microaggregated groups, which explain a black box.
+
+    It is made from RECORDS, or from --queries of the domain. With --epsilon nothing that is measured on the records
+    is printed; --holder-report has it, for their holder only.
 
     Exit status: 0 when it was done, whatever the verdict of --report, 2 if not.
     """
-    frame = takes_of(takes)
-    if release is not None:
-        with given_as(takes):
-            told = _answer(release, query, decision, black_box, frame)
-        print_value(told.to_dict() if as_json else str(told), as_json)
-        return
-    if black_box is None:
+    data, output, report = records.data, files.output, files.report
+    if box.black_box is None:
         raise GlassineError("nothing decides. Give --black-box, a file or MODULE:FUNCTION.")
-    if (data is None) == (queries is None):
+    if (data is None) == (records.queries is None):
         raise GlassineError("give either a file of records, or --queries and --domain.")
-    if output is None:
-        raise GlassineError("the release goes nowhere. Give -o.")
-    charge = Charge(ledger, dataset)
-    check_outputs([output, report, holder_report], [data, domain, *ledger_files(ledger)])
+    charge = Charge(privacy.ledger, privacy.dataset)
+    check_outputs([output, report, files.holder_report], [data, records.domain, *ledger_files(privacy.ledger)])
     check_report(report)
-    check_holder_report(holder_report, [data])
-    if holder_report is not None and epsilon is None:
+    check_holder_report(files.holder_report, [data])
+    if files.holder_report is not None and privacy.epsilon is None:
         raise GlassineError("--holder-report is for private trees. Add --epsilon, or give --report.")
     check_room(output)
-    known, declared = _without_target(read_domain(domain), target, classes)
-    box = black_box_of(black_box)
-    columns = distance or ("gower" if known is not None and _mixed(known) else "euclidean")
+    known, declared = _without_target(read_domain(records.domain), records.target, records.classes)
+    decides = black_box_of(box.black_box)
     settings: dict[str, Any] = {
         "classes": declared,
-        "form": form,
-        "labels": labels,
-        "method": method,
-        "scaling": scaling,
-        "distance": columns,
-        "epsilon": epsilon,
-        "partition": partition,
-        "n_closest": n_closest,
+        "form": groups.form,
+        "labels": groups.labels,
+        "method": groups.method,
+        "scaling": groups.scaling,
+        "distance": groups.distance or ("gower" if known is not None and _mixed(known) else "euclidean"),
+        "epsilon": privacy.epsilon,
+        "partition": groups.partition,
+        "n_closest": groups.n_closest,
         "ledger": charge.book,
-        "dataset": dataset,
-        "random_state": seed,
-        **({} if max_depth is None else {"max_depth": max_depth}),
-        **({} if min_samples_leaf is None else {"min_samples_leaf": min_samples_leaf}),
+        "dataset": privacy.dataset,
+        "random_state": privacy.seed,
+        **({} if groups.max_depth is None else {"max_depth": groups.max_depth}),
+        **({} if groups.min_samples_leaf is None else {"min_samples_leaf": groups.min_samples_leaf}),
     }
-    with stages() as progress, given_as(takes), charge.admitted():
+    with stages() as progress, given_as(box.takes), charge.admitted():
         progress("explaining")
         if data is None:
-            explainer, measured, truth = _from_queries(box, known, k, queries, frame, settings), None, None
+            explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
+            measured, truth = None, None
         else:
-            explainer, measured, truth = _from_records(box, known, k, data, target, takes, settings)
+            explainer, measured, truth = _from_records(
+                decides, known, groups.k, data, records.target, box.takes, settings
+            )
         explainer.release().to_json(output)
         progress("auditing the release")
-        verdict = None if report is None else _report(explainer, truth, report, private=epsilon is not None)
-        if holder_report is not None:
-            _report_to_holder(explainer, truth, holder_report)
-    told = {
+        verdict = None if report is None else _report(explainer, truth, report, private=privacy.epsilon is not None)
+        if files.holder_report is not None:
+            _report_to_holder(explainer, truth, files.holder_report)
+    plain = {
         "file": str(output),
         "n_groups": explainer.release().n_groups,
         "measures": measured,
         "charge": charge.to_dict(),
     }
     if report is not None:
-        told |= {"report": str(report), "verdict": verdict}
-    said = _said(explainer, output, measured) + ("" if epsilon is None else f"\n{charged(charge.to_dict())}")
-    said += "" if report is None else f"\nReport: {report} ({verdict})"
-    print_value(told if as_json else said, as_json)
+        plain |= {"report": str(report), "verdict": verdict}
+    text = _said(explainer, output, measured) + ("" if privacy.epsilon is None else f"\n{charged(charge.to_dict())}")
+    text += "" if report is None else f"\nReport: {report} ({verdict})"
+    print_value(plain if files.as_json else text, files.as_json)
 
 
 def _report(explainer: SurrogateExplainer, truth: Any, path: Path, *, private: bool) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
     from glassine.auditing.api import audit
-    from glassine.cli.release_audit import write_surrogates
 
     found = audit(explainer.release()) if private else audit(explainer, y=truth)
-    write_surrogates(in_commands(found), path, title=TITLE)
+    write_report(in_commands(found), path, title=TITLE)
     return found.verdict
 
 
 def _report_to_holder(explainer: SurrogateExplainer, truth: Any, path: Path) -> None:
     """Write what the records behind private trees add, for their holder only."""
     from glassine.auditing.api import audit
-    from glassine.cli.release_audit import write_surrogates
 
     found = in_commands(audit(explainer, y=truth))
-    write_surrogates(replace(found.holder or found, holder_only=True), path, title=TITLE)
+    write_report(replace(found.holder or found, holder_only=True), path, title=TITLE)
     tell(f"glassine: for the holder of the data only: {path}")
 
 
@@ -335,28 +350,3 @@ def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] 
             f"Nodes of a tree: {nodes['median']:g} in the median, {nodes['largest']:g} at most.",
         ]
     return "\n".join([*lines, *reveals(release)])
-
-
-def _answer(path: Path, query: str | None, decision: str | None, black_box: str | None, frame: str | None) -> Any:
-    """Return the explanation of one query from a release."""
-    from glassine.files import parse_json
-    from glassine.server.signing import read_release
-    from glassine.surrogates import BlackBox
-    from glassine.surrogates.reading import Layout
-
-    if query is None:
-        raise GlassineError("nothing is asked of the release. Give --query, a JSON object.")
-    if (decision is None) == (black_box is None):
-        raise GlassineError("give either --decision or --black-box: a decision is to be explained.")
-    release = read_release(path).release
-    record = release.query(parse_json(query, path="--query"))
-    if black_box is not None:
-        layout = Layout(names=release.domain.names, backend=frame)
-        told = BlackBox(black_box_of(black_box))(layout.build(release.domain, [record]), 1)[0]
-        return release.explain(record, told)
-    known = {str(label): label for label in release.classes}
-    known |= {json.dumps(label): label for label in release.classes}
-    if decision not in known:
-        listed = ", ".join(map(str, release.classes))
-        raise InvalidParameterError(f"--decision must be one of {listed}, got {decision!r}.")
-    return release.explain(record, known[decision])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.options import DomainOption, JsonOption, ModelArgument, TreeOption, TrustOption
+from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions
 from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, tell
 from glassine.errors import GlassineError
@@ -26,6 +27,24 @@ def form_of(name: str) -> str:
     return name
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlOptions(Group):
+    """The query that is written as SQL."""
+
+    heading: ClassVar[str] = "SQL"
+
+    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="SQL: write a query on this table.")] = (
+        None
+    )
+    prediction: Annotated[
+        str | None,
+        typer.Option("--prediction", metavar="NAME", help="SQL: name of the predicted column of the query."),
+    ] = None
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="SQL: add a column with the share of each class to the query.")
+    ] = False
+
+
 def export_command(
     model: ModelArgument,
     to: Annotated[
@@ -34,6 +53,8 @@ def export_command(
             "--to", metavar="FORM", parser=form_of, help="The form to write, such as sql; another word lists them all."
         ),
     ],
+    sql: SqlOptions,
+    reading: ModelFileOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -41,19 +62,7 @@ def export_command(
         ),
     ] = None,
     domain: DomainOption = None,
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="SQL: write a query on this table.")
-    ] = None,
-    prediction: Annotated[
-        str | None,
-        typer.Option("--prediction", metavar="NAME", help="SQL: name of the predicted column of the query."),
-    ] = None,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="SQL: add a column with the share of each class to the query.")
-    ] = False,
     as_json: JsonOption = False,
-    tree: TreeOption = None,
-    trust_pickle: TrustOption = False,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. JSON alone carries a guarantee.
 
@@ -63,16 +72,17 @@ def export_command(
     """
     from glassine.formats.registry import writer
 
-    if to != "sql" and (table is not None or prediction is not None or probabilities):
+    query = sql.prediction is not None or sql.probabilities
+    if to != "sql" and (sql.table is not None or query):
         raise GlassineError(f"--table, --prediction and --probabilities are for SQL, not for {to}. Leave them out.")
-    if to == "sql" and table is None and (prediction is not None or probabilities):
+    if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query. Give its --table.")
     check_outputs([output], [model, domain])
-    options = {"table": table, "prediction": prediction, "probabilities": probabilities or None}
+    options = {"table": sql.table, "prediction": sql.prediction, "probabilities": sql.probabilities or None}
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}
     known = read_domain(domain)
-    read = load_kind(model, known, trust_pickle, tree)
+    read = load_kind(model, known, reading.trust_pickle, reading.tree)
     form = writer(to, read)
     if form.binary and output is None:
         raise GlassineError(f"{form.name} is written to a file. Give -o with a name in {' or '.join(form.extensions)}.")

@@ -1,309 +1,357 @@
-"""``glassine fit``: a private tree, rule list or additive model from records, with its certificate."""
+"""``glassine fit``: private trees, rule lists and additive models from records, with their certificates."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
-from glassine.cli.additive import read_bins, read_directions, read_interactions, read_range
-from glassine.cli.fitting import Files, Order, run
-from glassine.cli.ledger import PersonOption
+from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import (
-    AuditOption,
-    ClassesOption,
-    DatasetOption,
-    DomainOption,
-    GrownDepthOption,
-    InferClassesOption,
-    InferDomainOption,
-    JsonOption,
-    LedgerOption,
-    OverwriteOption,
-    PolicyOption,
-    RecordsArgument,
-    RequiredTargetOption,
-    UnprotectedSeedOption,
-)
+from glassine.cli.options import Group, GrownDepthOption
 from glassine.cli.progress import progress
 from glassine.cli.summary import to_dict, to_text
 from glassine.cli.writing import print_value
+from glassine.errors import InvalidParameterError, UnreadableFileError
 
-__all__ = ["fit_command"]
+__all__ = ["fit_additive_command", "fit_greedy_command", "fit_rule_list_command", "fit_tree_command"]
+
+NotPrivateOption = Annotated[bool, typer.Option("--not-private", help="Fewest errors instead, without any guarantee.")]
+MemoryOption = Annotated[
+    float | None,
+    typer.Option("--memory-limit", metavar="BYTES", help="Most memory.", show_default="4e9"),
+]
+LeafCountsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.05"
+    ),
+]
 
 
-def fit_command(
-    data: RecordsArgument,
-    target: RequiredTargetOption,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model, JSON.")],
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget of the fit, such as 0.1.")
-    ] = None,
-    domain: DomainOption = None,
-    model: Annotated[
-        Literal["tree", "rule-list", "greedy-rule-list", "additive"], typer.Option("--model", help="What to learn.")
-    ] = "tree",
-    max_depth: GrownDepthOption = None,
-    max_rules: Annotated[
-        int | None,
-        typer.Option(
-            "--max-rules",
-            metavar="N",
-            help="Rule lists: most rules besides the default one.",
-            show_default="5; of an optimal one, 3",
-        ),
-    ] = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutPointOptions(Group):
+    """Where numbers are cut."""
+
+    heading: ClassVar[str] = "The model"
+
     literals: Annotated[
         Literal["auto", "thresholds", "quantiles"] | None,
-        typer.Option(
-            "--literals",
-            help="Trees and lists: cut points of numbers, those of the domain, private quantiles, or auto: both.",
-            show_default="auto",
-        ),
-    ] = None,
-    pool: Annotated[
-        Literal["literals", "pairs"] | None,
-        typer.Option("--pool", help="Rule lists: conditions of a rule, 1 or 2.", show_default="literals"),
-    ] = None,
+        typer.Option("--literals", help="Cut points: of the domain, private, or both.", show_default="auto"),
+    ] = None
     n_quantiles: Annotated[
         int | None,
         typer.Option(
             "--n-quantiles",
             metavar="N",
-            help="Trees and lists: private quantiles of a number.",
-            show_default="7; of an optimal model, 15",
+            help="Quantiles of a number.",
+            show_default="7; not private, 15",
         ),
-    ] = None,
+    ] = None
     quantile_share: Annotated[
         float | None,
         typer.Option(
             "--quantile-share",
             metavar="SHARE",
-            help="Trees and lists: share of epsilon for private quantiles, if any.",
+            help="Share of epsilon for private quantiles.",
             show_default="0.2",
         ),
-    ] = None,
-    leaf_counts_share: Annotated[
-        float | None,
-        typer.Option(
-            "--leaf-counts-share",
-            metavar="SHARE",
-            help="Trees and lists: share of epsilon for counts; 0 publishes none.",
-            show_default="0.05; of a greedy one, by its mechanism",
-        ),
-    ] = None,
-    split_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--split-weight",
-            metavar="NUMBER",
-            help="Tree: prior weight of a split; below 1 for small trees.",
-            show_default="1",
-        ),
-    ] = None,
-    rule_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--rule-weight",
-            metavar="NUMBER",
-            help="Rule list: prior weight of a rule; below 1 for short lists.",
-            show_default="1",
-        ),
-    ] = None,
-    mechanism: Annotated[
-        Literal[
-            "counted-gini",
-            "smooth-laplace",
-            "smooth-cauchy",
-            "global-laplace",
-            "global-gaussian",
-            "global-exponential",
-            "noisy-counts",
-        ]
-        | None,
-        typer.Option("--mechanism", help="Greedy rule list: how a rule is chosen.", show_default="counted-gini"),
-    ] = None,
-    accounting: Annotated[
-        Literal["strict", "published", "gdp", "classic"] | None,
-        typer.Option(
-            "--accounting",
-            help="Greedy rule list: strict, or the paper's, published, which does not hold. Additive, boosting: gdp or "
-            "classic.",
-            show_default="strict; gdp",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta",
-            metavar="NUMBER",
-            help="Additive: delta. Greedy rule list: delta, for the mechanisms that need one.",
-            show_default="1e-06 of an additive model",
-        ),
-    ] = None,
-    algorithm: Annotated[
-        Literal["penalized", "boosting", "marginals"] | None,
-        typer.Option("--algorithm", help="Additive: how scores are learnt.", show_default="penalized"),
-    ] = None,
-    target_range: Annotated[
-        str | None,
-        typer.Option("--target-range", metavar="LO,HI", help="Additive: the public range of a number to predict."),
-    ] = None,
-    monotone: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--monotone",
-            metavar="NAME:DIRECTION",
-            help="Additive: scores of an attribute in order, increasing or decreasing; repeat it for more.",
-        ),
-    ] = None,
-    bins: Annotated[
-        Path | None,
-        typer.Option(
-            "--bins", metavar="FILE", help="Additive: fixed bins, JSON: cut points of numbers, groups of values."
-        ),
-    ] = None,
-    min_support: Annotated[
-        float | None,
-        typer.Option(
-            "--min-support",
-            metavar="SHARE",
-            help="Greedy rule list: least share of the records.",
-            show_default="0.05",
-        ),
-    ] = None,
-    interactions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--interactions",
-            metavar="N|auto|PAIR",
-            help="Additive: pairs of attributes with a term: how many, auto, or 'NAME & NAME', repeated for more.",
-            show_default="0",
-        ),
-    ] = None,
-    classes: ClassesOption = None,
-    infer_domain: InferDomainOption = False,
-    infer_classes: InferClassesOption = False,
-    infer_range: Annotated[
-        bool,
-        typer.Option("--infer-range", help="Take the target's range from the data: the guarantee does not hold."),
-    ] = False,
-    ledger: LedgerOption = None,
-    dataset: DatasetOption = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            "--person",
-            metavar="COLUMN",
-            help="Column that says whose record each is, with --records-per-person.",
-        ),
-    ] = None,
-    records_per_person: PersonOption = None,
-    seed: UnprotectedSeedOption = None,
-    not_private: Annotated[
-        bool, typer.Option("--not-private", help="Find the model of fewest errors instead, without any guarantee.")
-    ] = False,
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions(Group):
+    """How all models of a class are searched."""
+
+    heading: ClassVar[str] = "The model"
+
+    not_private: NotPrivateOption = False
     penalty: Annotated[
         float | None,
         typer.Option(
             "--penalty",
             metavar="SHARE",
-            help="Not private: cost of a split or rule as a share of the records.",
+            help="Not private: cost of a split or rule.",
             show_default="0",
         ),
-    ] = None,
-    memory_limit: Annotated[
-        float | None,
-        typer.Option("--memory-limit", metavar="BYTES", help="Most bytes of the tables.", show_default="4e9"),
-    ] = None,
+    ] = None
+    memory_limit: MemoryOption = None
     time_limit: Annotated[
         float | None,
         typer.Option(
             "--time-limit",
             metavar="SECONDS",
-            help="Trees and lists: most seconds of a fit, by an estimate.",
+            help="Trees and lists: most seconds of a fit.",
             show_default="600",
         ),
-    ] = None,
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            "--certificate", metavar="FILE", help="Write the certificate, JSON.", show_default="beside the model"
-        ),
-    ] = None,
-    report: AuditOption = None,
-    policy: PolicyOption = None,
-    overwrite: OverwriteOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Learn a differentially private tree, rule list or additive model, and write it with its certificate.
+    ] = None
 
-    It needs --epsilon and a public --domain; what is --not-private needs neither. Everything is checked before the
-    ledger is charged. --report takes the model's guarantee for granted, unless --policy says otherwise.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions(Group):
+    """The size of a rule list."""
+
+    heading: ClassVar[str] = "The model"
+
+    max_rules: Annotated[
+        int | None,
+        typer.Option(
+            "--max-rules",
+            metavar="N",
+            help="Rule lists: most rules.",
+            show_default="5; not private, 3",
+        ),
+    ] = None
+    pool: Annotated[
+        Literal["literals", "pairs"] | None,
+        typer.Option("--pool", help="Conditions of a rule: 1 or 2.", show_default="literals"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeOptions(Group):
+    """What a private tree is."""
+
+    heading: ClassVar[str] = "The model"
+
+    max_depth: GrownDepthOption = None
+    split_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--split-weight",
+            metavar="NUMBER",
+            help="Prior weight of a split; below 1 for small trees.",
+            show_default="1",
+        ),
+    ] = None
+    leaf_counts_share: LeafCountsOption = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleListOptions(ListOptions):
+    """What a private rule list is."""
+
+    rule_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--rule-weight",
+            metavar="NUMBER",
+            help="Prior weight of a rule; below 1 for short lists.",
+            show_default="1",
+        ),
+    ] = None
+    leaf_counts_share: LeafCountsOption = None
+
+
+def _mechanism_of(name: str) -> str:
+    """Return the name of a mechanism; they are looked up here, as that imports the learner."""
+    from glassine.learners.greedy.plan import MECHANISMS
+
+    if name not in MECHANISMS:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, MECHANISMS))}.")
+    return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GreedyOptions(ListOptions):
+    """How a rule list is grown rule by rule."""
+
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism",
+            metavar="NAME",
+            parser=_mechanism_of,
+            help="Choice of rules; another word lists all.",
+            show_default="counted-gini",
+        ),
+    ] = None
+    accounting: Annotated[
+        Literal["strict", "published"] | None,
+        typer.Option("--accounting", help="The paper's, published, does not hold.", show_default="strict"),
+    ] = None
+    delta: Annotated[
+        float | None, typer.Option("--delta", metavar="NUMBER", help="Delta, for the mechanisms that need one.")
+    ] = None
+    min_support: Annotated[
+        float | None,
+        typer.Option(
+            "--min-support", metavar="SHARE", help="Least share of the records of a rule.", show_default="0.05"
+        ),
+    ] = None
+    leaf_counts_share: Annotated[
+        float | None,
+        typer.Option(
+            "--leaf-counts-share",
+            metavar="SHARE",
+            help="Share of epsilon for counts; 0: none.",
+            show_default="by mechanism",
+        ),
+    ] = None
+    not_private: NotPrivateOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdditiveOptions(Group):
+    """What an additive model is."""
+
+    heading: ClassVar[str] = "The model"
+
+    algorithm: Annotated[
+        Literal["penalized", "boosting", "marginals"] | None,
+        typer.Option("--algorithm", help="How scores are trained.", show_default="penalized"),
+    ] = None
+    accounting: Annotated[
+        Literal["gdp", "classic"] | None,
+        typer.Option("--accounting", help="Of boosting: how epsilon is added up.", show_default="gdp"),
+    ] = None
+    delta: Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")] = (
+        None
+    )
+    bins: Annotated[
+        Path | None,
+        typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values."),
+    ] = None
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option("--monotone", metavar="NAME:DIRECTION", help="Scores increasing or decreasing; repeat it."),
+    ] = None
+    interactions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--interactions",
+            metavar="N|auto|PAIR",
+            help="Pairs: how many, auto, or 'NAME & NAME'; repeat it.",
+            show_default="0",
+        ),
+    ] = None
+    target_range: Annotated[
+        str | None,
+        typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict."),
+    ] = None
+    infer_range: Annotated[
+        bool,
+        typer.Option("--infer-range", help="Take it from the data: the guarantee does not hold."),
+    ] = False
+    memory_limit: MemoryOption = None
+
+
+def fit_tree_command(shared: FitOptions, tree: TreeOptions, cuts: CutPointOptions, search: SearchOptions) -> None:
+    """Train a differentially private decision tree, and write it with its certificate.
 
     Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
     """
-    order = Order(
-        model=model,
-        private=not not_private,
-        data=data,
-        target=target,
-        domain=domain,
-        policy=policy,
-        ledger=ledger,
-        dataset=dataset,
-        person=person,
-        classes=classes,
-        infer_domain=infer_domain,
-        infer_classes=infer_classes,
-        infer_range=infer_range,
-        files=Files(model=output, certificate=certificate or _beside(output), report=report),
-        overwrite=overwrite,
-        options={
-            "epsilon": epsilon,
-            "max_depth": max_depth,
-            "max_rules": max_rules,
-            "literals": literals,
-            "pool": pool,
-            "n_quantiles": n_quantiles,
-            "quantile_share": quantile_share,
-            "leaf_counts_share": leaf_counts_share,
-            "split_weight": split_weight,
-            "rule_weight": rule_weight,
-            "mechanism": mechanism,
-            "accounting": accounting,
-            "delta": delta,
-            "algorithm": algorithm,
-            "target_range": read_range(target_range),
-            "monotone": read_directions(monotone or []),
-            "bins": read_bins(bins),
-            "interactions": read_interactions(interactions or []),
-            "min_support": min_support,
-            "ledger": ledger,
-            "dataset": dataset,
-            "records_per_person": records_per_person,
-            "random_state": seed,
-            "penalty": penalty,
-            "memory_limit": memory_limit,
-            "time_limit": time_limit,
-        },
-    )
-    with progress(quiet=as_json) as display, in_options(_option_names(order)):
+    options = _parameters(tree) | _parameters(cuts) | _parameters(search)
+    _fit(Order(model=TREE, private=not options.pop("not_private"), shared=shared, options=options))
+
+
+def fit_rule_list_command(
+    shared: FitOptions, rules: RuleListOptions, cuts: CutPointOptions, search: SearchOptions
+) -> None:
+    """Train a differentially private rule list, and write it with its certificate.
+
+    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    """
+    options = _parameters(rules) | _parameters(cuts) | _parameters(search)
+    _fit(Order(model=RULE_LIST, private=not options.pop("not_private"), shared=shared, options=options))
+
+
+def fit_greedy_command(shared: FitOptions, rules: GreedyOptions, cuts: CutPointOptions) -> None:
+    """Train a rule list greedily, with differential privacy, and write it with its certificate.
+
+    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    """
+    options = _parameters(rules) | _parameters(cuts)
+    _fit(Order(model=GREEDY, private=not options.pop("not_private"), shared=shared, options=options))
+
+
+def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
+    """Train a differentially private additive model, and write it with its certificate.
+
+    Exit status: 0 if all was written, whatever the verdict of --report, 2 if not.
+    """
+    options = _parameters(additive) | {
+        "target_range": _range_of(additive.target_range),
+        "monotone": _directions_of(additive.monotone or []),
+        "bins": _bins_of(additive.bins),
+        "interactions": _interactions_of(additive.interactions or []),
+    }
+    infer_range = options.pop("infer_range")
+    _fit(Order(model=ADDITIVE, private=True, shared=shared, options=options, infer_range=infer_range))
+
+
+def _parameters(group: Any) -> dict[str, Any]:
+    return {field.name: getattr(group, field.name) for field in fields(group)}
+
+
+def _fit(order: Order) -> None:
+    names = {name: f"--{name.replace('_', '-')}" for name in order.given}
+    names |= {"random_state": "--seed", "domain": "--domain", "classes": "--classes"}
+    as_json = order.shared.files.as_json
+    with progress(quiet=as_json) as display, in_options(names):
         outcome = run(order, display)
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
 
 
-def _option_names(order: Order) -> dict[str, str]:
-    """Return the option that sets each parameter of a learner."""
-    names = {name: f"--{name.replace('_', '-')}" for name in order.options}
-    return {**names, "random_state": "--seed", "domain": "--domain", "classes": "--classes"}
+def _range_of(text: str | None) -> tuple[float, float] | None:
+    """Return the range that ``--target-range LO,HI`` gives."""
+    if text is None:
+        return None
+    try:
+        lo, hi = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameterError(
+            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
+        ) from None
+    if not lo < hi:
+        raise InvalidParameterError(f"--target-range must be LO,HI with LO below HI, got {text!r}.")
+    return lo, hi
 
 
-def _beside(model: Path) -> Path:
-    """Return where the certificate of a model goes if nothing is said: of m.json it is m.certificate.json."""
-    if not model.name:
-        return model / "certificate.json"
-    stem = model.stem if model.suffix.lower() == ".json" else model.name
-    return model.with_name(f"{stem}.certificate.json")
+def _directions_of(texts: Sequence[str]) -> dict[str, str] | None:
+    """Return what ``--monotone NAME:increasing``, perhaps repeated, asks for."""
+    out: dict[str, str] = {}
+    for text in texts:
+        name, colon, direction = text.rpartition(":")
+        if not colon or not name or direction not in ("increasing", "decreasing"):
+            raise InvalidParameterError(f"--monotone must be NAME:increasing or NAME:decreasing, got {text!r}.")
+        if name in out:
+            raise InvalidParameterError(f"--monotone names {name!r} twice. Give one direction.")
+        out[name] = direction
+    return out or None
+
+
+def _interactions_of(texts: Sequence[str]) -> int | str | list[tuple[str, str]] | None:
+    """Return what ``--interactions`` asks for: a number of pairs, ``"auto"``, or the pairs."""
+    if not texts:
+        return None
+    if len(texts) == 1 and (texts[0] == "auto" or (texts[0].isascii() and texts[0].isdigit())):
+        return texts[0] if texts[0] == "auto" else int(texts[0])
+    pairs = []
+    for text in texts:
+        parts = text.split(" & ")
+        if len(parts) != 2 or not all(parts):
+            raise InvalidParameterError(
+                f"--interactions must be a number of pairs, auto, or 'NAME & NAME', repeated for more, got {text!r}."
+            )
+        pairs.append((parts[0], parts[1]))
+    return pairs
+
+
+def _bins_of(path: Path | None) -> Mapping[str, Any] | None:
+    """Return the bins of a JSON file: for each attribute its cut points, or its groups of values."""
+    from glassine.files import read_json
+
+    if path is None:
+        return None
+    bins = read_json(path)
+    if not isinstance(bins, dict) or not all(isinstance(one, list) for one in bins.values()):
+        raise UnreadableFileError(
+            f"{path} must map attributes to cut points or to groups of values, such as "
+            '{"age": [30, 50], "job": [["clerk"], ["baker", "pilot"]]}.',
+            path=path,
+        )
+    return dict(bins)

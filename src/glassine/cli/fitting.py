@@ -11,13 +11,28 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from glassine.cli.additive import ADDITIVE, additive_learner, check_range, predicts_number
+import typer
+
 from glassine.cli.ledger import account_of, raising, suggesting
+from glassine.cli.options import (
+    AuditOption,
+    DatasetOption,
+    Group,
+    JsonOption,
+    LedgerOption,
+    OverwriteOption,
+    PersonOption,
+    PolicyOption,
+    PublicOptions,
+    RecordsArgument,
+    RequiredTargetOption,
+    UnprotectedSeedOption,
+)
 from glassine.cli.progress import Display
 from glassine.cli.reading import input_files, opened, policy_of, read_domain
-from glassine.cli.training import check_domain, check_public, read_training
+from glassine.cli.training import check_public, predicts_number, read_training
 from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import GlassineError, InvalidParameterError, PrivacyLeakWarning, UnreadableFileError
 from glassine.files import FileContent, read_once, write_text
@@ -26,26 +41,77 @@ if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.privacy.ledger import Entry, Ledger
 
-__all__ = ["GREEDY", "Charge", "Files", "Order", "Outcome", "ledger_files", "run"]
+__all__ = [
+    "ADDITIVE",
+    "GREEDY",
+    "RULE_LIST",
+    "TREE",
+    "Charge",
+    "FitOptions",
+    "Order",
+    "Outcome",
+    "ledger_files",
+    "run",
+]
 
-GREEDY = "greedy-rule-list"
+TREE, RULE_LIST, GREEDY, ADDITIVE = "tree", "rule-list", "greedy-rule-list", "additive"
+"""Names of the models, as ``glassine fit`` and ``glassine compare`` have them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class BudgetOptions(Group):
+    """What a fit spends, and on whose behalf."""
+
+    heading: ClassVar[str] = "Privacy"
+
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget of the fit, such as 0.1.")
+    ] = None
+    ledger: LedgerOption = None
+    dataset: DatasetOption = None
+    person: Annotated[
+        str | None,
+        typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
+    ] = None
+    records_per_person: PersonOption = None
+    seed: UnprotectedSeedOption = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions(Group):
     """The files that a fit writes."""
 
-    model: Path
-    certificate: Path
-    report: Path | None
+    heading: ClassVar[str] = "Files"
 
-    def check(self, inputs: list[Path | None], *, overwrite: bool) -> None:
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model, JSON.")]
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate", metavar="FILE", help="Write the certificate, JSON.", show_default="beside the model"
+        ),
+    ] = None
+    report: AuditOption = None
+    policy: PolicyOption = None
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+    @property
+    def certified(self) -> Path:
+        """Where the certificate goes: if nothing is said, that of m.json to m.certificate.json."""
+        if self.certificate is not None:
+            return self.certificate
+        if not self.output.name:
+            return self.output / "certificate.json"
+        stem = self.output.stem if self.output.suffix.lower() == ".json" else self.output.name
+        return self.output.with_name(f"{stem}.certificate.json")
+
+    def check(self, inputs: list[Path | None]) -> None:
         """Raise if one of them cannot be written, or exists and must not be replaced."""
-        outputs = [path for path in (self.model, self.certificate, self.report) if path is not None]
+        outputs = [path for path in (self.output, self.certified, self.report) if path is not None]
         check_outputs(outputs, inputs)
         check_report(self.report)
         for path in outputs:
-            if os.path.lexists(path) and not overwrite:
+            if os.path.lexists(path) and not self.overwrite:
                 raise UnreadableFileError(
                     f"cannot write {path}: it exists, and a private model cannot be had again for nothing. "
                     "Name another file, or give --overwrite.",
@@ -56,37 +122,61 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is to be learnt from what, and where it goes.
+class FitOptions(Group):
+    """What all fits have in common."""
 
-    ``options`` are parameters of the learner, None where they are not given.
+    data: RecordsArgument
+    target: RequiredTargetOption
+    public: PublicOptions
+    budget: BudgetOptions
+    files: FileOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be trained.
+
+    Attributes
+    ----------
+    model : str
+        The kind of model.
+    private : bool
+        Whether a guarantee is asked for.
+    shared : FitOptions
+        From what, and where it goes.
+    options : mapping of str to object
+        Parameters of the learner that only this kind of model has, None where they are not given.
+    infer_range : bool
+        Whether the range of a number to predict is taken from the data.
     """
 
     model: str
     private: bool
-    data: Path
-    target: str
-    domain: Path | None
-    policy: Path | None
-    ledger: Path | None
-    dataset: str | None
-    person: str | None
-    classes: str | None
-    infer_domain: bool
-    infer_classes: bool
-    infer_range: bool
-    files: Files
-    overwrite: bool
+    shared: FitOptions
     options: Mapping[str, Any]
+    infer_range: bool = False
 
     @property
     def kind(self) -> str:
-        """What is learnt, in words."""
+        """What is trained, in words."""
         if self.model == GREEDY:
             return f"a greedy rule list {'with' if self.private else 'without'} privacy"
         if self.model == ADDITIVE:
             return "an additive model"
-        return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == 'tree' else 'rule list'}"
+        return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == TREE else 'rule list'}"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """All parameters of the learner, None where they are not given."""
+        budget = self.shared.budget
+        return {
+            **self.options,
+            "epsilon": budget.epsilon,
+            "ledger": budget.ledger,
+            "dataset": budget.dataset,
+            "records_per_person": budget.records_per_person,
+            "random_state": budget.seed,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,53 +263,50 @@ def run(order: Order, display: Display) -> Outcome:
         If something is wrong with the order, its files, the data or the budget. Nothing was charged or written then,
         but for files that can no longer be written after the fit: model and certificate then go to standard output.
     """
-    files = {"domain": opened(order.domain), "policy": opened(order.policy)}
+    shared = order.shared
+    public, budget = shared.public, shared.budget
+    files = {"domain": opened(public.domain), "policy": opened(shared.files.policy)}
     domain = read_domain(files["domain"])
-    number = _is_number(order, domain)
+    ranged = order.options.get("target_range") is not None
+    number = order.model == ADDITIVE and predicts_number(
+        domain, shared.target, public, ranged=ranged, infer_range=order.infer_range
+    )
     learner = _learner(order, number)
     options = _options(order, learner)
     _check_persons(order, domain)
-    inputs = [order.data, order.domain, order.policy, *ledger_files(order.ledger)]
-    order.files.check(inputs, overwrite=order.overwrite)
+    shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
-        check_public(
-            domain,
-            order.target,
-            order.classes,
-            private=order.private,
-            infer_domain=order.infer_domain,
-            infer_classes=order.infer_classes,
-        )
-    policy = None if order.policy is None else policy_of(files["policy"])
-    charge = Charge(order.ledger, order.dataset)
+        check_public(domain, shared.target, public, private=order.private)
+    policy = None if shared.files.policy is None else policy_of(files["policy"])
+    charge = Charge(budget.ledger, budget.dataset)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
     training = read_training(
-        order.data,
-        order.target,
+        shared.data,
+        shared.target,
         domain,
-        order.classes,
+        public.classes,
         number=number,
-        ranged=order.options.get("target_range") is not None,
+        ranged=ranged,
         lenient=order.private,
-        person=order.person,
+        person=budget.person,
     )
-    whose = {} if order.person is None else {"persons": order.person}
-    public: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
+    whose = {} if budget.person is None else {"persons": budget.person}
+    declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     with charge.admitted():
         display.stage(
             "preparing (the first fit compiles, once)",
             *_stages(order, learner, _attributes(order, domain), training.classes, options),
         )
-        estimator = learner(**public, progress=display, **options)
+        estimator = learner(**declared, progress=display, **options)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
-            estimator.fit(training.frame, order.target, **whose)
-        _write(estimator, order.files)
+            estimator.fit(training.frame, shared.target, **whose)
+        _write(estimator, shared.files)
         verdict = None
-        if order.files.report is not None:
+        if shared.files.report is not None:
             display.stage("auditing the model")
             verdict = _report(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
@@ -233,45 +320,28 @@ def run(order: Order, display: Display) -> Outcome:
 
 def _attributes(order: Order, domain: Domain | None) -> Domain | None:
     """Return the domain without the column that says whose record each is."""
-    if domain is None or order.person not in domain:
+    person = order.shared.budget.person
+    if domain is None or person not in domain:
         return domain
-    return domain.restrict([name for name in domain if name != order.person])
+    return domain.restrict([name for name in domain if name != person])
 
 
 def _check_persons(order: Order, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
     from glassine.data.inference import identifying
 
-    if (order.person is None) != (order.options.get("records_per_person") is None):
+    budget = order.shared.budget
+    if (budget.person is None) != (budget.records_per_person is None):
         raise InvalidParameterError("--person and --records-per-person go together. Give both, or neither.")
-    if order.person is not None and not order.private:
+    if budget.person is not None and not order.private:
         raise InvalidParameterError(f"--person does not apply to {order.kind}. Leave it out.")
     named = () if domain is None or not order.private else identifying(domain)
     for name in named:
-        if name != order.person:
+        if name != budget.person:
             tell(
                 f"glassine: {name} is named like an identifier. If a person can have several records, the guarantee "
                 "for one record does not cover the person: give --person and --records-per-person, or leave it out."
             )
-
-
-def _is_number(order: Order, domain: Domain | None) -> bool:
-    """Return whether the target is a number, and check what is said of its range."""
-    ranged = order.options.get("target_range") is not None
-    if order.model != ADDITIVE:
-        if order.infer_range:
-            raise InvalidParameterError(f"--infer-range does not apply to {order.kind}. Leave it out.")
-        return False
-    check_range(given=ranged, infer_range=order.infer_range)
-    number = predicts_number(
-        domain,
-        order.target,
-        ranged=ranged or order.infer_range,
-        classed=order.classes is not None or order.infer_classes,
-    )
-    if number:
-        check_domain(domain, private=order.private, infer_domain=order.infer_domain)
-    return number
 
 
 def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, options: Mapping[str, Any]) -> list[str]:
@@ -280,7 +350,10 @@ def _stages(order: Order, learner: Any, domain: Domain | None, classes: Any, opt
         return ["releasing sums"]
     if order.model == GREEDY:
         return ["counting the records", "choosing rules"]
-    return ["counting the records", "summing all models" + _tables(learner, domain, order.target, classes, options)]
+    return [
+        "counting the records",
+        "summing all models" + _tables(learner, domain, order.shared.target, classes, options),
+    ]
 
 
 def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, options: Mapping[str, Any]) -> str:
@@ -301,23 +374,24 @@ def _tables(learner: Any, domain: Domain | None, target: str, classes: Any, opti
 
 
 def _learner(order: Order, number: bool) -> Any:
+    from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
     from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
     from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
     if order.model == ADDITIVE:
-        return additive_learner(number=number, private=order.private)
+        return PrivateEBMRegressor if number else PrivateEBMClassifier
     if order.model == GREEDY:
         return PrivateGreedyRuleListClassifier if order.private else GreedyRuleListClassifier
-    if order.model == "tree":
+    if order.model == TREE:
         return PrivateTreeClassifier if order.private else OptimalTreeClassifier
     return PrivateRuleListClassifier if order.private else OptimalRuleListClassifier
 
 
 def _options(order: Order, learner: Any) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
-    given = {name: value for name, value in order.options.items() if value is not None}
+    given = {name: value for name, value in order.given.items() if value is not None}
     parameters = inspect.signature(learner).parameters
     for name in given:
         if name not in parameters:
@@ -340,21 +414,21 @@ def ledger_files(ledger: Path | None) -> list[Path]:
     return [ledger, *(ledger.with_name(ledger.name + end) for end in ("-journal", "-wal", "-shm"))]
 
 
-def _write(estimator: Any, files: Files) -> None:
+def _write(estimator: Any, files: FileOptions) -> None:
     """Write model and certificate; should that fail, print them, so that what was paid for is not lost."""
     from glassine.formats import write_model
     from glassine.formats.json import to_dict
 
     try:
-        write_model(estimator.model_, files.model)
-        write_text(estimator.certificate_.to_json() + "\n", files.certificate)
+        write_model(estimator.model_, files.output)
+        write_text(estimator.certificate_.to_json() + "\n", files.certified)
     except BaseException as error:
         saved = {"model": to_dict(estimator.model_), "certificate": estimator.certificate_.to_dict()}
         say(json.dumps(saved, indent=2))
         if isinstance(error, Exception):
-            reason = str(error) if isinstance(error, GlassineError) else f"cannot write {files.model}: {error}."
+            reason = str(error) if isinstance(error, GlassineError) else f"cannot write {files.output}: {error}."
             raise UnreadableFileError(
-                f"{reason} Model and certificate stand on standard output instead: save them.", path=files.model
+                f"{reason} Model and certificate stand on standard output instead: save them.", path=files.output
             ) from None
         raise
 
@@ -368,8 +442,10 @@ def _report(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
         findings = audit(estimator.model_, domain=estimator.domain_, data=data, policy=limits)
-        inputs = input_files(model=read_once(order.files.model), **files)
-        write_report(replace(findings, inputs=inputs), order.files.report or Path(), title=order.files.model.name)
+        inputs = input_files(model=read_once(order.shared.files.output), **files)
+        write_report(
+            replace(findings, inputs=inputs), order.shared.files.report or Path(), title=order.shared.files.output.name
+        )
     except GlassineError as error:
         raise GlassineError(f"{error} The model is written; only the report is missing.") from None
     return findings.verdict

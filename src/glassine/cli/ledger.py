@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.naming import in_options, nearest
-from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption
+from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, PersonOption
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from glassine.privacy.unit import PrivacyUnit
 
 __all__ = [
-    "PersonOption",
     "account_of",
     "budget_command",
     "charge_command",
@@ -37,15 +36,6 @@ ENDING = ".certificate.json"
 PERSONS = "--records-per-person"
 
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the data set.")]
-PersonOption = Annotated[
-    int | None,
-    typer.Option(
-        PERSONS,
-        metavar="M",
-        help="The unit is one person, of whom a release uses at most M records.",
-        show_default="unit: one record",
-    ),
-]
 
 
 def show_command(

@@ -1,13 +1,22 @@
-"""Arguments and options that several commands share: one name, one meaning, one sentence."""
+"""Arguments and options that several commands share: one name, one meaning, one sentence; and groups of them.
+
+A group is a dataclass whose fields are options. :func:`command` makes a command of a function that takes groups, and
+:class:`GroupedCommand` prints its help with a heading for each.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from glassine.errors import InvalidParameterError
 
@@ -17,47 +26,45 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "AuditOption",
-    "BlackBoxOption",
+    "BlackBoxOptions",
     "ClassesOption",
     "ConfidenceOption",
-    "CriterionOption",
     "DataOption",
     "DatasetOption",
     "DomainOption",
+    "Group",
+    "GroupedCommand",
     "GrownDepthOption",
     "HolderOption",
     "HoldoutOption",
-    "InferClassesOption",
-    "InferDomainOption",
     "JsonOption",
     "LedgerArgument",
     "LedgerDeltaOption",
     "LedgerOption",
     "ModelArgument",
+    "ModelFileOptions",
     "NoiseOption",
     "OverwriteOption",
+    "PersonOption",
     "PolicyOption",
+    "PublicOptions",
     "RecordsArgument",
     "ReleaseArgument",
     "ReportOption",
-    "RequiredDataOption",
     "RequiredDomainOption",
-    "RequiredHoldoutOption",
     "RequiredTargetOption",
     "SeedOption",
     "SmallOption",
-    "SplitsOption",
-    "TakesOption",
     "TargetOption",
-    "TreeOption",
     "TrustOption",
     "UnprotectedSeedOption",
     "above",
     "at_least",
+    "command",
     "noise_of",
 ]
 
-FORMATS = "HTML, or JSON or text by its ending"
+FORMATS = "HTML, JSON or text by its ending"
 """Forms of a report."""
 
 
@@ -80,13 +87,83 @@ def _check(option: str, rule: str, kept: Callable[[Any], bool], advice: str) -> 
     return check
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Options that travel together as one value.
+
+    Attributes
+    ----------
+    heading : str
+        Their heading in the help of a command.
+    """
+
+    heading: ClassVar[str] = "Options"
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function of single options, as the parser reads them, for one whose parameters may be groups."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+
+    def run(**values: Any) -> None:
+        function(**{one.name: _gathered(one.name, hints[one.name], values) for one in parameters})
+
+    flat = [one for each in parameters for one in _options(each.name, hints[each.name], each.default, None)]
+    run.__doc__ = function.__doc__
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in flat}
+    return run
+
+
+def _options(name: str, hint: Any, default: Any, heading: str | None) -> Iterator[inspect.Parameter]:
+    """Yield the options of a parameter: itself, or those of its group and of the groups in it."""
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        hints = get_type_hints(hint, include_extras=True)
+        for field in dataclasses.fields(hint):
+            yield from _options(field.name, hints[field.name], field.default, getattr(hint, "heading", None))
+        return
+    kind, info = get_args(hint)
+    info = copy(info)
+    info.rich_help_panel = heading
+    default = inspect.Parameter.empty if default is dataclasses.MISSING else default
+    annotation: Any = Annotated[kind, info]
+    # By name alone, so that what is required may follow what is not.
+    yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _gathered(name: str, hint: Any, values: dict[str, Any]) -> Any:
+    """Return the value of a parameter, a group made of its options."""
+    if not (dataclasses.is_dataclass(hint) and isinstance(hint, type)):
+        return values[name]
+    hints = get_type_hints(hint, include_extras=True)
+    return hint(**{field.name: _gathered(field.name, hints[field.name], values) for field in dataclasses.fields(hint)})
+
+
+WIDEST = 38
+"""Most characters of an option and its values that share a line with what they mean."""
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help has a heading for each group of options, defaults in brackets."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options without a heading of their own, then the groups."""
+        params = sorted(self.get_params(ctx), key=lambda param: param.param_type_name != "argument")
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for param in params:
+            heading = getattr(param, "rich_help_panel", None) or "Options"
+            if (record := param.get_help_record(ctx)) is not None:
+                name, text = record[0].split(" <")[0] if param.param_type_name == "argument" else record[0], record[1]
+                default = text.replace("[default: (", "[").replace("[default: ", "[").replace(")]", "]")
+                sections.setdefault(heading, []).append((name, default))
+        formatter.write_paragraph()
+        for heading, records in sections.items():
+            formatter.write_heading(heading)
+            with formatter.indentation():
+                formatter.write_dl(records, col_max=WIDEST)
+
+
 _DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON: the public bounds and categories.")
-_DATA = typer.Option("--data", metavar="FILE", help="Training records, CSV or Parquet.")
-_HOLDOUT = typer.Option(
-    "--holdout",
-    metavar="FILE",
-    help="Records of the same population that were not used for training, CSV or Parquet.",
-)
 _TARGET = typer.Option("--target", metavar="COLUMN", help="Column that the model predicts.")
 
 ModelArgument: TypeAlias = Annotated[
@@ -106,51 +183,24 @@ LedgerArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="LEDGER", hel
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
-DataOption: TypeAlias = Annotated[Path | None, _DATA]
-RequiredDataOption: TypeAlias = Annotated[Path, _DATA]
-HoldoutOption: TypeAlias = Annotated[Path | None, _HOLDOUT]
-RequiredHoldoutOption: TypeAlias = Annotated[Path, _HOLDOUT]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]
 RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
-
-CriterionOption: TypeAlias = Annotated[
-    Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
-    typer.Option(
-        "--criterion",
-        help="How splits were selected; none if not by their quality.",
-        show_default="as the model states",
-    ),
+DataOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE", help="Training records, CSV or Parquet.")
 ]
-SplitsOption: TypeAlias = Annotated[
-    Literal["auto", "multiway", "binary"],
+HoldoutOption: TypeAlias = Annotated[
+    Path | None,
     typer.Option(
-        "--splits", help="Categories split into all values, or one against the rest; auto: as the model states."
+        "--holdout",
+        metavar="FILE",
+        help="Records of the same population that were not used for training, CSV or Parquet.",
     ),
-]
-BlackBoxOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--black-box",
-        metavar="FILE|MODULE:FUNCTION",
-        help="What decides: an ONNX or skops file (pip install 'glassine[formats]'), or a Python function that maps "
-        "records to labels. A module is code that runs.",
-    ),
-]
-TakesOption: TypeAlias = Annotated[
-    Literal["array", "pandas", "polars"],
-    typer.Option("--takes", help="What the black box takes: a data frame, or a NumPy array without names."),
 ]
 ClassesOption: TypeAlias = Annotated[
     str | None, typer.Option("--classes", metavar="A,B", help="The public classes, separated by commas.")
 ]
 ConfidenceOption: TypeAlias = Annotated[
     float, typer.Option("--confidence", metavar="NUMBER", help="Confidence of each interval.")
-]
-InferDomainOption: TypeAlias = Annotated[
-    bool, typer.Option("--infer-domain", help="Take the domain from the data: the guarantee does not hold.")
-]
-InferClassesOption: TypeAlias = Annotated[
-    bool, typer.Option("--infer-classes", help="Take the classes from the data: the guarantee does not hold.")
 ]
 GrownDepthOption: TypeAlias = Annotated[
     int | None,
@@ -166,6 +216,15 @@ DatasetOption: TypeAlias = Annotated[
 LedgerDeltaOption: TypeAlias = Annotated[
     float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")
 ]
+PersonOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--records-per-person",
+        metavar="M",
+        help="The unit is one person, with at most M records each.",
+        show_default="one record",
+    ),
+]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Policy, TOML: the limits to judge by.", show_default="built in"),
@@ -176,7 +235,7 @@ ReportOption: TypeAlias = Annotated[
 ]
 AuditOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--report", metavar="FILE", help=f"Audit what is written, and write the report: {FORMATS}."),
+    typer.Option("--report", metavar="FILE", help=f"Audit it and write the report: {FORMATS}."),
 ]
 HolderOption: TypeAlias = Annotated[
     Path | None,
@@ -200,7 +259,7 @@ UnprotectedSeedOption: TypeAlias = Annotated[
     typer.Option(
         "--seed",
         metavar="N",
-        help="Make the result repeatable: differential privacy does not hold then.",
+        help="Make the result repeatable: the guarantee does not hold then.",
         callback=at_least("--seed", 0),
     ),
 ]
@@ -208,15 +267,6 @@ OverwriteOption: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="R
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TrustOption: TypeAlias = Annotated[
     bool, typer.Option("--trust-pickle", help="Load a pickle. A pickle is code: only from a source you trust.")
-]
-TreeOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--tree",
-        metavar="N",
-        help="Of a file with several trees: the one to read, from 0.",
-        callback=at_least("--tree", 0),
-    ),
 ]
 SmallOption: TypeAlias = Annotated[bool, typer.Option("--show-small-counts", help="Do not suppress small counts.")]
 NoiseOption: TypeAlias = Annotated[
@@ -227,6 +277,61 @@ NoiseOption: TypeAlias = Annotated[
         help="How counts were blurred: geometric, laplace or gaussian and the scale, or rounded and the step.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFileOptions(Group):
+    """How the file of a model is read."""
+
+    heading: ClassVar[str] = "Reading the model"
+
+    tree: Annotated[
+        int | None,
+        typer.Option(
+            "--tree",
+            metavar="N",
+            help="Of a file with several trees: the one to read, from 0.",
+            callback=at_least("--tree", 0),
+        ),
+    ] = None
+    trust_pickle: TrustOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicOptions(Group):
+    """What is publicly known about the records, or owned up to be taken from them."""
+
+    heading: ClassVar[str] = "Privacy"
+
+    domain: DomainOption = None
+    classes: ClassesOption = None
+    infer_domain: Annotated[
+        bool, typer.Option("--infer-domain", help="Take the domain from the data: the guarantee does not hold.")
+    ] = False
+    infer_classes: Annotated[
+        bool, typer.Option("--infer-classes", help="Take the classes from the data: the guarantee does not hold.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlackBoxOptions(Group):
+    """What decides."""
+
+    heading: ClassVar[str] = "The black box"
+
+    black_box: Annotated[
+        str | None,
+        typer.Option(
+            "--black-box",
+            metavar="FILE|MODULE:FUNCTION",
+            help="What decides: an ONNX or skops file (pip install 'glassine[formats]'), or a Python function that "
+            "maps records to labels. A module is code that runs.",
+        ),
+    ] = None
+    takes: Annotated[
+        Literal["array", "pandas", "polars"],
+        typer.Option("--takes", help="What the black box takes: a data frame, or a NumPy array without names."),
+    ] = "polars"
 
 
 def noise_of(text: str | None) -> CountNoise | None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_commands
 from glassine.errors import InvalidParameterError, SeveralTreesError, UnreadableFileError, UnsupportedModelError
@@ -15,21 +15,33 @@ from glassine.files import FileContent, read_bytes, read_once
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, InputFile
     from glassine.auditing.policy import Policy
-    from glassine.domain import Domain
+    from glassine.domain import Attribute, Domain
     from glassine.formats import PublishedModel
     from glassine.formats.sklearn.interpret import EbmExtras
     from glassine.models import DecisionTree, RuleList
+    from glassine.surrogates import SurrogateRelease
 
 __all__ = [
     "input_files",
+    "is_release",
     "load",
     "load_extras",
     "load_kind",
+    "load_published",
+    "load_release",
+    "load_trees",
     "opened",
     "policy_of",
     "read_domain",
+    "stored_estimator",
     "with_inputs",
+    "written_values",
 ]
+
+
+SIGNED = b'"glassine.signed-release/'
+HEAD = 400
+"""Bytes at the start of a release in which its schema stands."""
 
 
 def opened(path: Path | None) -> FileContent | None:
@@ -75,7 +87,7 @@ def load_kind(
     from glassine.formats.builder import ONE_OF_SEVERAL
 
     here = {
-        ONE_OF_SEVERAL: "--tree 0 reads the first; glassine reconstruct reads all, where its trees tell counts.",
+        ONE_OF_SEVERAL: "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts.",
         ": tree must": ": --tree must",
         "allow it with trust_pickle.": "allow it with --trust-pickle.",
     }
@@ -87,6 +99,35 @@ def load_kind(
             message = message.replace(said, meant)
         error.args = (message, *error.args[1:])
         raise
+
+
+def load_published(
+    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
+) -> Any:
+    """Return a model as a plain value, or a fitted forest as it is; of several trees, the one of this place."""
+    from glassine.formats.loading import load_estimator
+    from glassine.formats.sklearn.forest import is_sklearn_forest
+
+    try:
+        return load(path, domain, trust_pickle, tree)
+    except UnsupportedModelError:
+        try:
+            estimator = load_estimator(path, trust_pickle=trust_pickle)
+        except UnsupportedModelError:
+            estimator = None
+        if not is_sklearn_forest(estimator):
+            raise
+        return estimator
+
+
+def load_trees(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> Any:
+    """Return a model as :func:`load_published` does, and the trees of a file that holds several as a forest."""
+    from glassine.formats import load_forest
+
+    try:
+        return load_published(path, domain, trust_pickle)
+    except SeveralTreesError:
+        return load_forest(path, domain, trust_pickle=trust_pickle)
 
 
 def load_extras(path: str | os.PathLike[str]) -> EbmExtras | None:
@@ -124,3 +165,45 @@ def with_inputs(
     if found.holder is None:
         return replace(found, inputs=given)
     return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))
+
+
+def is_release(file: FileContent) -> bool:
+    """Return whether a file is a release of surrogate trees, signed or not."""
+    head = file.data[:HEAD]
+    return head.lstrip()[:1] == b"{" and any(schema in head for schema in (SIGNED, b'"glassine.surrogates/'))
+
+
+def load_release(file: FileContent) -> SurrogateRelease:
+    """Return the release of a file; a signature of it is checked."""
+    from glassine.surrogates import SurrogateRelease
+
+    if SIGNED in file.data[:HEAD]:
+        from glassine.server import read_release
+
+        return read_release(file).release
+    return SurrogateRelease.from_json(file)
+
+
+def stored_estimator(path: str | os.PathLike[str], trust_pickle: bool) -> Any:
+    """Return the fitted estimator of a file, which states how its splits were selected; None for a plain model."""
+    from glassine.formats.loading import load_estimator
+
+    try:
+        return load_estimator(path, trust_pickle=trust_pickle)
+    except UnsupportedModelError:
+        return None
+
+
+def written_values(model: Any, sensitive: str) -> dict[str, Attribute]:
+    """Return the columns that a tree reads as texts, and the attribute that it predicts: 01 is to stay 01."""
+    from glassine.domain import Category, OneOf
+    from glassine.models import DecisionTree
+
+    texts: dict[str, list[str]] = {}
+    for literal in model.literals if isinstance(model, DecisionTree) else ():
+        if isinstance(literal, OneOf) and literal.values and all(isinstance(value, str) for value in literal.values):
+            texts.setdefault(literal.attribute, []).extend(map(str, literal.values))
+    classes = getattr(model, "classes", None) or ()
+    if isinstance(model, DecisionTree) and any(isinstance(name, str) for name in classes):
+        texts[sensitive] = [name for name in classes if isinstance(name, str)]
+    return {name: Category(tuple(dict.fromkeys(values))) for name, values in texts.items()}

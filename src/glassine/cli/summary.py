@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from glassine.cli.additive import ADDITIVE
-from glassine.cli.fitting import GREEDY, Outcome
+from glassine.cli.fitting import ADDITIVE, GREEDY, Outcome
 from glassine.cli.ledger import sentence
 
 __all__ = ["charged", "to_dict", "to_text"]
@@ -19,13 +18,13 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome of a fit as plain JSON values: model and certificate in full, and where they were written."""
     from glassine.formats.json import to_dict as model_dict
 
-    files = outcome.order.files
+    files = outcome.order.shared.files
     return {
         "model": model_dict(outcome.estimator.model_),
         "certificate": outcome.estimator.certificate_.to_dict(),
         "files": {
-            "model": str(files.model),
-            "certificate": str(files.certificate),
+            "model": str(files.output),
+            "certificate": str(files.certified),
             "report": None if files.report is None else str(files.report),
         },
         "charge": outcome.charge,
@@ -38,14 +37,14 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
 
 def to_text(outcome: Outcome) -> str:
     """Return the outcome of a fit for a person."""
-    files = outcome.order.files
+    files = outcome.order.shared.files
     parts = [_headline(outcome), "", *_model_lines(outcome), ""]
     sentences = [*_privacy(outcome), _accuracy(outcome)]
     if outcome.left_out:
         sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
     for said in sentences:
         parts += textwrap.wrap(said, WIDTH, break_on_hyphens=False, break_long_words=False)
-    parts += ["", f"Model: {files.model}", f"Certificate: {files.certificate}"]
+    parts += ["", f"Model: {files.output}", f"Certificate: {files.certified}"]
     if files.report is not None:
         parts.append(f"Report: {files.report} ({outcome.verdict})")
     return "\n".join([*parts, _next(outcome)])
@@ -139,10 +138,10 @@ def _names(names: tuple[str, ...]) -> str:
 
 def _next(outcome: Outcome) -> str:
     order = outcome.order
-    domain = "" if order.domain is None else f" --domain {order.domain}"
-    audit = f"glassine audit {order.files.model}{domain}"
+    domain = "" if order.shared.public.domain is None else f" --domain {order.shared.public.domain}"
+    audit = f"glassine audit {order.shared.files.output}{domain}"
     if order.private:
         if not outcome.estimator.certificate_.holds:
             return f"Next: {audit}"
         return f"Next: {audit} --policy P.toml, with accept_guarantee = true in P.toml"
-    return f"Next: {audit} --data {order.data} -o report.html"
+    return f"Next: {audit} --data {order.shared.data} -o report.html"

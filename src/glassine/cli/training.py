@@ -12,10 +12,11 @@ from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from glassine.cli.options import PublicOptions
     from glassine.domain import Attribute, Domain
     from glassine.domain.attributes import Scalar
 
-__all__ = ["Training", "check_domain", "check_public", "class_names", "read_training"]
+__all__ = ["Training", "check_public", "class_names", "predicts_number", "read_training"]
 
 LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
@@ -40,20 +41,18 @@ class Training:
     left_out: tuple[str, ...]
 
 
-def check_public(
-    domain: Domain | None, target: str, classes: str | None, *, private: bool, infer_domain: bool, infer_classes: bool
-) -> None:
+def check_public(domain: Domain | None, target: str, public: PublicOptions, *, private: bool) -> None:
     """Raise if a private model would take its domain or its classes from the data without saying so."""
     declared = domain is not None and target in domain
-    if classes is not None and infer_classes:
+    if public.classes is not None and public.infer_classes:
         raise InvalidParameterError("--classes and --infer-classes contradict each other. Leave one out.")
-    check_domain(domain, private=private, infer_domain=infer_domain)
-    if declared and (classes is not None or infer_classes):
+    _check_domain(domain, private=private, infer_domain=public.infer_domain)
+    if declared and (public.classes is not None or public.infer_classes):
         raise InvalidParameterError(
             f"the domain declares the target {target!r} and so its classes. "
-            f"Leave {'--infer-classes' if infer_classes else '--classes'} out."
+            f"Leave {'--infer-classes' if public.infer_classes else '--classes'} out."
         )
-    if private and not declared and classes is None and not infer_classes:
+    if private and not declared and public.classes is None and not public.infer_classes:
         raise InvalidParameterError(
             f"the classes of the target {target!r} must be public, and the domain does not declare it."
             f"{nearest(target, domain or ())} Check its spelling; declare it in the domain as a category, or list its "
@@ -61,7 +60,58 @@ def check_public(
         )
 
 
-def check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:
+def predicts_number(
+    domain: Domain | None, target: str, public: PublicOptions, *, ranged: bool, infer_range: bool
+) -> bool:
+    """Return whether a private model predicts a number, as far as the domain or the options say.
+
+    Raises
+    ------
+    InvalidParameterError
+        If they contradict each other, or say nothing.
+    """
+    if ranged and infer_range:
+        raise InvalidParameterError("--target-range and --infer-range contradict each other. Leave one out.")
+    ranged, classed = ranged or infer_range, public.classes is not None or public.infer_classes
+    if ranged and classed:
+        raise InvalidParameterError(
+            "--classes and --infer-classes are for a target of classes, --target-range and --infer-range for one of "
+            "numbers. Leave one of them out."
+        )
+    if domain is None or target not in domain:
+        if not ranged and not classed:
+            raise InvalidParameterError(
+                f"what the target {target!r} may be must be public.{nearest(target, domain or ())} Check its spelling; "
+                "declare it in the domain; or give --classes a,b for classes, or --target-range LO,HI for a number. "
+                "With --infer-classes or --infer-range the guarantee does not hold."
+            )
+        number = ranged
+    else:
+        number = _declares_number(domain, target, ranged=ranged, classed=classed)
+    if number:
+        _check_domain(domain, private=True, infer_domain=public.infer_domain)
+    return number
+
+
+def _declares_number(domain: Domain, target: str, *, ranged: bool, classed: bool) -> bool:
+    """Return whether a domain declares the target as a number; raise if more is said of it."""
+    from glassine.domain import Integer, Real
+
+    declared = isinstance(domain[target], Integer | Real)
+    if ranged:
+        raise InvalidParameterError(
+            f"the domain declares the target {target!r}{' and so its range' if declared else ', which is no number'}. "
+            "Leave --target-range and --infer-range out."
+        )
+    if declared and classed:
+        raise InvalidParameterError(
+            f"the domain declares the target {target!r} as a number. Leave --classes and --infer-classes out, or "
+            "declare it as a category."
+        )
+    return declared
+
+
+def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -> None:
     """Raise if a private model would take its domain from the data without saying so."""
     if domain is not None and infer_domain:
         raise InvalidParameterError("--domain and --infer-domain contradict each other. Leave one out.")

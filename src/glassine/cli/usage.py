@@ -15,15 +15,7 @@ __all__ = ["ParserError", "refusal"]
 ParserError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Base class of what the parser raises; the versions of typer keep it in different modules."""
 
-ELSEWHERE: Mapping[tuple[str, str], str] = {
-    ("disclose", "--quasi"): "The people's file is --people FILE; every column of it but the sensitive one is known.",
-    ("disclose", "--data"): "The people's file is --people FILE.",
-}
-"""What to give instead of an option that other commands have."""
-
-FURTHER: Mapping[str, str] = {
-    "audit": " Two models of the same records: glassine reconstruct MODEL MODEL --domain FILE."
-}
+FURTHER: Mapping[str, str] = {"audit": " Two models of the same records: glassine rebuild MODEL MODEL --domain FILE."}
 """What to do instead of giving more arguments than a command takes; a space before it."""
 
 RULES = (
@@ -60,12 +52,8 @@ def refusal(error: Any, given: Sequence[str]) -> str:
 
 
 def _option(option: str, context: Any, path: str) -> str:
-    elsewhere = ELSEWHERE.get((path, option))
     known = [name for param in context.command.params for name in (*param.opts, *param.secondary_opts)]
-    advice = (
-        nearest(option, [name for name in known if name.startswith("--")]) if elsewhere is None else f" {elsewhere}"
-    )
-    return f"{path} has no option {option}.{advice}"
+    return f"{path} has no option {option}.{nearest(option, [name for name in known if name.startswith('--')])}"
 
 
 def _called(param: Any) -> str:

@@ -188,9 +188,7 @@ class _Records:
 
     def sides(self, number: int, task: Task) -> Sides:
         """Return the training and test records of a split."""
-        train, test = split(
-            self.labels, number, test_share=task.test_share, seed=task.seed, persons=self.persons
-        )
+        train, test = split(self.labels, number, test_share=task.test_share, seed=task.seed, persons=self.persons)
         return Sides(
             number=number,
             train=self.frame[train],
@@ -266,7 +264,11 @@ def compare(
     if records.persons is None and task.records_per_person is not None:
         raise InvalidParameterError("records_per_person needs persons: whose record each is. Pass persons.")
     caveats = records.caveats
-    if records.persons is not None and task.records_per_person is None and any(CANDIDATES[m].private for m in task.models):
+    if (
+        records.persons is not None
+        and task.records_per_person is None
+        and any(CANDIDATES[m].private for m in task.models)
+    ):
         caveats = (*caveats, RECORDS_COVERED)
     shape = Shape(
         domain=records.domain,
@@ -365,14 +367,14 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
     return tuple(Row.of(found) for found in kinds.values())
 
 
-def _read(
-    frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any
-) -> _Records:
+def _read(frame: Any, target: str, domain: Domain | None, classes: Sequence[Scalar] | None, persons: Any) -> _Records:
     """Return the records, as far as the domain declares them, and their classes."""
     whose: Persons | None = None
     if persons is not None:
         if isinstance(persons, str) and persons == target:
-            raise InvalidDataError(f"the column {target!r} is the target, and cannot hold the persons too. Name another.")
+            raise InvalidDataError(
+                f"the column {target!r} is the target, and cannot hold the persons too. Name another."
+            )
         frame = with_persons(frame, persons)
         whose = frame.persons
         if domain is not None and whose is not None and whose.column in domain:

@@ -7,18 +7,18 @@ what it needs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import (
     SCHEMA,
+    DisclosureFinding,
     Findings,
     MembershipFinding,
     ReconstructionFinding,
     ReleaseSummary,
-    SensitiveFinding,
 )
-from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.comparison import Comparison
 from glassine.report import wording
 from glassine.report.section import Page, Section, clean_inputs
@@ -146,9 +146,31 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
     )
 
 
+def _attacks_page(findings: Findings, title: str | None) -> Page | None:
+    """Return the page of an audit of one attack alone, judged where the policy has a check; None of others."""
+    if len(findings.measured) != 1:
+        return None
+    (name,) = findings.measured
+    found = findings.value(name)
+    if isinstance(found, MembershipFinding):
+        page = attack_page(found, title=title, inputs=findings.inputs)
+    elif isinstance(found, DisclosureFinding) and found.details is not None:
+        page = disclosure_page(found, title=title, inputs=findings.inputs)
+    else:
+        return None
+    page = replace(page, notes=(*map(wording.clean, findings.notes), *page.notes), schema=SCHEMA)
+    if not findings.checks:
+        return page
+    verdict = verdict_sentence(findings.checks, findings.policy, findings.model.kind)
+    if not verdict.lower().startswith(findings.verdict):
+        verdict = f"{findings.verdict.capitalize()}: {verdict[:1].lower()}{verdict[1:]}"
+    judged = policy_section(findings.checks, findings.policy, findings.model.kind)
+    return replace(page, sentence=f"{page.sentence} {verdict}", sections=(judged, *page.sections))
+
+
 def _lacking(name: str, found: object) -> str:
     """Return what a measurement that was made still lacks."""
-    if isinstance(found, SensitiveFinding) and found.unused:
+    if isinstance(found, DisclosureFinding) and found.unused:
         return f"The internal nodes were not used: {found.unused}"
     if isinstance(found, ReconstructionFinding):
         return found.undefined or ""
@@ -183,8 +205,9 @@ def _described(findings: Findings) -> str:
 def page_of(found: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
     if isinstance(found, Findings):
-        of_release = isinstance(found.subject, ReleaseSummary)
-        return release_page(found, title=title) if of_release else audit_page(found, title=title)
+        if isinstance(found.subject, ReleaseSummary):
+            return release_page(found, title=title)
+        return _attacks_page(found, title) or audit_page(found, title=title)
     if isinstance(found, MembershipFinding):
         return attack_page(found, title=title)
     if isinstance(found, DisclosureFinding):

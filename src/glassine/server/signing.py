@@ -110,7 +110,7 @@ def _private_key(path: str | os.PathLike[str]) -> Any:
     except (ValueError, TypeError, _unsupported()) as error:
         raise SignatureError(
             f"{os.fspath(path)} holds no private key without a password ({type(error).__name__}). "
-            "Make one with glassine release keys."
+            "Make one with glassine explain keys."
         ) from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign releases.")

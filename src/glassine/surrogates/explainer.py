@@ -415,7 +415,9 @@ class SurrogateExplainer(MeasuredExplainer):
             X, whose = table, table.persons
         else:
             if isinstance(persons, str):
-                raise InvalidDataError(f"persons names the column {persons!r}, and an array has none. Pass a data frame.")
+                raise InvalidDataError(
+                    f"persons names the column {persons!r}, and an array has none. Pass a data frame."
+                )
             whose = stated_persons(persons, len(X), "data")
         if whose is None or not plan.k <= whose.number:
             number = 0 if whose is None else whose.number

@@ -171,9 +171,7 @@ def black_box_attack(
     return attempt(work)
 
 
-def _split(
-    side: Records, share: float, rng: np.random.Generator
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the rows that train and those that judge: all records of a person are on one side."""
     order = rng.permutation(side.number)
     cut = min(max(round(share * side.number), 1), side.number - 1)

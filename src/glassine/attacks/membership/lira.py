@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +16,7 @@ from glassine.attacks.membership.outputs import Records, UnansweredError, answer
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.table import as_table
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError
 from glassine.models import DecisionTree, RuleList
 
@@ -59,7 +59,7 @@ def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
     from sklearn.preprocessing import OneHotEncoder
     from sklearn.tree import DecisionTreeClassifier
 
-    frame = nw.from_native(records)
+    frame = as_table(records).frame
     numbers = [name for name in model.attributes if name in frame.columns and frame[name].dtype.is_numeric()]
     text = [name for name in model.attributes if name in frame.columns and name not in numbers]
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)

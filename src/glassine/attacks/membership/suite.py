@@ -182,7 +182,12 @@ def attack_membership(
     rng = generator(random_state)
     sides = (
         Records.read(X_in, y_in, "members", persons_in),
-        Records.read(X_out, y_out, "non-members", persons_in if persons_out is None and isinstance(persons_in, str) else persons_out),
+        Records.read(
+            X_out,
+            y_out,
+            "non-members",
+            persons_in if persons_out is None and isinstance(persons_in, str) else persons_out,
+        ),
     )
     if (sides[0].persons is None) != (sides[1].persons is None):
         raise InvalidParameterError("persons must be stated of members and of non-members, or of neither. Pass both.")

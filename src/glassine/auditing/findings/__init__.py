@@ -2,6 +2,7 @@
 
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.additive import AdditiveFinding, AxisFinding, BinsFinding, ShapeFinding, TermFinding
+from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
 from glassine.auditing.findings.joint import JointFinding, LeftOutModel, SeveralSummary
 from glassine.auditing.findings.membership import AttackFinding, MembershipFinding
@@ -16,7 +17,6 @@ from glassine.auditing.findings.root import (
 )
 from glassine.auditing.findings.rows import RowsFinding
 from glassine.auditing.findings.schema import schema
-from glassine.auditing.findings.sensitive import SensitiveFinding
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,
     FormFinding,
@@ -59,6 +59,7 @@ __all__ = [
     "BinsFinding",
     "Bound",
     "Check",
+    "DisclosureFinding",
     "DiversityFinding",
     "DomainSummary",
     "Findings",
@@ -82,7 +83,6 @@ __all__ = [
     "Remedy",
     "RepresentativesFinding",
     "RowsFinding",
-    "SensitiveFinding",
     "SeveralSummary",
     "ShapeFinding",
     "Standing",

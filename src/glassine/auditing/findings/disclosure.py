@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from glassine.attacks.outcome import ShownCount
 
 __all__ = [
+    "DisclosureDetails",
     "DisclosureFinding",
     "ExposedPerson",
     "ReaderFinding",
@@ -149,62 +150,32 @@ class SampleFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DisclosureFinding:
-    """What the reader of a tree learns of everybody's sensitive attribute; small counts are hidden.
+class DisclosureDetails:
+    """What only the holder of the data is to see of what can be inferred; small counts are hidden.
 
     Attributes
     ----------
-    sensitive : str
-        The attribute.
-    number, n_quasi_identifiers, n_leaves : ShownCount
-        People, their distinct quasi-identifiers, and the leaves that hold them.
-    n_classes : int
-        Classes of the attribute.
-    knowledge : str
-        What the reader is taken to know.
-    status : str
-        ``optimal`` or ``local``.
-    gap : float
-        Nats a person by which an estimate could leave more open.
-    learned_mean, learned_most : float
-        What the reader learns beyond the class distribution, in nats: over all people, and of one person at most.
-    readers : tuple of ReaderFinding
-        The reader of the class distribution, of the leaves, and of everything.
+    n_leaves : int
+        Leaves that hold people.
     truth : TruthFinding or None
         D_individual, where the truth is known.
     exposed : tuple of ExposedPerson
-        The most exposed people.
+        The most exposed people, the most exposed first.
     k : ShownCount
         People of the smallest leaf.
     distinct_l, entropy_l, alpha, t : float
         l-diversity, largest share of a class, and t-closeness of the leaves, each of the worst leaf.
-    n_internal, n_active : int
-        Internal constraints, and those that shape the estimate.
     active : tuple of str
-        Some of them, by node and candidate; empty where small counts are hidden.
-    notes : tuple of str
-        Which knowledge was left out or assumed, and why.
-    unused : str
-        Why the internal nodes were not used; empty if they were, or were not asked for.
+        Some of the internal constraints that shape the estimate; empty where small counts are hidden.
     remedies : tuple of RemedyFinding
         Empty unless they were asked for.
     subgroups : tuple of SubgroupFinding
         The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
     sample : SampleFinding or None
-        Who was in the training sample, where the reader knows more people than that.
+        Who was in the training sample, where the attacker knows more people than that.
     """
 
-    sensitive: str
-    number: ShownCount
-    n_quasi_identifiers: ShownCount
-    n_leaves: ShownCount
-    n_classes: int
-    knowledge: str
-    status: str
-    gap: float
-    learned_mean: float
-    learned_most: float
-    readers: tuple[ReaderFinding, ...]
+    n_leaves: int
     truth: TruthFinding | None
     exposed: tuple[ExposedPerson, ...]
     k: ShownCount
@@ -212,11 +183,62 @@ class DisclosureFinding:
     entropy_l: float
     alpha: float
     t: float
-    n_internal: int
-    n_active: int
     active: tuple[str, ...]
-    notes: tuple[str, ...]
-    unused: str = ""
     remedies: tuple[RemedyFinding, ...] = ()
     subgroups: tuple[SubgroupFinding, ...] = ()
     sample: SampleFinding | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureFinding:
+    """What a reader who knows everybody's quasi-identifiers learns of the sensitive attribute; small counts are hidden.
+
+    Attributes
+    ----------
+    sensitive : str
+        The attribute.
+    quasi_identifiers : tuple of str
+        What the reader knows of everybody.
+    number, n_quasi_identifiers : ShownCount
+        People, and their distinct quasi-identifiers.
+    n_classes : int
+        Classes of the attribute.
+    knowledge : str
+        What the reader uses of the tree.
+    optimum : str
+        ``global``, or ``local`` where another estimate may leave more open.
+    gap : float
+        Nats a person by which an estimate could leave more open.
+    learned_mean, learned_most : float
+        What the reader learns beyond the class distribution, in nats: over all people, and of one person at most.
+    readers : tuple of ReaderFinding
+        Of the class distribution, of the leaves, and of leaves and internal nodes, as far as these were used.
+    exposed : tuple of int
+        Rows of the most exposed people, in order of number: the order of exposure would tell where one leaf ends.
+    n_internal, n_active : int
+        Internal constraints, and those that shape the estimate.
+    unused : str
+        Why the internal nodes were not used; empty if they were.
+    notes : tuple of str
+        Which other knowledge was left out or assumed, and why.
+    details : DisclosureDetails or None
+        What else the holder of the data asked for.
+    """
+
+    sensitive: str
+    quasi_identifiers: tuple[str, ...]
+    number: ShownCount
+    n_quasi_identifiers: ShownCount
+    n_classes: int
+    knowledge: str
+    optimum: str
+    gap: float
+    learned_mean: float
+    learned_most: float
+    readers: tuple[ReaderFinding, ...]
+    exposed: tuple[int, ...]
+    n_internal: int
+    n_active: int
+    unused: str
+    notes: tuple[str, ...]
+    details: DisclosureDetails | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -108,6 +108,8 @@ class MembershipFinding:
         Non-members among those accused.
     midpoints : str
         What the midpoint attack found, or why it does not apply.
+    details : mapping or None
+        All that the attacks found, row numbers included; None where small counts are suppressed.
     """
 
     n_members: ShownCount
@@ -129,6 +131,7 @@ class MembershipFinding:
     accused_wrongly: ShownCount | None
     midpoints: str
     roc_attack: str | None = None
+    details: Mapping[str, object] | None = None
 
     @property
     def explained(self) -> float:

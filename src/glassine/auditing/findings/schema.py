@@ -11,11 +11,11 @@ from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Hidden
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings.additive import AdditiveFinding
+from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.joint import JointFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.findings.rows import RowsFinding
-from glassine.auditing.findings.sensitive import SensitiveFinding
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,
     FormsFinding,
@@ -40,7 +40,7 @@ MEASURED: dict[str, Any] = {
     "exposed_rows": tuple[int, ...],
     "alignment": ErrorEstimate,
     "membership": MembershipFinding,
-    "disclosure": SensitiveFinding,
+    "disclosure": DisclosureFinding,
     "rows": RowsFinding,
     "terms": AdditiveFinding,
     "representatives": RepresentativesFinding,
@@ -104,6 +104,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def _type_schema(hint: Any) -> dict[str, Any]:
     if hint is Hidden:
         return {"type": "null"}
+    if hint is object:
+        return {}
     names = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
     if hint in names:
         return {"type": names[hint]}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
+from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.findings.membership import MembershipFinding
-from glassine.auditing.findings.sensitive import SensitiveFinding
 
 __all__ = [
     "NO_HOLDOUT",
@@ -30,7 +30,7 @@ NO_HOLDOUT: Outcome[MembershipFinding] = NotApplicable(
     "no holdout was given: records of the same population that were not used for training (`--holdout`)."
 )
 
-NO_SENSITIVE: Outcome[SensitiveFinding] = NotApplicable(
+NO_SENSITIVE: Outcome[DisclosureFinding] = NotApplicable(
     "no sensitive attribute was named: the one that the tree predicts (`--sensitive`)."
 )
 

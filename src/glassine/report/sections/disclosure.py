@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassine import __version__
-from glassine.auditing.findings import InputFile, SensitiveFinding
-from glassine.auditing.findings.disclosure import DisclosureFinding, ReaderFinding, RemedyFinding
+from glassine.auditing.findings import DisclosureFinding, InputFile
+from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding, RemedyFinding
 from glassine.report import wording
 from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.section import (
@@ -35,7 +35,7 @@ HEADS = ("Reader of", "Entropy left", "Certain of", "D_overall", "Guesses right"
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
-def sensitive_section(found: SensitiveFinding) -> Section:
+def sensitive_section(found: DisclosureFinding) -> Section:
     """Return what a reader learns of the sensitive attribute, as a part of an audit."""
     told = _sensitive_sentence(found)
     facts = (
@@ -81,6 +81,7 @@ def disclosure_page(
     inputs : sequence of InputFile
         The files that were read.
     """
+    details = found.details
     return Page(
         kind="disclosure by a tree",
         title=wording.clean(title or "What a tree discloses"),
@@ -92,11 +93,11 @@ def disclosure_page(
         notes=tuple(map(wording.clean, found.notes)),
         figures=_headline_figures(found),
         sections=(
-            *((_remedies_section(found),) if found.remedies else ()),
+            *((_remedies_section(details),) if details and details.remedies else ()),
             _learned_section(found),
             _estimate_section(found),
-            *((_disclosed_subgroups_section(found),) if found.subgroups else ()),
-            _disclosed_rows_section(found),
+            *((_disclosed_subgroups_section(details),) if details and details.subgroups else ()),
+            *((_disclosed_rows_section(details),) if details else ()),
         ),
         terms=("quasi", "nat", "entropy left", "distance", "internal", "local", "suppressed"),
         inputs=clean_inputs(inputs),
@@ -121,12 +122,17 @@ def _learned_section(found: DisclosureFinding) -> Section:
 
 def _estimate_section(found: DisclosureFinding) -> Section:
     """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
+    details = found.details
     facts = (
-        _estimate(found.status, found.gap, known=found.knowledge),
-        _internal(found.readers, found.n_internal, found.n_active, unused=found.unused, named=found.active),
-        *_sample(found),
-        *_truth(found),
-        *_anonymity(found),
+        _estimate(found.optimum, found.gap, known=found.knowledge),
+        _internal(
+            found.readers,
+            found.n_internal,
+            found.n_active,
+            unused=found.unused,
+            named=() if details is None else details.active,
+        ),
+        *(() if details is None else (*_sample(details), *_truth(details), *_anonymity(details))),
     )
     return Section(
         id="estimate",
@@ -137,15 +143,15 @@ def _estimate_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _remedies_section(found: DisclosureFinding) -> Section:
+def _remedies_section(details: DisclosureDetails) -> Section:
     """Return what was tried against disclosure, and what it costs in accuracy."""
-    held_out = any(row.holdout_accuracy is not None for row in found.remedies)
+    held_out = any(row.holdout_accuracy is not None for row in details.remedies)
     columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
     columns += [Column("Held out", numeric=True)] if held_out else []
-    rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(found.remedies, start=1))
+    rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)
-        for number, row in enumerate(found.remedies, start=1)
+        for number, row in enumerate(details.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
     blocks: list[Block] = [
@@ -174,9 +180,9 @@ def _remedies_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
+def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
-    known = found.subgroups[0].d_overall is not None
+    known = details.subgroups[0].d_overall is not None
     columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
     rows = tuple(
         Row(
@@ -187,7 +193,7 @@ def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
                 *(() if group.d_overall is None else (f"{group.d_overall:.3g} nats",)),
             ),
         )
-        for group in found.subgroups
+        for group in details.subgroups
     )
     return Section(
         id="subgroups",
@@ -208,9 +214,9 @@ def _disclosed_subgroups_section(found: DisclosureFinding) -> Section:
     )
 
 
-def _disclosed_rows_section(found: DisclosureFinding) -> Section:
+def _disclosed_rows_section(details: DisclosureDetails) -> Section:
     """Return the most exposed people by row number."""
-    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in found.exposed)
+    rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in details.exposed)
     about = (
         "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
         "this list internal. Anyone with the data can look up the person."
@@ -304,7 +310,7 @@ def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
     return tuple(told)
 
 
-def _sensitive_sentence(found: SensitiveFinding) -> str:
+def _sensitive_sentence(found: DisclosureFinding) -> str:
     least, best = found.readers[0], found.readers[-1]
     told = (
         f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person about "
@@ -316,7 +322,7 @@ def _sensitive_sentence(found: SensitiveFinding) -> str:
     return told
 
 
-def _known(found: SensitiveFinding) -> Fact:
+def _known(found: DisclosureFinding) -> Fact:
     listed = wording.listing(found.quasi_identifiers, most=MOST_NAMES, room=40)
     n = found.n_quasi_identifiers
     return Fact(
@@ -361,10 +367,10 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     return Fact("The estimate of maximum entropy", value, meaning)
 
 
-def _sample(found: DisclosureFinding) -> list[Fact]:
-    if found.sample is None:
+def _sample(details: DisclosureDetails) -> list[Fact]:
+    if details.sample is None:
         return []
-    sample = found.sample
+    sample = details.sample
     return [
         Fact(
             "Who was in the training sample",
@@ -375,10 +381,10 @@ def _sample(found: DisclosureFinding) -> list[Fact]:
     ]
 
 
-def _truth(found: DisclosureFinding) -> list[Fact]:
-    if found.truth is None:
+def _truth(details: DisclosureDetails) -> list[Fact]:
+    if details.truth is None:
         return []
-    truth = found.truth
+    truth = details.truth
     return [
         Fact(
             "D_individual, distance to the truth",
@@ -389,21 +395,21 @@ def _truth(found: DisclosureFinding) -> list[Fact]:
     ]
 
 
-def _anonymity(found: DisclosureFinding) -> list[Fact]:
+def _anonymity(details: DisclosureDetails) -> list[Fact]:
     return [
         Fact(
             "l-diversity of the leaves",
-            f"{found.distinct_l:g} distinct, {found.entropy_l:.3g} by entropy",
+            f"{details.distinct_l:g} distinct, {details.entropy_l:.3g} by entropy",
             "The least of any leaf, as far as the reader can tell: 1 where all in a leaf have one class.",
         ),
         Fact(
             "(alpha, k)-anonymity of the leaves",
-            f"alpha {found.alpha:.3g}, k {found.k}",
+            f"alpha {details.alpha:.3g}, k {details.k}",
             "The largest share of one class in a leaf, as far as the reader can tell; and the smallest leaf.",
         ),
         Fact(
             "t-closeness of the leaves",
-            f"t {found.t:.3g}",
+            f"t {details.t:.3g}",
             "The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
         ),
     ]

@@ -1,19 +1,28 @@
-"""``glassine attack``, and the attacks of ``glassine audit``."""
+"""``glassine audit --only membership``, and the attacks of a whole audit."""
 
 from __future__ import annotations
 
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from glassine import as_model, write_model
 from tests.auditing.test_membership import DOMAIN, frames, grown
-from tests.cli.running import Run
+from tests.cli.running import Done, Run
 
-COMMAND = ("attack", "tree.json", "--data", "members.csv", "--holdout", "others.csv", "--target", "y")
+RECORDS = ("--data", "members.csv", "--holdout", "others.csv", "--target", "y")
+COMMAND = ("audit", "tree.json", "--only", "membership", *RECORDS)
+
+
+def attacked(done: Done) -> dict[str, Any]:
+    """Return what the attacks found."""
+    assert done.status in (0, 1, 3), done.err
+    plain = json.loads(done.out)
+    return {**plain, **plain["measured"]["membership"]}
 
 
 @pytest.fixture
@@ -38,14 +47,15 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
 
 
 def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
-    plain = json.loads(run(*COMMAND, "--json", cwd=folder).out)
-    assert plain["schema"] == "glassine.attack/2"
+    plain = attacked(run(*COMMAND, "--json", cwd=folder))
+    assert plain["schema"] == "glassine.findings/6"
+    assert plain["holder_only"] is True
     attacks = {attack["attack"]: attack for attack in plain["attacks"]}
     assert attacks["gap attack"]["detected"] is True
     assert attacks["online likelihood-ratio attack"]["status"] == "not applicable"
-    assert "details" not in plain
+    assert plain["details"] is None
     assert [file["role"] for file in plain["inputs"]] == ["model", "data", "holdout"]
-    assert json.loads(run(*COMMAND, "--json", cwd=folder).out) == plain
+    assert attacked(run(*COMMAND, "--json", cwd=folder)) == plain
 
 
 def test_details_are_told_only_when_asked_for(folder: Path, run: Run) -> None:
@@ -56,22 +66,24 @@ def test_details_are_told_only_when_asked_for(folder: Path, run: Run) -> None:
         told = run(*COMMAND, *arguments, cwd=folder).out
         assert few in told
         assert "6 non-members" not in told
-    plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
+    plain = attacked(run(*COMMAND, "--json", "--show-small-counts", cwd=folder))
     assert plain["n_members"] == 6
     assert plain["details"]["n_members"] == 6
 
 
 def test_shadow_models_are_of_the_models_size(folder: Path, run: Run) -> None:
-    plain = json.loads(run(*COMMAND, "--json", "--shadows", "8", "--show-small-counts", cwd=folder).out)
+    plain = attacked(run(*COMMAND, "--json", "--shadows", "8", "--show-small-counts", cwd=folder))
     assert plain["details"]["lira_online"]["status"] == "measured"
     assert plain["details"]["lira_online"]["value"]["advantage"]["value"] > 0.1
 
 
 def test_members_as_their_own_holdout_are_not_safe(folder: Path, run: Run) -> None:
     frames()[0].write_csv(folder / "others.csv")
-    done = run(*COMMAND, "--max-advantage", "0.3", cwd=folder)
+    done = run(*COMMAND, "--max-advantage", "0.3", "--json", cwd=folder)
     assert done.status == 3, done.err
-    assert "overlaps with the training data" in done.err
+    (check,) = attacked(done)["checks"]
+    assert (check["rule"], check["limit"], check["status"]) == ("largest_advantage", 0.3, "unknown")
+    assert "overlaps with the training data" in check["meaning"]
 
 
 def test_a_forest_is_attacked_as_a_whole(folder: Path, run: Run) -> None:
@@ -81,16 +93,15 @@ def test_a_forest_is_attacked_as_a_whole(folder: Path, run: Run) -> None:
     forest = RandomForestClassifier(10, random_state=0)
     forest.fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
     (folder / "forest.pkl").write_bytes(pickle.dumps(forest))
-    done = run("attack", "forest.pkl", "--trust-pickle", *COMMAND[2:], "--json", cwd=folder)
-    assert done.status == 0, done.err
-    assert json.loads(done.out)["attacks"][0]["detected"] is True
+    done = run("audit", "forest.pkl", "--trust-pickle", *COMMAND[2:], "--json", cwd=folder)
+    assert attacked(done)["attacks"][0]["detected"] is True
 
 
 @pytest.mark.parametrize(("limit", "status"), [("0.05", 1), ("0.99", 0), ("0.4", 3)])
 def test_a_limit_makes_the_exit_status(folder: Path, run: Run, limit: str, status: int) -> None:
     done = run(*COMMAND, "--max-advantage", limit, cwd=folder)
     assert done.status == status, done.err
-    assert f"Limit {limit}:" in done.err
+    assert f"(limit: at most {limit})" in " ".join(done.out.split())
 
 
 def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
@@ -172,5 +183,5 @@ def test_classes_of_text_and_categories_of_text_are_attacked(tmp_path: Path, run
     )
     members.write_csv(tmp_path / "members.csv")
     others.write_csv(tmp_path / "others.csv")
-    done = run("attack", "rules.txt", *COMMAND[2:], "--json", cwd=tmp_path)
+    done = run("audit", "rules.txt", *COMMAND[2:], "--json", cwd=tmp_path)
     assert done.status in (0, 2), done.err

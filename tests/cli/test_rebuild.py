@@ -1,4 +1,4 @@
-"""``glassine reconstruct``."""
+"""``glassine rebuild``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_forest_gives_its_records_back(folder: Path, run: Run) -> None:
     done = run(
-        *("reconstruct", "forest.pkl", "--trust-pickle", "--domain", "domain.json", "--data", "records.csv"),
+        *("rebuild", "forest.pkl", "--trust-pickle", "--domain", "domain.json", "--data", "records.csv"),
         *("-o", "rows.csv", "--json"),
         cwd=folder,
     )
@@ -57,7 +57,7 @@ def test_a_forest_gives_its_records_back(folder: Path, run: Run) -> None:
 
 
 def test_a_rule_list_gives_rows_that_meet_its_counts(folder: Path, run: Run) -> None:
-    done = run("reconstruct", "rules.txt", "--domain", "small.json", "-o", "rows.csv", cwd=folder)
+    done = run("rebuild", "rules.txt", "--domain", "small.json", "-o", "rows.csv", cwd=folder)
     assert done.status == 0, done.err
     assert "16 rows that meet every count" in done.out
     rows = pl.read_csv(folder / "rows.csv")
@@ -65,7 +65,7 @@ def test_a_rule_list_gives_rows_that_meet_its_counts(folder: Path, run: Run) -> 
 
 
 def test_two_models_tell_the_bits_and_the_groups_first(folder: Path, run: Run) -> None:
-    arguments = ("reconstruct", "rules.txt", "second.txt", "--domain", "three.json")
+    arguments = ("rebuild", "rules.txt", "second.txt", "--domain", "three.json")
     done = run(*arguments, cwd=folder)
     assert done.status == 1, done.err
     assert "Verdict on the models together: outside policy." in done.out
@@ -83,7 +83,7 @@ def test_two_models_tell_the_bits_and_the_groups_first(folder: Path, run: Run) -
 
 
 def test_two_models_give_rows_where_they_are_asked_for(folder: Path, run: Run) -> None:
-    arguments = ("reconstruct", "rules.txt", "second.txt", "--domain", "three.json", "--data", "both.csv")
+    arguments = ("rebuild", "rules.txt", "second.txt", "--domain", "three.json", "--data", "both.csv")
     done = run(*arguments, "-o", "rows.csv", cwd=folder)
     assert done.status == 1, done.err
     assert "16 rows that meet every count of the models" in done.out
@@ -95,7 +95,7 @@ def test_two_models_give_rows_where_they_are_asked_for(folder: Path, run: Run) -
 
 
 def test_one_model_without_rows_tells_its_bits(folder: Path, run: Run) -> None:
-    done = run("reconstruct", "rules.txt", "--domain", "small.json", "--no-rows", cwd=folder)
+    done = run("rebuild", "rules.txt", "--domain", "small.json", "--no-rows", cwd=folder)
     assert done.status == 0, done.err
     assert "  rules.txt: 1.0000" in done.out
     assert "That is one model, so there is nothing to put together." in done.out
@@ -105,18 +105,16 @@ def test_one_model_without_rows_tells_its_bits(folder: Path, run: Run) -> None:
 
 
 def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
-    done = run("reconstruct", "rules.txt", "clash.txt", "--domain", "three.json", "-o", "rows.csv", cwd=folder)
+    done = run("rebuild", "rules.txt", "clash.txt", "--domain", "three.json", "-o", "rows.csv", cwd=folder)
     assert done.status == 2
     assert "not learnt from the same records, or the domain excludes some of them" in done.out
     assert not (folder / "rows.csv").exists()
-    assert (
-        "give --other-labels" in run("reconstruct", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
-    )
-    apart = ("reconstruct", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
+    assert "give --other-labels" in run("rebuild", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
+    apart = ("rebuild", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
     assert run(*apart, cwd=folder).status == 1
     (folder / "free.toml").write_text("smallest_leaf = false\n")
     assert run(*apart, "--policy", "free.toml", cwd=folder).status == 0
-    plain = json.loads(run("reconstruct", "rules.txt", "clash.txt", "--domain", "three.json", "--json", cwd=folder).out)
+    plain = json.loads(run("rebuild", "rules.txt", "clash.txt", "--domain", "three.json", "--json", cwd=folder).out)
     assert plain["status"] == "inconsistent"
 
 
@@ -138,7 +136,7 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
     ],
 )
 def test_bad_input_is_one_line(folder: Path, run: Run, arguments: tuple[str, ...], said: str) -> None:
-    done = run("reconstruct", *arguments, cwd=folder)
+    done = run("rebuild", *arguments, cwd=folder)
     assert done.status == 2
     assert said in done.err
     assert len(done.err.strip().splitlines()) == 1
@@ -146,19 +144,19 @@ def test_bad_input_is_one_line(folder: Path, run: Run, arguments: tuple[str, ...
 
 def test_a_model_with_noisy_counts_gives_intervals_and_no_figure(folder: Path, run: Run) -> None:
     (folder / "noisy.json").write_text(json.dumps(noisy_model(8.0)))
-    done = run("reconstruct", "noisy.json", "--domain", "small.json", cwd=folder)
+    done = run("rebuild", "noisy.json", "--domain", "small.json", cwd=folder)
     assert done.status == 0, done.err
     assert "carry geometric noise of scale 8 records. With 0.99 confidence" in done.out
     assert "training records: 0 to " in done.out
     assert "rows that meet" not in done.out
-    plain = json.loads(run("reconstruct", "noisy.json", "--domain", "small.json", "--json", cwd=folder).out)
+    plain = json.loads(run("rebuild", "noisy.json", "--domain", "small.json", "--json", cwd=folder).out)
     assert plain["schema"] == "glassine.reconstruction-estimate/1"
     assert plain["confidence"] == 0.99
     assert plain["n_records"][0] < 16 < plain["n_records"][1]
     assert plain["noise"] == {"kind": "geometric", "scale": 8.0}
-    wider = run("reconstruct", "noisy.json", "--domain", "small.json", "--json", "--confidence", "0.999", cwd=folder)
+    wider = run("rebuild", "noisy.json", "--domain", "small.json", "--json", "--confidence", "0.999", cwd=folder)
     assert json.loads(wider.out)["n_records"][1] > plain["n_records"][1]
-    refused = run("reconstruct", "noisy.json", "--domain", "small.json", "--confidence", "1", cwd=folder)
+    refused = run("rebuild", "noisy.json", "--domain", "small.json", "--confidence", "1", cwd=folder)
     assert refused.status == 2
     assert "--confidence must be a number in (0, 1)" in refused.err
 
@@ -167,16 +165,14 @@ def test_rounded_counts_need_the_step(folder: Path, run: Run) -> None:
     (folder / "rounded.txt").write_text(
         "counts: rounded\n" + RULES.replace("3 ; 5", "10 ; 10").replace("6 ; 2", "20 ; 0")
     )
-    done = run("reconstruct", "rounded.txt", "--domain", "small.json", cwd=folder)
+    done = run("rebuild", "rounded.txt", "--domain", "small.json", cwd=folder)
     assert done.status == 2
     assert "State it, as in --noise rounded:10" in done.err
-    known = run("reconstruct", "rounded.txt", "--domain", "small.json", "--noise", "rounded:10", cwd=folder)
+    known = run("rebuild", "rounded.txt", "--domain", "small.json", "--noise", "rounded:10", cwd=folder)
     assert known.status == 0, known.err
     assert "training records: 25 to 56" in known.out
     for more in (("-o", "rows.csv"), ("--rows",), ("rules.txt",)):
-        together = run(
-            "reconstruct", "rounded.txt", *more, "--domain", "small.json", "--noise", "rounded:10", cwd=folder
-        )
+        together = run("rebuild", "rounded.txt", *more, "--domain", "small.json", "--noise", "rounded:10", cwd=folder)
         assert together.status == 2
         assert "--noise gives intervals of what one model tells" in together.err
 

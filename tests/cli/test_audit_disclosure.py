@@ -1,10 +1,11 @@
-"""``glassine disclose``."""
+"""``glassine audit --only disclosure``."""
 
 from __future__ import annotations
 
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,9 +26,17 @@ from glassine import (
     write_model,
 )
 from glassine.report.wording import HOLDER_ONLY
-from tests.cli.running import Run
+from tests.cli.running import Done, Run
 
-COMMAND = ("disclose", "tree.json", "--people", "people.csv", "--sensitive", "level")
+COMMAND = ("audit", "tree.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "level")
+
+
+def told(done: Done) -> dict[str, Any]:
+    """Return what was found of the attribute, the details beside the rest."""
+    assert done.status == 0, done.err
+    plain = json.loads(done.out)
+    measured = plain["measured"]["disclosure"]
+    return {**plain, **measured, **measured["details"]}
 
 
 def records(n: int = 240, *, levels: tuple[str, ...] = ("low", "high")) -> pl.DataFrame:
@@ -68,8 +77,9 @@ def test_it_tells_what_each_reader_learns(folder: Path, run: Run) -> None:
 def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> None:
     from glassine.formats import load_model
 
-    plain = json.loads(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder).out)
-    assert plain["schema"] == "glassine.disclose/2"
+    plain = told(run(*COMMAND, "--criterion", "gini", "--json", "--show-small-counts", cwd=folder))
+    assert plain["schema"] == "glassine.findings/6"
+    assert plain["holder_only"] is True
     frame = records()
     found = infer_sensitive(load_model(folder / "tree.json"), frame, "level", Adversary())
     assert plain["n_internal"] == found.counts.internal > 0
@@ -79,7 +89,7 @@ def test_json_holds_the_same_figures_as_the_estimate(folder: Path, run: Run) -> 
     assert plain["learned_mean"] == pytest.approx(least - best, abs=1e-6)
     assert plain["learned_most"] >= plain["learned_mean"]
     assert plain["number"] == 240
-    assert [file["role"] for file in plain["inputs"]] == ["model", "people"]
+    assert [file["role"] for file in plain["inputs"]] == ["model", "data"]
 
 
 def test_without_the_sensitive_column_there_is_no_truth(folder: Path, run: Run) -> None:
@@ -87,20 +97,20 @@ def test_without_the_sensitive_column_there_is_no_truth(folder: Path, run: Run) 
     done = run(*COMMAND, "--target", "level", cwd=folder)
     assert done.status == 0, done.err
     assert "D_overall" not in done.out
-    done = run(*COMMAND, "--truth", cwd=folder)
+    done = run(*COMMAND, "--target", "level", "--truth", cwd=folder)
     assert done.status == 2
-    assert "lacks the sensitive column 'level'" in done.err
+    assert "the data lack the sensitive column 'level'" in done.err
 
 
 def test_the_truth_can_be_left_out(folder: Path, run: Run) -> None:
-    plain = json.loads(run(*COMMAND, "--no-truth", "--json", cwd=folder).out)
+    plain = told(run(*COMMAND, "--no-truth", "--json", cwd=folder))
     assert plain["truth"] is None
     assert all(reader["d_overall"] is None for reader in plain["readers"])
 
 
 def test_readers_who_are_told_less_learn_less(folder: Path, run: Run) -> None:
     left = [
-        json.loads(run(*COMMAND, *options, "--json", cwd=folder).out)["readers"][-1]["entropy"]
+        told(run(*COMMAND, *options, "--json", cwd=folder))["readers"][-1]["entropy"]
         for options in ((), ("--no-internal-nodes",), ("--leaves", "labels", "--no-internal-nodes"))
     ]
     assert left == sorted(left)
@@ -112,13 +122,13 @@ def test_small_counts_are_hidden(tmp_path: Path, run: Run) -> None:
     tree = MultiwayTreeClassifier().fit(frame.select("town"), frame["level"].to_numpy())
     write_model(tree.model_, tmp_path / "tree.json")
     frame.write_csv(tmp_path / "people.csv")
-    plain = json.loads(run(*COMMAND, "--json", cwd=tmp_path).out)
+    plain = told(run(*COMMAND, "--json", cwd=tmp_path))
     assert plain["number"] == plain["k"] == {"below": 10}
     assert plain["active"] == []
     # Three people, of whom two have class 0: two thirds would tell it.
     assert {person["probability"] for person in plain["exposed"]} == {1.0, 0.65}
     assert all(set(person) == {"row", "probability"} for person in plain["exposed"])
-    shown = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=tmp_path).out)
+    shown = told(run(*COMMAND, "--json", "--show-small-counts", cwd=tmp_path))
     assert (shown["number"], shown["k"]) == (5, 2)
 
 
@@ -138,7 +148,7 @@ def test_remedies_are_printed_and_drawn(folder: Path, run: Run) -> None:
     assert "private tree, epsilon 1" in done.out.lower()
     page = (folder / "page.html").read_text()
     assert 'id="trade-title"' in page
-    plain = json.loads(run(*COMMAND, "--remedies", "--json", cwd=folder).out)
+    plain = told(run(*COMMAND, "--remedies", "--json", cwd=folder))
     by_kind = {row["kind"]: row for row in plain["remedies"]}
     assert by_kind["none"]["d_overall"] <= by_kind["merge"]["d_overall"]
     assert by_kind["private"]["status"] == "not measured"
@@ -147,9 +157,9 @@ def test_remedies_are_printed_and_drawn(folder: Path, run: Run) -> None:
 
 def test_remedies_need_the_truth(folder: Path, run: Run) -> None:
     records().drop("level").write_csv(folder / "people.csv")
-    done = run(*COMMAND, "--remedies", cwd=folder)
+    done = run(*COMMAND, "--target", "level", "--remedies", cwd=folder)
     assert done.status == 2
-    assert "--remedies" in done.err
+    assert "which the truth and remedies need" in done.err
 
 
 @pytest.mark.parametrize(
@@ -158,7 +168,7 @@ def test_remedies_need_the_truth(folder: Path, run: Run) -> None:
         (("--leaves", "all"), "--leaves must be one of counts, error-rates, labels"),
         (("--criterion", "chi2"), "--criterion must be one of gini"),
         (("--seed", "-1"), "--seed must be at least 0"),
-        (("--min-samples-leaf", "0"), "min_samples_leaf must be"),
+        (("--min-samples-leaf", "0"), "--min-samples-leaf must be"),
         (("--domain", "absent.json"), "absent.json"),
         (("-o", "people.csv"), "read or written already"),
     ],
@@ -174,7 +184,7 @@ def test_bad_people_are_one_line(folder: Path, run: Run) -> None:
     frame = records()
     swapped = frame.with_columns(level=pl.col("level").reverse())
     for bad, said in (
-        (frame.head(0), "no rows"),
+        (frame.head(0), "at least one record"),
         (frame.head(100), "published with"),
         (frame.drop("age", "town"), ""),
         (swapped, "other class counts"),
@@ -220,7 +230,7 @@ def test_a_contradiction_names_node_and_candidate(tmp_path: Path, run: Run) -> N
 
 def test_rule_lists_are_refused(folder: Path, run: Run) -> None:
     (folder / "rules.txt").write_text("if age <= 30 then low else high\n")
-    done = run("disclose", "rules.txt", *COMMAND[2:], cwd=folder)
+    done = run("audit", "rules.txt", *COMMAND[2:], cwd=folder)
     assert done.status == 2
     assert len(done.err.strip().splitlines()) == 1
 
@@ -233,9 +243,9 @@ def test_classes_keep_their_kind(tmp_path: Path, run: Run, classes: tuple[object
     for name in ("people.csv", "people.parquet"):
         whole = frame.with_columns(level=pl.Series(level))
         (whole.write_csv if name.endswith("csv") else whole.write_parquet)(tmp_path / name)
-        done = run(*COMMAND[:3], name, *COMMAND[4:], "--show-small-counts", "--json", cwd=tmp_path)
+        done = run(*COMMAND[:5], name, *COMMAND[6:], "--show-small-counts", "--json", cwd=tmp_path)
         assert done.status == 0, done.err
-        assert json.loads(done.out)["truth"]["mean"] == pytest.approx(0, abs=1e-9)
+        assert told(done)["truth"]["mean"] == pytest.approx(0, abs=1e-9)
 
 
 def test_a_missing_class_is_refused(folder: Path, run: Run) -> None:
@@ -254,7 +264,7 @@ def test_a_superset_is_read_as_one(folder: Path, run: Run) -> None:
     assert done.status == 0, done.err
     assert "Who was in the training sample: 80%" in " ".join(done.out.split())
     assert "Who was in the training sample" in (folder / "page.html").read_text()
-    plain = json.loads(run(*COMMAND, "--training", "sample", "--json", "--show-small-counts", cwd=folder).out)
+    plain = told(run(*COMMAND, "--training", "sample", "--json", "--show-small-counts", cwd=folder))
     assert plain["sample"]["fraction"] == pytest.approx(240 / 300)
     assert 0 < plain["sample"]["lowest"] <= 0.8 <= plain["sample"]["highest"] <= 1
     for options, said in (
@@ -287,13 +297,13 @@ def test_held_out_records_stand_beside_the_training_records(folder: Path, run: R
     page = (folder / "page.html").read_text()
     assert "accuracy on held-out records" in page
     assert "held.csv" in page
-    plain = json.loads(run(*COMMAND, "--remedies", "--holdout", "held.csv", "--json", cwd=folder).out)
+    plain = told(run(*COMMAND, "--remedies", "--holdout", "held.csv", "--json", cwd=folder))
     assert plain["remedies"][0]["holdout_accuracy"] is not None
     assert run(*COMMAND, "--holdout", "held.csv", cwd=folder).status == 2
     records(500)[240:].drop("level").write_csv(folder / "held.csv")
     done = run(*COMMAND, "--remedies", "--holdout", "held.csv", cwd=folder)
     assert done.status == 2
-    assert "lacks the sensitive column" in done.err
+    assert "the held-out records lack the sensitive column" in done.err
 
 
 @pytest.mark.parametrize("noise", ["rounded", "5", "rounded:x", "uniform:2", "laplace:-1", "laplace:nan"])
@@ -307,7 +317,7 @@ def test_subgroups_are_reported(folder: Path, run: Run) -> None:
     done = run(*COMMAND, "-o", "page.html", cwd=folder)
     assert "Subgroups, the most exposed first" in done.out
     assert 'id="subgroups"' in (folder / "page.html").read_text()
-    plain = json.loads(run(*COMMAND, "--json", "--show-small-counts", cwd=folder).out)
+    plain = told(run(*COMMAND, "--json", "--show-small-counts", cwd=folder))
     town = [group for group in plain["subgroups"] if group["attribute"] == "town"]
     mean = sum(group["size"] * group["d_overall"] for group in town) / sum(group["size"] for group in town)
     assert mean == pytest.approx(plain["truth"]["mean"], abs=1e-9)
@@ -332,10 +342,7 @@ def test_a_domain_may_declare_more_than_the_tree_knows(folder: Path, run: Run) -
 
 def test_splits_that_were_not_selected_say_nothing(folder: Path, run: Run) -> None:
     drawn = run(*COMMAND, "--criterion", "none", "--json", cwd=folder)
-    assert (
-        json.loads(drawn.out)["readers"]
-        == json.loads(run(*COMMAND, "--no-internal-nodes", "--json", cwd=folder).out)["readers"]
-    )
+    assert told(drawn)["readers"] == told(run(*COMMAND, "--no-internal-nodes", "--json", cwd=folder))["readers"]
 
 
 def test_a_misspelt_sensitive_column_is_remarked_on(folder: Path, run: Run) -> None:
@@ -360,7 +367,7 @@ def test_a_tree_that_is_not_known_to_predict_the_sensitive_column_is_refused(fol
     frame.drop("level").write_csv(folder / "people.csv")
     done = run(*COMMAND, cwd=folder)
     assert done.status == 2
-    assert "say --target level" in done.err
+    assert "add --target level" in done.err
     domain = Domain({"age": Integer(18, 60), "town": Category(("a", "b", "c")), "level": Category(("high", "low"))})
     domain.to_json(folder / "wider.json")
     for options in (("--target", "level"), ("--domain", "wider.json")):
@@ -379,10 +386,10 @@ def test_a_pipeline_in_a_file_states_its_candidates(tmp_path: Path, run: Run, su
     else:
         pytest.importorskip("skops.io").dump(fitted, path)
     frame.write_csv(tmp_path / "people.csv")
-    command = ("disclose", path.name, *COMMAND[2:], "--trust-pickle", "--json", "--show-small-counts")
+    command = ("audit", path.name, *COMMAND[2:], "--trust-pickle", "--json", "--show-small-counts")
     done = run(*command, cwd=tmp_path)
     assert done.status == 0, done.err
-    plain = json.loads(done.out)
+    plain = told(done)
     found = infer_sensitive(fitted, frame.drop("level"), truth=frame["level"].to_numpy())
     assert plain["knowledge"] == "leaf counts and internal nodes (entropy)"
     assert plain["n_internal"] == found.counts.internal > 0
@@ -395,12 +402,49 @@ def test_a_pipeline_in_a_file_states_its_candidates(tmp_path: Path, run: Run, su
 
 
 def test_without_a_criterion_the_leaves_alone_are_read_and_the_reason_is_said(folder: Path, run: Run) -> None:
-    plain = json.loads(run(*COMMAND, "--json", cwd=folder).out)
+    plain = told(run(*COMMAND, "--json", cwd=folder))
     assert "does not state how its splits were selected" in plain["unused"]
     assert "--criterion" in plain["unused"]
     assert plain["n_internal"] == 0
-    alone = json.loads(run(*COMMAND, "--no-internal-nodes", "--json", cwd=folder).out)
+    alone = told(run(*COMMAND, "--no-internal-nodes", "--json", cwd=folder))
     assert alone["readers"] == plain["readers"]
     assert alone["unused"] == ""
     done = run(*COMMAND, cwd=folder)
     assert "not used" in done.out
+
+
+@pytest.mark.parametrize(
+    ("limit", "options", "status"),
+    [
+        (0, ("--criterion", "gini"), 1),
+        (240, ("--criterion", "gini"), 0),
+        (240, ("--leaves", "labels", "--no-internal-nodes"), 3),
+        (240, (), 3),
+    ],
+)
+def test_the_exit_status_is_that_of_the_policy_and_weaker_attackers_prove_nothing(
+    folder: Path, run: Run, limit: int, options: tuple[str, ...], status: int
+) -> None:
+    (folder / "policy.toml").write_text(f"most_certain = {limit}\n")
+    done = run(*COMMAND, *options, "--policy", "policy.toml", cwd=folder)
+    assert done.status == status, done.err
+    assert "Sensitive values that can be inferred" in done.out
+
+
+def test_an_assumption_in_a_whole_audit_replaces_what_the_tree_states(folder: Path, run: Run) -> None:
+    whole = ("audit", "tree.json", *COMMAND[4:], "--domain", "domain.json", "--json")
+    measured = [
+        json.loads(run(*whole, *options, cwd=folder).out)["measured"]["disclosure"]
+        for options in ((), ("--leaves", "labels", "--no-internal-nodes"))
+    ]
+    assert measured[0]["details"] is None
+    assert measured[1]["details"] is not None
+    assert measured[1]["readers"][-1]["entropy"] > measured[0]["readers"][-1]["entropy"] + 0.1
+
+
+def test_what_is_asked_for_alone_and_cannot_be_measured_is_an_error(folder: Path, run: Run) -> None:
+    for only, said in (("membership", "membership cannot be measured"), ("tea", "--only names 'tea'")):
+        done = run("audit", "tree.json", "--only", only, cwd=folder)
+        assert (done.status, done.out) == (2, "")
+        assert said in done.err
+        assert done.err.count("\n") == 1

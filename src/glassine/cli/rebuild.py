@@ -1,19 +1,19 @@
-"""``glassine reconstruct``: what models tell of the rows that they were made from, and rows that meet their counts."""
+"""``glassine rebuild``: rows that meet the counts of models, and what several models reveal together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.estimators import load_trees
 from glassine.cli.naming import as_options, in_options
 from glassine.cli.options import (
     ConfidenceOption,
     DataOption,
+    Group,
     JsonOption,
     NoiseOption,
     PolicyOption,
@@ -25,7 +25,7 @@ from glassine.cli.options import (
     noise_of,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import policy_of
+from glassine.cli.reading import load_trees, policy_of
 from glassine.cli.together import NAMES, joint_text, verdict_plain, verdict_text
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError
@@ -42,12 +42,15 @@ if TYPE_CHECKING:
     from glassine.auditing.several import SeveralModels
     from glassine.domain import Domain
 
-__all__ = ["reconstruct_command"]
+__all__ = ["rebuild_command"]
 
 SCHEMA = "glassine.rows/1"
 
 
-def reconstruct_command(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedOptions(Group):
+    """What an attacker has."""
+
     models: Annotated[
         list[Path],
         typer.Argument(
@@ -55,20 +58,40 @@ def reconstruct_command(
             help="The published model: JSON, text, skops, ONNX, PMML and others; see the formats page. "
             "Or several models of the same records.",
         ),
-    ],
-    domain: RequiredDomainOption,
-    data: DataOption = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rebuilt rows, CSV.")
-    ] = None,
-    rows: Annotated[
-        bool | None,
+    ]
+    domain: RequiredDomainOption
+    data: DataOption = None
+    policy: PolicyOption = None
+    trust_pickle: TrustOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountOptions(Group):
+    """How published counts are read."""
+
+    heading: ClassVar[str] = "Counts"
+
+    count_from_data: Annotated[
+        bool,
         typer.Option(
-            "--rows/--no-rows",
-            help="Rebuild rows, or leave it at the bits and the groups, which is quick. By default one model's rows "
-            "are rebuilt, those of several models for --output only.",
+            "--count-from-data",
+            help="Count in the data how many records each part holds where a model does not publish it or rounds it: "
+            "for a reader who knows that, too.",
         ),
-    ] = None,
+    ] = False
+    noise: NoiseOption = None
+    confidence: ConfidenceOption = 0.99
+    counts_only: Annotated[
+        bool, typer.Option("--counts-only", help="Do not use the bootstrap seeds that a fitted forest keeps.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TogetherOptions(Group):
+    """How several models are put together."""
+
+    heading: ClassVar[str] = "Several models"
+
     smallest_group: Annotated[
         int,
         typer.Option(
@@ -77,33 +100,44 @@ def reconstruct_command(
             help="Largest number of records of a group that several models betray.",
             callback=at_least("--smallest-group", 1),
         ),
-    ] = 5,
+    ] = 5
     other_labels: Annotated[
         bool, typer.Option("--other-labels", help="The models predict different things: compare sizes, not classes.")
-    ] = False,
-    count_from_data: Annotated[
-        bool,
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowOptions(Group):
+    """The rows to rebuild."""
+
+    heading: ClassVar[str] = "Rows"
+
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rebuilt rows, CSV.")
+    ] = None
+    rows: Annotated[
+        bool | None,
         typer.Option(
-            "--count-from-data",
-            help="Count in the data how many records each part holds where a model does not publish it or rounds it: "
-            "for a reader who knows that, too.",
+            "--rows/--no-rows",
+            help="Rebuild rows, or leave it at the bits and the groups, which is quick. By default one model's rows "
+            "are rebuilt, those of several models for --output only.",
         ),
-    ] = False,
-    noise: NoiseOption = None,
-    confidence: ConfidenceOption = 0.99,
-    policy: PolicyOption = None,
+    ] = None
     time_limit: Annotated[
         float,
         typer.Option(
             "--time-limit", metavar="SECONDS", help="Most seconds for the solver.", callback=above("--time-limit", 0)
         ),
-    ] = 60.0,
-    seed: SeedOption = 0,
-    counts_only: Annotated[
-        bool, typer.Option("--counts-only", help="Do not use the bootstrap seeds that a fitted forest keeps.")
-    ] = False,
+    ] = 60.0
+    seed: SeedOption = 0
+
+
+def rebuild_command(
+    published: PublishedOptions,
+    counting: CountOptions,
+    together: TogetherOptions,
+    solver: RowOptions,
     as_json: JsonOption = False,
-    trust_pickle: TrustOption = False,
 ) -> None:
     """Rebuild rows that meet every count of a model; of a forest, often the training records themselves.
 
@@ -114,62 +148,81 @@ def reconstruct_command(
     --data it tells how close the rows come to the records, and all of it is for the holder of the data only. The output
     names such groups with their counts: it is for the publisher, not for publication.
 
+    Rows of forests need pip install 'glassine[solver]'.
+
     Exit status: 0 when it was done, and several models together are within policy; 1 outside policy; 2 bad input, no
     rows could be rebuilt, or the models contradict one another; 3 inconclusive.
     """
+    from glassine.attacks import reconstruct_rows
+    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
     from glassine.auditing.several import SeveralModels
     from glassine.data.sources import read_table
     from glassine.domain import Domain
 
-    check_outputs([output], [*models, domain, data, policy])
+    models, output, rows = published.models, solver.output, solver.rows
+    have_data = published.data is not None
+    check_outputs([output], [*models, published.domain, published.data, published.policy])
     check_ending(output, (".csv", ".txt"), "rows are written as CSV")
     if output is not None and rows is False:
         raise GlassineError("--output needs the rows that --no-rows leaves out. Drop one of the two.")
-    if count_from_data and data is None:
+    if counting.count_from_data and not have_data:
         raise GlassineError("--count-from-data needs --data: the numbers are counted in the training records. Add it.")
-    stated = noise_of(noise)
-    if stated is not None and (len(models) > 1 or output is not None or rows or count_from_data):
+    stated = noise_of(counting.noise)
+    if stated is not None and (len(models) > 1 or output is not None or rows or counting.count_from_data):
         raise GlassineError(
             "--noise gives intervals of what one model tells. Leave out -o, --rows, --count-from-data and other models."
         )
-    limits = policy_of(policy)
-    known = Domain.from_json(domain)
-    original = None if data is None else read_table(data, known)
-    published = [load_trees(model, known, trust_pickle) for model in models]
-    if len(models) == 1 and output is None and not rows and not count_from_data:
-        blurred = _blurred(published[0], known, stated)
+    limits = policy_of(published.policy)
+    known = Domain.from_json(published.domain)
+    original = None if published.data is None else read_table(published.data, known)
+    trees = [load_trees(model, known, published.trust_pickle) for model in models]
+    if len(models) == 1 and output is None and not rows and not counting.count_from_data:
+        blurred = _blurred(trees[0], known, stated)
         if blurred is not None:
-            _print_estimate(blurred, confidence, as_json)
+            _print_estimate(blurred, counting.confidence, as_json)
             return
     wanted = (len(models) == 1 or output is not None) if rows is None else rows
     with stages() as progress:
-        joint, judged, counts = None, None, "data" if count_from_data else "published"
+        joint, judged, counts = None, None, "data" if counting.count_from_data else "published"
         if len(models) > 1 or not wanted:
             several = SeveralModels(
-                models=tuple(published),
+                models=tuple(trees),
                 names=tuple(_names(models)),
                 counts=counts,
-                same_labels=not other_labels,
-                smallest_group=smallest_group,
-                time_limit=time_limit,
+                same_labels=not together.other_labels,
+                smallest_group=together.smallest_group,
+                time_limit=solver.time_limit,
             )
             joint, judged = _together(several, known, original, limits, progress)
-        found, error = None, None
+        rebuilt, error = None, None
         if wanted and (joint is None or joint.contradiction is None):
             progress("rebuilding rows")
             if len(models) == 1:
-                outcome = _of_one(published[0], known, time_limit, seed, counts_only)
-            else:
-                outcome = _of_several(
-                    published, known, progress, original, counts, time_limit=time_limit, seed=seed, apart=other_labels
+                outcome = reconstruct_rows(
+                    trees[0],
+                    known,
+                    time_limit=solver.time_limit,
+                    random_state=solver.seed,
+                    use_seeds=not counting.counts_only,
                 )
-            found = _rows(outcome, joint, as_json, original is not None)
+            else:
+                outcome = reconstruct_rows_jointly(
+                    trees,
+                    known,
+                    data=original,
+                    counts=counts,
+                    same_labels=not together.other_labels,
+                    time_limit=solver.time_limit,
+                    random_state=solver.seed,
+                    progress=progress,
+                )
+            rebuilt = _rows(outcome, joint, as_json, have_data)
             progress("comparing with the data")
-            error = None if original is None else found.error_to(original, random_state=seed)
-    if output is not None and found is not None:
-        _write(found, output, holder_only=count_from_data)
+            error = None if original is None else rebuilt.error_to(original, random_state=solver.seed)
+    if output is not None and rebuilt is not None:
+        _write(rebuilt, output, holder_only=counting.count_from_data)
     judged = None if joint is None or len(models) == 1 or joint.contradiction is not None else judged
-    _print(joint, found, error, judged, output, as_json, original is not None)
+    _print(joint, rebuilt, error, judged, output, as_json, have_data)
     if joint is not None and joint.contradiction is not None:
         raise typer.Exit(2)
     if judged is not None:
@@ -234,39 +287,6 @@ def _together(
     if joint.contradiction is not None:
         joint = replace(joint, contradiction=as_options(joint.contradiction, NAMES))
     return joint, findings
-
-
-def _of_one(
-    published: Any, known: Domain, time_limit: float, seed: int, counts_only: bool
-) -> Outcome[RowReconstruction]:
-    from glassine.attacks import reconstruct_rows
-
-    return reconstruct_rows(published, known, time_limit=time_limit, random_state=seed, use_seeds=not counts_only)
-
-
-def _of_several(
-    published: list[Any],
-    known: Domain,
-    progress: Callable[[str], None],
-    data: Any,
-    counts: str,
-    *,
-    time_limit: float,
-    seed: int,
-    apart: bool,
-) -> Outcome[RowReconstruction]:
-    from glassine.attacks.reconstruction.joint_rows import reconstruct_rows_jointly
-
-    return reconstruct_rows_jointly(
-        published,
-        known,
-        data=data,
-        counts=counts,
-        same_labels=not apart,
-        time_limit=time_limit,
-        random_state=seed,
-        progress=progress,
-    )
 
 
 def _rows(

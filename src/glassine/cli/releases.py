@@ -1,22 +1,24 @@
-"""``glassine serve`` and ``glassine release``: a service for a release, and signatures of releases."""
+"""``glassine explain``: releases of surrogate trees asked, signed, verified and served."""
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from glassine.cli.black_box import black_box_of, takes_of
-from glassine.cli.options import BlackBoxOption, JsonOption, ReleaseArgument, TakesOption, at_least
+from glassine.cli.black_box import black_box_of, given_as, takes_of
+from glassine.cli.options import BlackBoxOptions, Group, JsonOption, ReleaseArgument, at_least
 from glassine.cli.writing import check_outputs, print_value, say, tell
-from glassine.errors import InvalidParameterError
+from glassine.errors import GlassineError, InvalidParameterError
 
 if TYPE_CHECKING:
     from glassine.server import ReleaseFile
 
-__all__ = ["check_command", "keys_command", "serve_command", "sign_command"]
+__all__ = ["answer_command", "keys_command", "serve_command", "sign_command", "verify_command"]
 
 KeyOption = Annotated[
     Path | None,
@@ -26,22 +28,23 @@ KeyOption = Annotated[
 ]
 
 
-def serve_command(
-    release: ReleaseArgument,
-    black_box: BlackBoxOption = None,
-    takes: TakesOption = "polars",
-    public_key: KeyOption = None,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", help="Port; 0 takes a free one.")] = 8000,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceOptions(Group):
+    """How a release is served."""
+
+    heading: ClassVar[str] = "The service"
+
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Port; 0 takes a free one.")] = 8000
     rate: Annotated[
         float,
         typer.Option(
             "--rate",
             metavar="NUMBER",
-            help="Requests a second of one client in the long run; 0 for no limit.",
+            help="Requests per second of one client in the long run; 0 for no limit.",
             callback=at_least("--rate", 0),
         ),
-    ] = 10.0,
+    ] = 10.0
     burst: Annotated[
         int,
         typer.Option(
@@ -50,17 +53,56 @@ def serve_command(
             help="Requests that a client may make at once.",
             callback=at_least("--burst", 1),
         ),
-    ] = 40,
+    ] = 40
     total_rate: Annotated[
         float,
         typer.Option(
             "--total-rate",
             metavar="NUMBER",
-            help="Requests a second of all clients together; 0 for no limit.",
+            help="Requests per second of all clients together; 0 for no limit.",
             callback=at_least("--total-rate", 0),
         ),
-    ] = 500.0,
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = "Decisions, explained",
+    ] = 500.0
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = "Decisions, explained"
+
+
+def answer_command(
+    release: ReleaseArgument,
+    box: BlackBoxOptions,
+    query: Annotated[str, typer.Option("--query", metavar="JSON", help="A record as a JSON object, to be explained.")],
+    decision: Annotated[
+        str | None,
+        typer.Option("--decision", metavar="CLASS", help="The decision on --query, where no black box is given."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain one decision from a release.
+
+    Exit status: 0 when it was explained, 2 if not.
+    """
+    from glassine.files import parse_json
+    from glassine.surrogates import BlackBox
+    from glassine.surrogates.reading import Layout
+
+    if (decision is None) == (box.black_box is None):
+        raise GlassineError("give either --decision or --black-box: a decision is to be explained.")
+    file = _read(release, None).release
+    record = file.query(parse_json(query, path="--query"))
+    labels = {str(label): label for label in file.classes} | {json.dumps(label): label for label in file.classes}
+    if box.black_box is not None:
+        with given_as(box.takes):
+            layout = Layout(names=file.domain.names, backend=takes_of(box.takes))
+            label = BlackBox(black_box_of(box.black_box))(layout.build(file.domain, [record]), 1)[0]
+    elif decision in labels:
+        label = labels[decision]
+    else:
+        raise InvalidParameterError(f"--decision must be one of {', '.join(map(str, file.classes))}, got {decision!r}.")
+    explanation = file.explain(record, label)
+    print_value(explanation.to_dict() if as_json else str(explanation), as_json)
+
+
+def serve_command(
+    release: ReleaseArgument, box: BlackBoxOptions, service: ServiceOptions, public_key: KeyOption = None
 ) -> None:
     """Serve a release over HTTP: decisions, explanations, and a page for the people they are about.
 
@@ -71,18 +113,17 @@ def serve_command(
     from glassine.report.wording import plural
     from glassine.server import Limits, create_app, listen, run
 
-    if not 0 <= port <= 65_535:
-        raise InvalidParameterError(f"--port must lie in [0, 65535], got {port}.")
-    frame = takes_of(takes)
+    if not 0 <= service.port <= 65_535:
+        raise InvalidParameterError(f"--port must lie in [0, 65535], got {service.port}.")
     file = _read(release, public_key)
-    box = None if black_box is None else black_box_of(black_box)
-    limits = Limits(rate=rate or math.inf, burst=burst, total_rate=total_rate or math.inf)
-    app = create_app(file, black_box=box, takes=frame, limits=limits, title=title)
-    listening = listen(host, port)
-    shown = f"[{host}]" if ":" in host else host
+    decides = None if box.black_box is None else black_box_of(box.black_box)
+    limits = Limits(rate=service.rate or math.inf, burst=service.burst, total_rate=service.total_rate or math.inf)
+    app = create_app(file, black_box=decides, takes=takes_of(box.takes), limits=limits, title=service.title)
+    listening = listen(service.host, service.port)
+    address = f"[{service.host}]" if ":" in service.host else service.host
     signed = f"signed by {file.public_key}" if file.public_key else "not signed"
     tell(f"Serving {plural(file.release.n_groups, 'group')} of {release} ({signed}).")
-    say(f"http://{shown}:{listening.getsockname()[1]}/")
+    say(f"http://{address}:{listening.getsockname()[1]}/")
     run(app, listening)
 
 
@@ -115,7 +156,7 @@ def sign_command(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed release, JSON.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Sign a release, so that a reader can tell whose it is and that it is whole.
+    """Sign a release, so that others can verify whose it is and that it is whole.
 
     Signing needs pip install 'glassine[server]'.
 
@@ -128,14 +169,14 @@ def sign_command(
     print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
 
 
-def check_command(
+def verify_command(
     release: ReleaseArgument,
     public_key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release and its signature, and tell what it reveals.
+    """Verify a release and its signature, and say what it reveals.
 
-    Checking a signature needs pip install 'glassine[server]'.
+    Verifying a signature needs pip install 'glassine[server]'.
 
     Exit status: 0 when the release is whole and, with --public-key, signed by it; 2 if not.
     """

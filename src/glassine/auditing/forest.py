@@ -1,0 +1,111 @@
+"""A fitted forest as the subject of membership attacks, which ask it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.evidence import Evidence
+from glassine.auditing.findings import NO_HOLDOUT, GuaranteeFinding, ModelSummary
+from glassine.auditing.inputs import AuditInputs, on_shared, people_hint
+from glassine.auditing.policy import Policy
+from glassine.auditing.subject import Raw, Subject, made_by
+from glassine.auditing.suppression import Suppression
+from glassine.auditing.trees import MEMBERSHIP, attacked
+from glassine.errors import InvalidDataError
+
+if TYPE_CHECKING:
+    from glassine.attacks.membership.suite import MembershipAttacks
+
+__all__ = ["ForestSubject", "forest_subject"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestSubject(Subject):
+    """A fitted forest of scikit-learn, alone or at the end of a pipeline or search.
+
+    Attributes
+    ----------
+    forest : object
+        The estimator.
+    """
+
+    forest: Any
+
+    @property
+    def guarantee(self) -> GuaranteeFinding | None:
+        """No guarantee: forests claim none."""
+        return None
+
+    def check(self, inputs: AuditInputs) -> None:
+        """Raise InvalidDataError if the target is an attribute of the forest."""
+        if inputs.target is not None and inputs.target in self.attributes:
+            raise InvalidDataError(
+                f"the target {inputs.target!r} is an attribute of the model. Name the column that it predicts."
+            )
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that it was fitted on; none if it kept no names."""
+        return tuple(getattr(self.forest, "feature_names_in_", ()))
+
+    def beside(self, inputs: AuditInputs) -> ForestSubject:
+        """Return the forest with what else is given."""
+        return replace(self, inputs=inputs)
+
+    def summary(self) -> ModelSummary:
+        """Return the forest in brief."""
+        classes = getattr(self.forest, "classes_", None)
+        return ModelSummary(
+            kind="forest",
+            source=type(self.forest).__name__,
+            n_parts=len(getattr(self.forest, "estimators_", ())),
+            depth=max((tree.get_depth() for tree in getattr(self.forest, "estimators_", ())), default=0),
+            n_records=None,
+            classes=None if classes is None else tuple(map(str, classes)),
+            attributes=self.attributes,
+            approximate=False,
+        )
+
+    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
+        """Return the membership advantage as its criterion reads it."""
+        membership = raw.get("membership")
+        if isinstance(membership, Measured):
+            membership = Measured(describe_membership(membership.value, suppression))
+        return Evidence(kind="tree", membership=membership, people=self.inputs.counts_people)
+
+    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
+        """Return that nothing else was measured."""
+        return (
+            "Of a forest, an audit measures membership alone. Its trees can be audited one by one.",
+            *people_hint(self.inputs),
+        )
+
+
+def forest_subject(forest: Any, inputs: AuditInputs, policy: Policy) -> ForestSubject:
+    """Return a fitted forest with what is given beside it."""
+    return ForestSubject(forest=forest, inputs=inputs, policy=policy)
+
+
+def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
+    inputs = subject.inputs
+    if inputs.holdout is None:
+        return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
+    if inputs.data is None or inputs.target is None:
+        return NotApplicable("membership attacks need the data, the holdout and the name of the target (`--target`).")
+    if getattr(subject.forest, "classes_", None) is None:
+        return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
+    from sklearn.base import clone
+
+    from glassine.data.table import as_table
+
+    names = subject.attributes or tuple(name for name in as_table(inputs.data).names if name != inputs.target)
+    members, others = on_shared(inputs.data, inputs.holdout, (*names, inputs.target))
+    learner = clone(subject.forest) if inputs.membership.n_shadows else None
+    return attacked(subject.forest, members, others, inputs, learner)
+
+
+ForestSubject.measurements = (made_by(MEMBERSHIP, _membership),)
