@@ -21,7 +21,7 @@ SHOWN: dict[str, Any] = {"show_small_counts": True}
 
 
 def visits(seed: int = 0, people: int = 60, most: int = 3) -> pl.DataFrame:
-    """A table of visits: each patient has one to a few rows of about the same values, and one class."""
+    """Return visits: each patient has one to a few rows of about the same values, and one class."""
     rng = np.random.default_rng(seed)
     number = rng.integers(1, most + 1, people)
     who = np.repeat(np.arange(people), number)

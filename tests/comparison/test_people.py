@@ -67,5 +67,5 @@ def test_private_models_cover_people_where_their_records_are_bounded() -> None:
 
 def test_records_of_nobody_are_refused() -> None:
     frame = visits().with_columns(who=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("who")))
-    with pytest.raises(InvalidDataError, match="1 of .* have no identifier"):
+    with pytest.raises(InvalidDataError, match=r"1 of .* have no identifier"):
         compare(frame, "ill", domain=DOMAIN, persons="who")

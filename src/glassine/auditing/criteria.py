@@ -210,8 +210,9 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
     most = max(least, default=None)
     if pure:
         return failed(
-            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of {evidence.counted} share {shares.outcome}. "
-            f"An attacker who can place a record in one of them knows its outcome with that confidence.{rounded}",
+            f"In {pure:,} of {len(least):,} {parts}, more than {limit:.0%} of {evidence.counted} share "
+            f"{shares.outcome}. An attacker who can place a record in one of them knows its outcome with that "
+            f"confidence.{rounded}",
             most,
         )
     if shares.unsettled:

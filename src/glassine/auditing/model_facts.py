@@ -65,8 +65,8 @@ def shares_of_cells(
 ) -> Fact[Shares]:
     """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen.
 
-    ``noise`` says why they measure nothing, where the counts are noisy. ``people`` are those in each leaf or rule: where
-    its counts are published, the share is that of the people with a record of the class there.
+    ``noise`` says why they measure nothing, where the counts are noisy. ``people`` are those in each leaf or rule:
+    where its counts are published, the share is that of the people with a record of the class there.
     """
     if noise is not None:
         return NotApplicable(noise)

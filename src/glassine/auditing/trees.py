@@ -615,7 +615,7 @@ RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
 LABELS = Measurement[TreeSubject, LabelDisclosure](
     name="labels",
     title="Label disclosure",
-    question="Does the model tell the outcome of the people it was made from?",
+    question="Does the model tell the outcome of the records it was made from?",
     run=_labels,
     hide=lambda labels, suppression: suppression.labels(labels),
 )
@@ -636,7 +636,7 @@ DISCLOSURE = Measurement[TreeSubject, Inferred](
 SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
     name="subgroups",
     title="Subgroups",
-    question="Is more learned about some groups of people than about others?",
+    question="Is more learned about some groups of records than about others?",
     run=_subgroups,
     hide=hide_subgroups,
 )

@@ -93,7 +93,7 @@ NO_PARTS = "bits are defined for trees and rule lists."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Training and test records of one split, with their classes as 0, 1, ... and whose they are, where it is stated."""
+    """Training and test records of one split, with their classes as 0, 1, ... and their persons."""
 
     number: int
     train: Any

@@ -155,9 +155,9 @@ def stated_persons(values: Any, n_records: int, what: str, column: str | None = 
     if without:
         rows = ", ".join(map(str, without[:LISTED])) + (" and more" if len(without) > LISTED else "")
         raise InvalidDataError(
-            f"{len(without):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose they "
-            f"are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0). Add the identifiers, or leave these "
-            "records out."
+            f"{len(without):,} of {n_records:,} records of the {what} have no identifier, so it is not known whose "
+            f"they are: {'row' if len(without) == 1 else 'rows'} {rows} (counted from 0). Add the identifiers, or "
+            "leave these records out."
         )
     return whose
 

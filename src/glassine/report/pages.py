@@ -205,9 +205,10 @@ def _described(findings: Findings) -> str:
 def page_of(found: Reportable, *, title: str | None = None) -> Page:
     """Return the page of any finding that there is a report on."""
     if isinstance(found, Findings):
-        if isinstance(found.subject, ReleaseSummary):
-            return release_page(found, title=title)
-        return _attacks_page(found, title) or audit_page(found, title=title)
+        with wording.counting(found.counted):
+            if isinstance(found.subject, ReleaseSummary):
+                return release_page(found, title=title)
+            return _attacks_page(found, title) or audit_page(found, title=title)
     if isinstance(found, MembershipFinding):
         return attack_page(found, title=title)
     if isinstance(found, DisclosureFinding):

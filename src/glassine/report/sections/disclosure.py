@@ -50,7 +50,9 @@ def sensitive_section(found: DisclosureFinding) -> Section:
         *(Paragraph(text=wording.clean(note), tone="note") for note in found.notes),
     ]
     if found.exposed:
-        about = "Most exposed people, by row number of the data, in ascending order. Keep this list internal."
+        about = (
+            f"Most exposed {wording.units()}, by row number of the data, in ascending order. Keep this list internal."
+        )
         blocks += [Paragraph(text=about), RowNumbers(tuple(f"row {row}" for row in found.exposed))]
     return Section(
         id="sensitive",
@@ -183,7 +185,11 @@ def _remedies_section(details: DisclosureDetails) -> Section:
 def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
     known = details.subgroups[0].d_overall is not None
-    columns = [Column("Subgroup"), Column("People", numeric=True), Column("Entropy left", numeric=True)]
+    columns = [
+        Column("Subgroup"),
+        Column(wording.units().capitalize(), numeric=True),
+        Column("Entropy left", numeric=True),
+    ]
     rows = tuple(
         Row(
             name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
@@ -199,9 +205,11 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
         id="subgroups",
         title="Subgroups",
         blocks=(
-            Paragraph(text="The most exposed first, the least exposed last. Subgroups of few people are left out."),
+            Paragraph(
+                text=f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out."
+            ),
             Table(
-                caption="Means over the people of a subgroup, in nats. Small means disclosed",
+                caption=f"Means over the {wording.units()} of a subgroup, in nats. Small means disclosed",
                 columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
                 rows=rows,
             ),
@@ -219,7 +227,7 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
     rows = tuple(f"row {person.row}: {_certainty(person.probability)}" for person in details.exposed)
     about = (
         "By row number of the data, with the probability of the most probable class; rows are counted from 0. Keep "
-        "this list internal. Anyone with the data can look up the person."
+        f"this list internal. Anyone with the data can look up the {wording.unit()}."
     )
     return Section(
         id="exposed",
@@ -234,8 +242,8 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     known = readers[0].d_overall is not None and readers[0].guess_rate is not None
     return Table(
-        caption=f"{title}. Entropy left and distance to the truth (D_overall) a person; a small distance means "
-        "disclosed",
+        caption=f"{title}. Entropy left and distance to the truth (D_overall) per {wording.unit()}; a small distance "
+        "means disclosed",
         columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
         rows=tuple(
             Row(
@@ -269,8 +277,8 @@ def _sentence(found: DisclosureFinding) -> str:
     name = wording.clean(found.sensitive)
     least, best = found.readers[0], found.readers[-1]
     told = (
-        f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person "
-        f"about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most exposed one. "
+        f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most exposed one. "
         f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
@@ -292,7 +300,7 @@ def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
     least, best = found.readers[0], found.readers[-1]
     told = [
         Fact(
-            "Learned about the average person",
+            f"Learned about the average {wording.unit()}",
             f"{found.learned_mean:.3g} nats",
             f"{best.entropy:.3g} of {least.entropy:.3g} nats are left",
         ),
@@ -313,8 +321,8 @@ def _headline_figures(found: DisclosureFinding) -> tuple[Fact, ...]:
 def _sensitive_sentence(found: DisclosureFinding) -> str:
     least, best = found.readers[0], found.readers[-1]
     told = (
-        f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats a person about "
-        f"{wording.clean(found.sensitive)} beyond the class distribution, {found.learned_most:.3g} of the most exposed "
+        f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats per "
+        f"{wording.unit()} about {wording.clean(found.sensitive)} beyond the class distribution, {found.learned_most:.3g} of the most exposed "
         f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
@@ -357,12 +365,14 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
-        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a person more open."
+        meaning = f"Without class counts a better estimate may leave up to {gap:.2g} nats a {wording.unit()} more open."
     else:
         value = "the global optimum"
-        slack = f", up to a certified gap of {gap:.1g} nats a person" if gap > 0 else ""
+        slack = f", up to a certified gap of {gap:.1g} nats a {wording.unit()}" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more open{slack}."
-    meaning += " It takes fractions of people: whole people can be told apart where fractions cannot."
+    meaning += (
+        f" It takes fractions of {wording.units()}: whole {wording.units()} can be told apart where fractions cannot."
+    )
     meaning += f" Known: {wording.clean(known)}." if known else ""
     return Fact("The estimate of maximum entropy", value, meaning)
 
@@ -410,7 +420,7 @@ def _anonymity(details: DisclosureDetails) -> list[Fact]:
         Fact(
             "t-closeness of the leaves",
             f"t {details.t:.3g}",
-            "The largest distance of a leaf's class distribution from that of all people: 0 to 1.",
+            f"The largest distance of a leaf's class distribution from that of all {wording.units()}: 0 to 1.",
         ),
     ]
 

@@ -164,7 +164,7 @@ def membership_sentence(found: MembershipFinding) -> str:
     else:
         told = (
             f"A reader can tell members from others: the {wording.clean(best.attack)} accuses "
-            f"{_points(best.advantage)} more of the members than of other people."
+            f"{_points(best.advantage)} more of the members than of other {wording.units()}."
         )
         if best not in detected:
             told += f" That may be chance; what the {wording.clean(detected[0].attack)} finds is not."
