@@ -121,7 +121,7 @@ def test_shadow_models_learn_all_records_of_a_person_or_none() -> None:
     inside, outside = frame.filter(pl.Series(member)), frame.filter(pl.Series(~member))
     seen: list[set[float]] = []
 
-    class Watching(DecisionTreeClassifier):
+    class Watching(DecisionTreeClassifier):  # type: ignore[misc]  # it ships no types
         def fit(self, X: Any, y: Any) -> Any:
             seen.append(set(np.asarray(X)[:, 0].tolist()))
             return super().fit(X, y)

@@ -85,17 +85,29 @@ def test_scrub_merges_leaves_of_too_few_people(run: Run, clinic: Path) -> None:
 
 def test_compare_splits_by_person(run: Run, clinic: Path) -> None:
     command = ("compare", "classes.csv", "--target", "ill", "--domain", "with_class.json", "--models", "tree,constant")
-    command = (*command, "--splits", "1", "--epsilon", "1", "--person", "who", "--json")
-    found = json.loads(run(*command, cwd=clinic).out)
-    assert found["comparison"]["n_people"] == 12
-    assert any("records_per_person" in caveat for caveat in found["comparison"]["caveats"])
-    bounded = json.loads(run(*command, "--records-per-person", "2", cwd=clinic).out)
-    assert not any("records_per_person" in caveat for caveat in bounded["comparison"]["caveats"])
+    more = ("--splits", "1", "--epsilon", "1", "--person", "who", "--json")
+    found = json.loads(run(*command, *more, cwd=clinic).out)
+    assert found["n_people"] == 12
+    assert any("records_per_person" in caveat for caveat in found["caveats"])
+    bounded = json.loads(run(*command, *more, "--records-per-person", "2", cwd=clinic).out)
+    assert not any("records_per_person" in caveat for caveat in bounded["caveats"])
 
 
 def test_explain_groups_people(run: Run, clinic: Path) -> None:
-    (clinic / "box.py").write_text("import numpy as np\n\n\ndef box(X):\n    return np.where(X[:, 0] > 40, 1, 0)\n")
-    command = ("explain", "make", "visits.csv", "--black-box", "box:box", "--domain", "domain.json", "--classes", "0,1")
+    (clinic / "box.py").write_text(
+        "import numpy as np\n\n\ndef box(X):\n    return np.where(X[:, 0] > 40, 'yes', 'no')\n"
+    )
+    command = (
+        "explain",
+        "make",
+        "visits.csv",
+        "--black-box",
+        "box:box",
+        "--domain",
+        "domain.json",
+        "--classes",
+        "no,yes",
+    )
     for k, status in (("12", 0), ("13", 2)):
         done = run(*command, "--target", "ill", "--person", "who", "-k", k, "-o", f"{k}.json", cwd=clinic)
         assert done.status == status, done.err

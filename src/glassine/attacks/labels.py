@@ -76,13 +76,14 @@ class Occupants:
         sizes = table.counts(parts, n_parts)
         counts = table.counts(places, n_parts * n_classes).reshape(shape)
         held = places >= 0
-        shares = np.bincount(places[held], weights=table.weights[held], minlength=n_parts * n_classes).reshape(shape)
+        shares = np.zeros(n_parts * n_classes)
+        np.add.at(shares, places[held], table.weights[held])
         single = (sizes > 0) & ((counts > 0).sum(axis=1) == 1) & (counts.max(axis=1) == sizes)
         return cls(
             number=table.number,
             sizes=sizes,
             counts=counts,
-            shares=shares,
+            shares=shares.reshape(shape),
             n_certain=int(table.counts(np.where(single[parts], 0, -1), 1)[0]),
         )
 

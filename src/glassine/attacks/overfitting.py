@@ -410,8 +410,9 @@ class _PeopleTable:
         out = []
         for side in (self.member, ~self.member):
             weights = self.weights_of * (times * side)[self.whose]
-            out.append(np.bincount(self.cells, weights=weights, minlength=self.shape[0] * self.shape[1]))
-        return out[0].reshape(self.shape), out[1].reshape(self.shape)
+            counts = np.bincount(self.cells, weights=weights, minlength=self.shape[0] * self.shape[1])
+            out.append(counts.astype(np.float64).reshape(self.shape))
+        return out[0], out[1]
 
     @property
     def table(self) -> _Table:

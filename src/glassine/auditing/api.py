@@ -214,7 +214,7 @@ def _by_person(data: Any, holdout: Any, persons: Any, holdout_persons: Any) -> t
     InvalidDataError
         If a record has no identifier, or people have records on both sides.
     """
-    sides = []
+    sides: list[Table | None] = []
     given = (
         (data, persons, "data", "persons"),
         (

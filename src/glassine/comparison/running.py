@@ -80,7 +80,7 @@ def _class_of_each(labels: npt.NDArray[np.int64], persons: Persons) -> npt.NDArr
     """Return the class that most records of each person have, the first of equals, shape (people,)."""
     n = int(labels.max()) + 1
     table = np.bincount(persons.codes * n + labels, minlength=persons.number * n).reshape(persons.number, n)
-    return table.argmax(axis=1)
+    return np.asarray(table.argmax(axis=1), dtype=np.int64)
 
 
 DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."

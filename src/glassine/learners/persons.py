@@ -182,7 +182,7 @@ def take_persons(
             )
         values = frame[persons].to_list()
     else:
-        values = listed(persons)
+        values = list(listed(persons))
     column = name if isinstance(name, str) and frame is not None and name in frame.columns else None
     keys = tuple(identifier(value) for value in values)
     if frame is not None:

@@ -227,7 +227,9 @@ class Disclosure:
         """Return how much each quasi-identifier counts, shape (q,): its records, or every person once."""
         if table is None or table.persons is None:
             return self.people.sizes.astype(np.float64)
-        return np.bincount(self.people.person, weights=table.weights, minlength=len(self.people.sizes))
+        out = np.zeros(len(self.people.sizes))
+        np.add.at(out, self.people.person, table.weights)
+        return out
 
     def true_probabilities(self, truth: npt.ArrayLike) -> Floats:
         """Return the share of each class among the people of each quasi-identifier, shape (q, c).

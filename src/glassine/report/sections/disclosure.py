@@ -278,8 +278,8 @@ def _sentence(found: DisclosureFinding) -> str:
     least, best = found.readers[0], found.readers[-1]
     told = (
         f"Who reads the tree and knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats per "
-        f"{wording.unit()} about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most exposed one. "
-        f"{best.entropy:.3g} of {least.entropy:.3g} nats are left."
+        f"{wording.unit()} about {name} beyond the class distribution, and {found.learned_most:.3g} nats of the most "
+        f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} nats are left."
     )
     if best.certain:
         told += f" For {people(best.certain)} the class is practically certain."
@@ -322,8 +322,8 @@ def _sensitive_sentence(found: DisclosureFinding) -> str:
     least, best = found.readers[0], found.readers[-1]
     told = (
         f"A reader who knows everybody's quasi-identifiers learns {found.learned_mean:.3g} nats per "
-        f"{wording.unit()} about {wording.clean(found.sensitive)} beyond the class distribution, {found.learned_most:.3g} of the most exposed "
-        f"one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+        f"{wording.unit()} about {wording.clean(found.sensitive)} beyond the class distribution, "
+        f"{found.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
     )
     if best.certain:
         told += f" For {people(best.certain)} the value is practically certain."
