@@ -113,7 +113,7 @@ def test_small_counts_are_hidden_and_no_value_is_told() -> None:
     assert "ill" not in json.dumps(findings.to_dict()["measured"]["disclosure"]).replace("will", "")
     page = render_html(findings)
     section = page[page.index('<section id="sensitive"') : page.index('<section id="groups"')]
-    assert "about 70 people" in section
+    assert "about 70 records" in section
     assert "healthy" not in section
     assert "The leaves and the internal nodes" in section
     assert all(f"row {row}" in section for row in found.exposed)
