@@ -15,7 +15,7 @@ window: Any = importlib.import_module("benchmarks.window")
 commands: Any = importlib.import_module("benchmarks.artefacts.commands")
 fits: Any = importlib.import_module("benchmarks.artefacts.fits")
 
-PART = ("--only", "files/rpart.txt", "--only", "learners/optimal rules", "--only", "help/serve")
+PART = ("--only", "files/rpart.txt", "--only", "learners/optimal rules", "--only", "help/explain serve")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_the_same_code_shows_the_same(frozen: Path, capsys: pytest.CaptureFixtur
     assert " 0 differ, 0 missing, 0 new." in capsys.readouterr().out
     index = json.loads((frozen / "index.json").read_text())
     assert {window.case_of(name) for name in index} == {
-        *("files/rpart.txt", "learners/optimal rules", "learners/optimal rules, pairs", "help/serve")
+        *("files/rpart.txt", "learners/optimal rules", "learners/optimal rules, pairs", "help/explain serve")
     }
     assert all((frozen / entry["file"]).is_file() for entry in index.values())
 

@@ -270,7 +270,7 @@ def test_a_superset_is_read_as_one(folder: Path, run: Run) -> None:
     for options, said in (
         (("--training", "sample", "--sampling-fraction", "0.2"), "no sample of the fraction 0.2"),
         (("--training", "sample", "--sampling-fraction", "2"), "(0, 1]"),
-        (("--sampling-fraction", "0.8"), 'training="sample"'),
+        (("--sampling-fraction", "0.8"), '--training "sample"'),
         (("--training", "some"), "training must be one of"),
         (("--training", "sample", "--remedies"), "--training known"),
         (("--training", "known"), "published with"),
@@ -425,6 +425,9 @@ def test_without_a_criterion_the_leaves_alone_are_read_and_the_reason_is_said(fo
 def test_the_exit_status_is_that_of_the_policy_and_weaker_attackers_prove_nothing(
     folder: Path, run: Run, limit: int, options: tuple[str, ...], status: int
 ) -> None:
+    frame = records()
+    tree = MultiwayTreeClassifier().fit(frame.drop("level"), frame["level"].to_numpy())
+    write_model(tree.model_, folder / "tree.json")
     (folder / "policy.toml").write_text(f"most_certain = {limit}\n")
     done = run(*COMMAND, *options, "--policy", "policy.toml", cwd=folder)
     assert done.status == status, done.err

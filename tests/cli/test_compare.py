@@ -111,7 +111,7 @@ def test_json_holds_all_figures(run: Run, folder: Path) -> None:
     ]
     assert all(len(row["accuracy"]["values"]) == 2 for row in plain["rows"])
     assert plain["recommendation"]["chosen"]["model"] == "tree"
-    assert plain["recommendation"]["chosen"]["command"].startswith("glassine fit people.csv")
+    assert plain["recommendation"]["chosen"]["command"].startswith("glassine fit tree people.csv")
     assert [file["role"] for file in plain["inputs"]] == ["data", "domain"]
 
 

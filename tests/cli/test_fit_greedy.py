@@ -81,7 +81,7 @@ def test_without_privacy(folder: Path, run: Run) -> None:
     ("arguments", "message"),
     [
         ((), "--epsilon is needed"),
-        (("--epsilon", "1", "--mechanism", "gini"), "--mechanism must be one of counted-gini"),
+        (("--epsilon", "1", "--mechanism", "gini"), "noisy-counts, counted-gini, got 'gini'"),
         (("--epsilon", "1", "--mechanism", "smooth-laplace"), "--mechanism smooth-laplace needs --delta"),
         (("--epsilon", "1", "--delta", "1e-6"), "private without a delta"),
         (("--epsilon", "1", "--rule-weight", "2"), "fit greedy-rule-list has no option --rule-weight"),

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
+import typer
 
-from glassine.cli.naming import as_options, in_options
+from glassine.auditing.criterion import Check
+from glassine.auditing.evidence import Evidence, Kind
+from glassine.auditing.judging import advise
+from glassine.cli.entry import app
+from glassine.cli.naming import as_command, as_options, in_options
 from glassine.errors import BudgetExceededError, InvalidParameterError
+from tests.auditing.test_criteria import EVERY, KINDS
 from tests.cli.running import Run
 
 NAMES = {
@@ -80,3 +89,22 @@ def test_a_name_that_promises_another_form_is_refused(
     assert done.status == 2
     assert said in done.err
     assert not list(folder.glob("x.*"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("status", ["fail", "unknown"])
+def test_every_step_that_an_audit_advises_is_a_command_with_such_options(
+    kind: Kind, status: Literal["fail", "unknown"]
+) -> None:
+    commands = typer.main.get_command(app)
+    checks = tuple(
+        Check(rule=criterion.name, limit=1, measured=None, status=status, meaning="") for criterion in EVERY.criteria
+    )
+    for remedy in advise(EVERY, Evidence(kind=kind, has_domain=False), checks):
+        for step in re.findall("`((?:glassine|--)[^`]*)`", as_command(remedy).text):
+            command: Any = commands
+            words = shlex.split(step.removeprefix("glassine ") if step.startswith("glassine") else f"audit {step}")
+            while words and hasattr(command, "commands"):
+                command = command.commands[words.pop(0)]
+            known = {option for param in command.params for option in param.opts}
+            assert {word for word in words if word.startswith("--")} <= known, step

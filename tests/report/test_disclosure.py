@@ -65,9 +65,9 @@ def test_what_is_learned_adds_up(estimate: Disclosure) -> None:
     marginal, leaves, whole = found.readers
     assert found.learned_mean == pytest.approx(marginal.entropy - whole.entropy, abs=1e-9)
     assert leaves.entropy >= whole.entropy - 1e-9
-    truth = details_of(found).truth
-    assert truth is not None
-    assert truth.mean == whole.d_overall
+    distance = details_of(found).truth
+    assert distance is not None
+    assert distance.mean == whole.d_overall
     largest = estimate.quasi_probabilities.max(axis=1)
     some = np.maximum(estimate.quasi_probabilities, 1e-300)
     each = (some * np.log(some / estimate.marginal)).sum(axis=1)

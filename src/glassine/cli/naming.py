@@ -76,6 +76,10 @@ FOR_THE_USER = {
 """What stands after an option whose value is for the user to choose; a file otherwise."""
 
 
+COMMANDS = {"disclose": "audit --only disclosure", "explain": "explain make"}
+"""Words of the command of a step, where they are not its own name."""
+
+
 def as_command(remedy: Remedy) -> Remedy:
     """Return a remedy with its step as a command or an option.
 
@@ -89,15 +93,18 @@ def as_command(remedy: Remedy) -> Remedy:
     """
     if not remedy.action:
         return remedy
-    options = []
+    words, options = ["glassine", COMMANDS.get(remedy.action, remedy.action)], []
     for name, value in remedy.parameters.items():
+        if (remedy.action, name) == ("fit", "model"):
+            words.append(str(value))
+            continue
         ending = FOR_THE_USER.get(name, " FILE") if value is None else "" if value is True else f" {value}"
         options.append(f"--{name.replace('_', '-')}{ending}")
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
         step += ", drafted with `glassine domain infer`" if "domain" in remedy.parameters else ""
     else:
-        step = f"`{' '.join(['glassine', remedy.action, *options])}`"
+        step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
 
 

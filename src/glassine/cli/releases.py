@@ -146,8 +146,8 @@ def keys_command(
 
     check_outputs([private, public], [])
     key = make_keys(private, public)
-    told = {"private": str(private), "public": str(public), "public_key": key}
-    print_value(told if as_json else f"Private key: {private}\nPublic key: {public}\n{key}", as_json)
+    plain = {"private": str(private), "public": str(public), "public_key": key}
+    print_value(plain if as_json else f"Private key: {private}\nPublic key: {public}\n{key}", as_json)
 
 
 def sign_command(
@@ -184,7 +184,7 @@ def verify_command(
     from glassine.surrogates.statements import reveals
 
     file = _read(release, public_key)
-    told = {
+    plain = {
         "file": str(release),
         "public_key": file.public_key,
         "n_groups": file.release.n_groups,
@@ -194,4 +194,4 @@ def verify_command(
     }
     signed = f"signed by {file.public_key}" if file.public_key else "not signed"
     lines = [f"{plural(file.release.n_groups, 'group')}, {signed}.", *reveals(file.release)]
-    print_value(told if as_json else "\n".join(lines), as_json)
+    print_value(plain if as_json else "\n".join(lines), as_json)
