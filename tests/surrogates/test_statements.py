@@ -76,7 +76,7 @@ def test_what_is_said_of_leaves_counts_and_labels(
     else:
         assert "no leaf was made" not in told
         assert "a leaf may hold one record alone" in told
-        assert ("or nobody" in told) == (partition == "public")
+        assert ("or none" in told) == (partition == "public")
     assert ("no counts are told" in told) == (form == "restricted" and not counts)
     assert ("how many records of each class" in told) == counts
     assert ("the true labels of" in told) == (labels == "true")
@@ -103,7 +103,7 @@ def test_what_a_certificate_claims_is_said_and_no_more() -> None:
     )
     assert "supposes" not in whole
     assert "drawn with noise" in whole
-    assert "on the people" not in whole
+    assert "on the records" not in whole
     assert "This supposes that the black box was not trained on these records." in text(**private, fixed_black_box=True)
     # The black box may have been trained on the records: nothing is claimed of the whole, and leaves have no bound.
     caveat = text(**private)
